@@ -1,0 +1,205 @@
+"""`#layout.tag` and `#layout.map`: a memory layout by a notation's name, and as an affine map of digits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from typing_extensions import Self
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, NoneAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.ir.affine import AffineMap
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from layoutc import notations
+from layoutc.affine_digits import physical_map, print_map, read_map
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType
+from layoutc.errors import LayoutcError, NotationError
+from layoutc.strides import dense_strides
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may follow the name or the map: `strides = [...], offset = 3, low = [...], high = [...], align = [...]`."""
+
+    strides: Ints = ()
+    offset: int = 0
+    low: Ints = ()
+    high: Ints = ()
+    align: Ints = ()
+
+    @classmethod
+    def parse(cls, parser: AttrParser) -> Options:
+        values: dict[str, Ints | int] = {}
+        names = tuple(name for name in cls.__dataclass_fields__)
+        while parser.parse_optional_punctuation(",") is not None:
+            position = parser.pos
+            name = parser.parse_keyword_in(names, ": an option of a layout")
+            if name in values:
+                parser.raise_error(f"option {name} is given twice", position, parser.pos)
+            parser.parse_punctuation("=")
+            values[name] = _parse_size(parser) if name == "offset" else _parse_sizes(parser)
+        return cls(**values)  # pyright: ignore[reportArgumentType]
+
+    def print(self, printer: Printer) -> None:
+        for name in self.__dataclass_fields__:
+            value: Ints | int = getattr(self, name)
+            if value not in ((), 0):
+                printer.print_string(f", {name} = {value if isinstance(value, int) else list(value)}")
+
+
+def _parse_size(parser: AttrParser) -> int:
+    return parser.parse_integer(allow_boolean=False, allow_negative=False, context_msg=": a size in elements")
+
+
+def _parse_sizes(parser: AttrParser) -> Ints:
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_size(parser)))
+
+
+class LayoutAttr(MemRefLayoutAttr, ParametrizedAttribute, ABC):
+    """What both attributes share: options, and the memory descriptor that they give for a shape."""
+
+    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
+
+    @property
+    def option_values(self) -> Options:
+        """The options as plain tuples."""
+        values = (tuple(v.data for v in o) if isinstance(o, ArrayAttr) else o.data for o in self.options)
+        return Options(*values)  # pyright: ignore[reportArgumentType]
+
+    @abstractmethod
+    def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
+        """The memory descriptor of a memref or tensor of this shape; raises LayoutcError if it does not fit."""
+
+
+def _encode(options: Options) -> ArrayAttr[ArrayAttr[IntAttr] | IntAttr]:
+    values = (getattr(options, name) for name in Options.__dataclass_fields__)
+    return ArrayAttr(IntAttr(v) if isinstance(v, int) else ArrayAttr(map(IntAttr, v)) for v in values)
+
+
+@irdl_attr_definition
+class TagAttr(LayoutAttr):
+    """
+    A layout by its name in some notation: `#layout.tag<"nChw8c">`, `#layout.tag<"openvino:bfyx">`.
+
+    A text that no notation reads is an error at its column.
+    """
+
+    name = "layout.tag"
+    tag: StringAttr
+    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
+
+    def __init__(self, tag: str, options: Options = Options()):
+        super().__init__(StringAttr(tag), _encode(options))
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            tag = parser.parse_str_literal(": a layout's name")
+            try:
+                notations.read(tag)
+            except NotationError as error:
+                column = start + 1 + error.column
+                parser.raise_error(error.message, column, column + 1)
+            except LayoutcError as error:
+                parser.raise_error(str(error), start, parser.pos)
+            return [StringAttr(tag), _encode(Options.parse(parser))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.tag.data)
+            self.option_values.print(printer)
+
+    def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
+        o = self.option_values
+        return notations.desc(
+            self.tag.data,
+            tuple(shape),
+            element_type,
+            strides=o.strides or None,
+            offset=o.offset,
+            low=o.low,
+            high=o.high,
+            align=o.align,
+        )
+
+    def get_affine_map(self) -> AffineMap:
+        """The map to a physical index, one result per digit; flattened axes need a shape and are refused."""
+        layout = notations.parse(self.tag.data)
+        if any(len(group.axes) > 1 for group in layout.groups):
+            raise LayoutcError(f"{self.tag.data} flattens axes: its map depends on the shape")
+        return physical_map(layout, (1,) * layout.rank)
+
+
+@irdl_attr_definition
+class MapAttr(LayoutAttr):
+    """
+    A layout as the affine map from a logical index to a physical index, slowest axis first.
+
+    Each result is a digit: `d1`, `d1 floordiv 8`, `d1 mod 8`, `(d1 floordiv 4) mod 4`, or one of flattened
+    axes `(d2 * 5 + d3) floordiv 4`. A map that does not read as digits is refused with the reason.
+    """
+
+    name = "layout.map"
+    map: AffineMapAttr
+    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
+
+    def __init__(self, map: AffineMap, options: Options = Options()):
+        super().__init__(AffineMapAttr(map), _encode(options))
+
+    @classmethod
+    def of(cls, desc: MemoryDesc) -> Self:
+        """The attribute of a descriptor; its shape and element type are the memref's."""
+        dense = desc.strides == dense_strides(desc.physical_shape)
+        strides = () if dense else desc.strides
+        options = Options(strides, desc.base_offset, desc.low, desc.high, desc.layout.align)
+        return cls(physical_map(desc.layout, desc.extents), options)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            start = parser.pos
+            map = parser.parse_affine_map()
+            try:
+                read_map(map, None)
+            except LayoutcError as error:
+                parser.raise_error(getattr(error, "message", str(error)), start, parser.pos)
+            return [AffineMapAttr(map), _encode(Options.parse(parser))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(print_map(self.map.data))
+            self.option_values.print(printer)
+
+    def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
+        return map_descriptor(self.map.data, shape, element_type, self.option_values)
+
+    def get_affine_map(self) -> AffineMap:
+        """The map to a physical index, one result per digit (one result in all if the map is an offset map)."""
+        return self.map.data
+
+
+def map_descriptor(
+    map: AffineMap, shape: Sequence[int], element_type: ElementType, options: Options = Options()
+) -> MemoryDesc:
+    """The memory descriptor that an affine map gives a memref of this shape; raises LayoutcError with the reason."""
+    low, high = (border or (0,) * len(shape) for border in (options.low, options.high))
+    extents = tuple(below + dim + above for below, dim, above in zip(low, shape, high, strict=False))
+    reading = read_map(map, extents)
+    layout = replace(reading.layout, align=options.align) if options.align else reading.layout
+    return MemoryDesc(
+        tuple(shape),
+        element_type,
+        layout,
+        options.strides or reading.strides,
+        reading.base_offset + options.offset,
+        options.low,
+        options.high,
+    )

@@ -1,0 +1,307 @@
+"""MemoryDesc: everything needed to find an element of a tensor in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+from layoutc.element_type import ElementType, element_type
+from layoutc.errors import LayoutcError
+from layoutc.layout import AxisGroup, Layout
+from layoutc.strides import are_distinct, dense_strides, position_of
+
+if TYPE_CHECKING:
+    from xdsl.ir.affine import AffineMap
+
+MAX_BITS = 2**63 - 1
+
+Box = tuple[range | None, ...]
+"""One entry per axis group: a range of its (flattened) coordinates, or None for all its logical indices."""
+
+
+@dataclass(frozen=True)
+class MemoryDesc:
+    """
+    Dims, element type, layout, strides, base offset and border of one tensor.
+
+    `strides` are in elements, one per digit of the layout (physical axis), slowest first; empty, they
+    become the dense ones. `base_offset` is in elements and added last. `low` and `high` are border elements before and
+    after each axis (empty: none): logical index 0 is coordinate `low`.
+
+    Raises LayoutcError if the parts do not fit each other or the size overflows 63 bits.
+    """
+
+    dims: tuple[int, ...]
+    element_type: ElementType
+    layout: Layout
+    strides: tuple[int, ...] = ()
+    base_offset: int = 0
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "dims", _integers("dims", self.dims, 1))
+        put(self, "element_type", element_type(self.element_type))
+        self._check_length("dims", self.dims)
+        for name in ("low", "high"):
+            border = _integers(f"{name} border", getattr(self, name), 0)
+            put(self, name, border if any(border) else ())
+            self._check_length(f"{name} border", border, allow_empty=True)
+        put(self, "base_offset", _integers("base offset", (self.base_offset,), 0)[0])
+        if not self.strides:
+            put(self, "strides", dense_strides(self.physical_shape))
+        put(self, "strides", _integers("strides", self.strides, 0))
+        if len(self.strides) != len(self.physical_shape):
+            raise LayoutcError(
+                f"got {len(self.strides)} strides, expected {len(self.physical_shape)}, "
+                f"one per physical axis of {self.layout}"
+            )
+        if max(self.span, prod(self.physical_shape)) * self.element_type.bits > MAX_BITS:
+            raise LayoutcError(f"dims {_shown(self.dims)} need more than 2^63 bits")
+
+    def _check_length(self, name: str, got: tuple[int, ...], allow_empty: bool = False) -> None:
+        if len(got) != self.layout.rank and (got or not allow_empty):
+            raise LayoutcError(f"{name} {_shown(got)} have rank {len(got)}, layout {self.layout} has rank {self.rank}")
+
+    # --- sizes -------------------------------------------------------------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        """Number of logical axes."""
+        return self.layout.rank
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """Coordinates per axis: dims and borders."""
+        if not self.low and not self.high:
+            return self.dims
+        low, high = (border or (0,) * self.rank for border in (self.low, self.high))
+        return tuple(below + dim + above for below, dim, above in zip(low, self.dims, high, strict=True))
+
+    @cached_property
+    def physical_shape(self) -> tuple[int, ...]:
+        """Extents of the physical axes, slowest first."""
+        return self.layout.physical_shape(self.extents)
+
+    @cached_property
+    def padded_dims(self) -> tuple[int, ...]:
+        """Dims with border and block padding; a flattened group of axes is padded as a whole, not per axis."""
+        padded = list(self.extents)
+        for group in self.layout.groups:
+            if len(group.axes) == 1:
+                padded[group.axes[0]] = self.layout.padded(group, self.extents[group.axes[0]])
+        return tuple(padded)
+
+    @property
+    def inner_blocks(self) -> tuple[tuple[int, int], ...]:
+        """(axis, block) of each block, outermost first."""
+        return self.layout.inner_blocks
+
+    @property
+    def elements(self) -> int:
+        """Number of logical elements."""
+        return prod(self.dims)
+
+    @cached_property
+    def span(self) -> int:
+        """Elements from the start of the buffer to the last position, block padding and border included."""
+        return self.base_offset + sum((n - 1) * s for n, s in zip(self.physical_shape, self.strides, strict=True)) + 1
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes that a buffer of this descriptor must have."""
+        return self.element_type.size_bytes(self.span)
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the buffer is exactly the physical shape in row-major order."""
+        return self.base_offset == 0 and self.strides == dense_strides(self.physical_shape)
+
+    @cached_property
+    def is_injective(self) -> bool:
+        """Whether no two positions of the physical shape share an element of the buffer."""
+        return are_distinct(self.physical_shape, self.strides)
+
+    # --- the offset map ----------------------------------------------------------------------------------------
+
+    def offset(self, *index: int) -> int:
+        """
+        Offset in elements of the element at a logical index.
+
+        Raises LayoutcError for an index outside of dims.
+        """
+        return self.coordinate_offset(self.coordinates(index))
+
+    def coordinates(self, index: Sequence[int]) -> tuple[int, ...]:
+        """The coordinate of each axis group at a logical index: border added, flattened axes joined."""
+        if len(index) != self.rank or not all(0 <= i < n for i, n in zip(index, self.dims, strict=True)):
+            raise LayoutcError(f"index {tuple(index)} lies outside of dims {self.dims}")
+        return tuple(self.group_coordinate(group, index) for group in self.layout.groups)
+
+    def group_coordinate(self, group: AxisGroup, index: Sequence[Any]) -> Any:
+        """The coordinate of one group at an index of integers, arrays or affine expressions."""
+        first, *rest = group.axes
+        coordinate = self._shifted(first, index)
+        for axis in rest:
+            coordinate = coordinate * self.extents[axis] + self._shifted(axis, index)
+        return coordinate
+
+    def _shifted(self, axis: int, index: Sequence[Any]) -> Any:
+        return index[axis] + self.low[axis] if self.low and self.low[axis] else index[axis]
+
+    def physical_index(self, *index: int) -> tuple[int, ...]:
+        """
+        The value of every digit at a logical index.
+
+        Raises LayoutcError for an index outside of dims.
+        """
+        of_axes = dict(zip((group.axes for group in self.layout.groups), self.coordinates(index), strict=True))
+        return tuple(digit.of(of_axes[digit.axes]) for digit in self.layout.digits)
+
+    def coordinate_offset(self, coordinates: Sequence[Any]) -> Any:
+        """
+        Offset of the coordinates of all axis groups, in border and block padding too.
+
+        This one sum is the offset map: on integers it gives an offset, on NumPy arrays an array of them, on
+        affine expressions an affine expression. Digits of extent 1 and moduli that nothing reaches are left out.
+        """
+        total: Any = None
+        groups = zip(self.layout.groups, coordinates, strict=True)
+        bounds = {g.axes: (coordinate, self.layout.padded(g, self._extent(g))) for g, coordinate in groups}
+        for digit, extent, stride in zip(self.layout.digits, self.physical_shape, self.strides, strict=True):
+            term, padded = bounds[digit.axes]
+            if extent == 1 or stride == 0:
+                continue
+            if digit.divisor != 1:
+                term = term // digit.divisor
+            if digit.modulus is not None and digit.divisor * digit.modulus < padded:
+                term = term % digit.modulus
+            if stride != 1:
+                term = term * stride
+            total = term if total is None else total + term
+        if total is None:
+            return self.base_offset
+        return total + self.base_offset if self.base_offset else total
+
+    def offset_map(self) -> AffineMap:
+        """The affine map from a logical index to an element offset: rank dims, one result."""
+        from xdsl.ir.affine import AffineExpr, AffineMap
+
+        dims = [AffineExpr.dimension(axis) for axis in range(self.rank)]
+        offset = self.coordinate_offset([self.group_coordinate(group, dims) for group in self.layout.groups])
+        return AffineMap(self.rank, 0, (AffineExpr.constant(offset) if isinstance(offset, int) else offset,))
+
+    def same_memory(self, other: MemoryDesc) -> bool:
+        """Whether both put every element and all padding at the same offsets of an equally large buffer."""
+        from layoutc.equality import same_memory
+
+        return same_memory(self, other)
+
+    # --- the inverse, and the padding --------------------------------------------------------------------------
+
+    def index_of(self, offset: int) -> tuple[int, ...] | None:
+        """The logical index at an offset in elements; None for padding, border and gaps."""
+        found = position_of(self.physical_shape, self.strides, offset - self.base_offset)
+        return None if found is None else self.logical_index(found)
+
+    def logical_index(self, position: Sequence[int]) -> tuple[int, ...] | None:
+        """The logical index at a physical index; None for padding and border."""
+        index = [coordinate - (self.low[a] if self.low else 0) for a, coordinate in enumerate(self.axis_coordinates(position))]
+        return tuple(index) if all(0 <= i < n for i, n in zip(index, self.dims, strict=True)) else None
+
+    def axis_coordinates(self, position: Sequence[int]) -> tuple[int, ...]:
+        """The coordinate of every axis at a physical index, in border and block padding too."""
+        coordinates = [0] * self.rank
+        for group in self.layout.groups:
+            digits = self.layout.digits
+            rest = sum(position[p] * digits[p].divisor for p in group.digits)
+            for axis in reversed(group.axes[1:]):
+                rest, coordinates[axis] = divmod(rest, self.extents[axis])
+            coordinates[group.axes[0]] = rest
+        return tuple(coordinates)
+
+    @cached_property
+    def padding_boxes(self) -> tuple[Box, ...]:
+        """
+        The block padding as disjoint boxes.
+
+        Block padding is where some group's coordinate is past its last data or border element, and every
+        other group's is either that too or a logical index: a border's own padding belongs to the border.
+        """
+        groups = self.layout.groups
+        tails = [self._tail(group) for group in groups]
+        boxes: list[Box] = []
+        for k, tail in enumerate(tails):
+            if tail:
+                later = (self._with_tail(g, t) for g, t in zip(groups[k + 1 :], tails[k + 1 :], strict=True))
+                boxes += ((None,) * k + (tail, *rest) for rest in product(*later))
+        return tuple(boxes)
+
+    def _extent(self, group: AxisGroup) -> int:
+        return prod(self.extents[axis] for axis in group.axes)
+
+    def _tail(self, group: AxisGroup) -> range:
+        """The coordinates of a group that are block padding."""
+        extent = self._extent(group)
+        return range(extent, self.layout.padded(group, extent))
+
+    def _with_tail(self, group: AxisGroup, tail: range) -> tuple[range | None, ...]:
+        """A group's logical indices and its tail, as one range where they touch."""
+        if not tail:
+            return (None,)
+        low = sum(self.low[axis] for axis in group.axes) if self.low else 0
+        high = sum(self.high[axis] for axis in group.axes) if self.high else 0
+        if high or (low and len(group.axes) > 1):
+            return (None, tail)
+        return (range(low, tail.stop),)
+
+    def __str__(self) -> str:
+        parts = [f"{'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.element_type}", str(self.layout)]
+        if self.strides != dense_strides(self.physical_shape):
+            parts.append(f"strides {self.strides}")
+        names = (("base_offset", "offset"), ("low", "low"), ("high", "high"))
+        parts += [f"{name} {value}" for attribute, name in names if (value := getattr(self, attribute))]
+        return ", ".join(parts)
+
+
+def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
+    """
+    Raises LayoutcError unless a tensor can be copied from one descriptor to the other.
+
+    Dims and element types must be equal, and the destination must hold each position once.
+    """
+    if source.dims != destination.dims:
+        raise LayoutcError(f"source dims {source.dims} differ from destination dims {destination.dims}")
+    if source.element_type != destination.element_type:
+        raise LayoutcError(
+            f"source elements are {source.element_type}, destination elements {destination.element_type}: "
+            "conversions are not supported yet"
+        )
+    if not destination.is_injective:
+        raise LayoutcError(
+            f"destination strides {destination.strides} put two positions of shape "
+            f"{destination.physical_shape} at one offset"
+        )
+
+
+def _integers(name: str, values: Sequence[int], least: int) -> tuple[int, ...]:
+    """The values as plain ints, each at least `least` and within 63 bits."""
+    try:
+        checked = tuple(map(index, values))
+    except TypeError:
+        raise LayoutcError(f"{name} {_shown(values)} are not integers") from None
+    for value in checked:
+        if not least <= value <= MAX_BITS:
+            raise LayoutcError(f"{name} {_shown(checked)} hold {value}, expected {least} or more and below 2^63")
+    return checked
+
+
+def _shown(values: object) -> str:
+    text = str(values)
+    return text if len(text) <= 80 else text[:77] + "..."

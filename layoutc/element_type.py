@@ -1,0 +1,104 @@
+"""Element types: their width, and the name that each system has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from layoutc.errors import LayoutcError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """
+    The type of one element.
+
+    `bits` is its width in memory; the rest are the names that the systems give it, `None` where a
+    system has no such type. Types under 8 bits are packed, the first element in the low bits.
+    """
+
+    name: str
+    bits: int
+    numpy_name: str
+    mlir: str
+    onednn: str | None
+    openvino: str | None
+    inference_engine: str | None
+    directml: str | None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def size_bytes(self, elements: int) -> int:
+        """Bytes that hold `elements` packed elements, rounded up to whole bytes."""
+        return (elements * self.bits + 7) // 8
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy type of one element; ml_dtypes has those that NumPy lacks."""
+        import numpy as np
+
+        if hasattr(np, self.numpy_name):
+            return np.dtype(getattr(np, self.numpy_name))
+        import ml_dtypes
+
+        return np.dtype(getattr(ml_dtypes, self.numpy_name))
+
+
+# name, bits, NumPy or ml_dtypes, MLIR, oneDNN, OpenVINO, Inference Engine, DirectML
+ELEMENT_TYPES = tuple(
+    ElementType(*row)
+    for row in (
+        ("f64", 64, "float64", "f64", "f64", "f64", "FP64", "FLOAT64"),
+        ("f32", 32, "float32", "f32", "f32", "f32", "FP32", "FLOAT32"),
+        ("f16", 16, "float16", "f16", "f16", "f16", "FP16", "FLOAT16"),
+        ("bf16", 16, "bfloat16", "bf16", "bf16", "bf16", "BF16", None),
+        ("f8_e4m3", 8, "float8_e4m3fn", "f8E4M3FN", "f8_e4m3", "f8e4m3", None, None),
+        ("f8_e5m2", 8, "float8_e5m2", "f8E5M2", "f8_e5m2", "f8e5m2", None, None),
+        ("e8m0", 8, "float8_e8m0fnu", "f8E8M0FNU", "e8m0", "f8e8m0", None, None),
+        ("f4_e2m1", 4, "float4_e2m1fn", "f4E2M1FN", "f4_e2m1", "f4e2m1", None, None),
+        ("s64", 64, "int64", "i64", "s64", "i64", "I64", "INT64"),
+        ("s32", 32, "int32", "i32", "s32", "i32", "I32", "INT32"),
+        ("s16", 16, "int16", "i16", None, "i16", "I16", "INT16"),
+        ("s8", 8, "int8", "i8", "s8", "i8", "I8", "INT8"),
+        ("s4", 4, "int4", "i4", "s4", "i4", "I4", "INT4"),
+        ("u64", 64, "uint64", "ui64", None, "u64", "U64", "UINT64"),
+        ("u32", 32, "uint32", "ui32", None, "u32", "U32", "UINT32"),
+        ("u16", 16, "uint16", "ui16", None, "u16", "U16", "UINT16"),
+        ("u8", 8, "uint8", "ui8", "u8", "u8", "U8", "UINT8"),
+        ("u4", 4, "uint4", "ui4", "u4", "u4", "U4", "UINT4"),
+        ("u2", 2, "uint2", "ui2", None, "u2", None, None),
+        ("boolean", 8, "bool_", "i1", "boolean", "boolean", "BOOL", None),
+    )
+)
+
+
+@cache
+def _by_name() -> dict[str, ElementType]:
+    """Every system's names; layoutc's own win where two systems disagree."""
+    names: dict[str, ElementType] = {}
+    for t in ELEMENT_TYPES:
+        others = (t.mlir, t.onednn, t.openvino, t.inference_engine, t.directml)
+        for name in (t.name, t.numpy_name, t.numpy_name.rstrip("_"), *others):
+            if name is not None:
+                names.setdefault(name, t)
+    return names
+
+
+def element_type(name: str | ElementType) -> ElementType:
+    """
+    The element type of that name, in layoutc's words (`f32`, `s8`) or any system's (`FP32`, `int8`).
+
+    Raises LayoutcError, naming the known types, for any other text.
+    """
+    if isinstance(name, ElementType):
+        return name
+    found = _by_name().get(name)
+    if found is None:
+        known = " ".join(t.name for t in ELEMENT_TYPES)
+        raise LayoutcError(f"unknown element type {str(name)[:40]!r}, expected one of {known}")
+    return found

@@ -1,0 +1,48 @@
+"""The errors that bad input raises: one class per place where it can be found."""
+
+
+class LayoutcError(ValueError):
+    """Bad input. The message is lower case and names what was got and what was expected."""
+
+
+class NotationError(LayoutcError):
+    """
+    A text that is not a layout in the notation that was asked for.
+
+    `text` is the input, `column` the place of the fault (from 0), `message` what was expected there.
+    `str()` quotes the text with a caret under the fault; `line` is the same on one line.
+    """
+
+    def __init__(self, text: str, column: int, message: str):
+        self.text, self.column, self.message = text, column, message
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        text, column = _excerpt(self.text, self.column)
+        return f"{text}\n{' ' * column}^ {self.message}"
+
+    @property
+    def line(self) -> str:
+        return f"{_excerpt(self.text, self.column)[0]!r}, column {self.column + 1}: {self.message}"
+
+
+def _excerpt(text: str, column: int, width: int = 60) -> tuple[str, int]:
+    """The part of a long text around `column`, and the column in that part."""
+    shown = text.replace("\n", " ").replace("\t", " ")
+    if len(shown) <= width:
+        return shown, column
+    start = max(0, min(column - width // 2, len(shown) - width))
+    head, tail = "..." if start else "", "..." if start + width < len(shown) else ""
+    return head + shown[start : start + width] + tail, column - start + len(head)
+
+
+class BufferError(LayoutcError):
+    """A buffer that a kernel cannot take: wrong size, read-only, not contiguous, or overlapping."""
+
+
+class CompilerError(LayoutcError):
+    """There is no C compiler, or it failed; the message holds the first line of what it said."""
+
+
+class InterpreterError(LayoutcError):
+    """Lowered IR did what it must not: out of bounds, read of undefined memory, a second write."""

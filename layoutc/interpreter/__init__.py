@@ -1,0 +1,122 @@
+"""
+Strict interpreter of lowered IR.
+
+`run` executes a function of a module on NumPy buffers. Access out of bounds, a load of an undefined element, a
+second store to write-once memory and a store to read-only memory are InterpreterErrors that name the op, the
+memref, the offset and the iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from xdsl.dialects import func
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.interpreter import Interpreter
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import SymbolTable
+from xdsl.utils.exceptions import DiagnosticException
+
+from layoutc.errors import InterpreterError
+from layoutc.interpreter.functions import ControlFunctions, MemoryFunctions, PureFunctions
+from layoutc.interpreter.iterations import Iterations
+from layoutc.interpreter.memory import Buffer, MemRef
+from layoutc.interpreter.values import Array, Fault, from_python, value_dtype
+
+__all__ = ["Buffer", "run"]
+
+
+def run(
+    module: ModuleOp,
+    function_name: str,
+    *args: Buffer | Array | float,
+    write_once: Collection[int] = (),
+    defined: Mapping[int, Array | bool] | None = None,
+    sequential: bool = False,
+) -> tuple[Any, ...]:
+    """
+    Run a function of a module and return its results: NumPy scalars, or the Buffer of a memref.
+
+    A memref takes a Buffer, or a C-contiguous array (of any dtype of the element's width) whose memory is then used
+    in place; arrays that are read-only stay so. `write_once` are the positions of array arguments of which each
+    element may be stored only once, `defined` which elements of an array argument may be loaded (default: all).
+    `sequential` runs every loop one iteration after another, which gives the same results more slowly.
+
+    Raises InterpreterError for ops that have no interpretation (before anything is written), for arguments that do
+    not fit the function, and for what the IR must not do.
+    """
+    functions = ControlFunctions(iterations := Iterations(), sequential)
+    interpreter = Interpreter(module, index_bitwidth=64)
+    for implementations in (PureFunctions(), MemoryFunctions(iterations), functions):
+        interpreter.register_implementations(implementations)
+    try:
+        function = _function(module, function_name)
+        _check_ops(module, function, {function_name})
+        values = _arguments(function, args, write_once, defined or {})
+        with np.errstate(all="ignore"):
+            results = interpreter.call_op(function, tuple(values))
+    except Fault as fault:
+        raise InterpreterError(str(fault)) from None
+    except DiagnosticException as error:
+        raise InterpreterError(_root(error)) from error
+    return tuple(value.buffer if isinstance(value, MemRef) else value[()] for value in results)
+
+
+def _function(module: ModuleOp, name: str) -> func.FuncOp:
+    found = SymbolTable.lookup_symbol(module, name)
+    if not isinstance(found, func.FuncOp):
+        raise Fault(f"no function @{name} in the module")
+    if not found.body.blocks:
+        raise Fault(f"function @{name} has no body")
+    return found
+
+
+INTERPRETED: frozenset[type[Operation]] = frozenset(
+    op_type
+    for functions in (PureFunctions, MemoryFunctions, ControlFunctions)
+    for op_type, _ in functions._impls()  # pyright: ignore[reportPrivateUsage]
+)
+
+
+def _check_ops(module: ModuleOp, function: func.FuncOp, seen: set[str]) -> None:
+    """Fault for an op without interpretation in this function or one that it calls."""
+    for op in function.body.walk():
+        if type(op) not in INTERPRETED:
+            raise Fault(f"no interpretation for '{op.name}'")
+        if isinstance(op, func.CallOp) and (name := op.callee.string_value()) not in seen:
+            seen.add(name)
+            _check_ops(module, _function(module, name), seen)
+
+
+def _arguments(
+    function: func.FuncOp, args: tuple[Any, ...], write_once: Collection[int], defined: Mapping[int, Array | bool]
+) -> Iterator[Any]:
+    types = function.function_type.inputs.data
+    if len(args) != len(types):
+        raise Fault(f"@{function.sym_name.data} got {len(args)} arguments, expected {len(types)}")
+    for position, (type, arg) in enumerate(zip(types, args, strict=True)):
+        try:
+            yield _argument(type, arg, position in write_once, defined.get(position, True))
+        except Fault as fault:
+            raise Fault(f"argument {position} of @{function.sym_name.data}: {fault}") from None
+
+
+def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool) -> MemRef | Array:
+    if not isinstance(type, MemRefType):
+        if isinstance(arg, Buffer) or np.ndim(arg):
+            raise Fault(f"got a buffer, expected a value of type {type}")
+        return from_python(arg, value_dtype(type))
+    if isinstance(arg, np.ndarray):
+        arg = Buffer.of(arg, defined, write_once)
+    if not isinstance(arg, Buffer):
+        raise Fault(f"got {arg!r}, expected a buffer for {type}")
+    return MemRef.typed(arg, type)
+
+
+def _root(error: BaseException) -> str:
+    """The first line of the error that xDSL wrapped."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return (str(error) or error.__class__.__name__).splitlines()[0]

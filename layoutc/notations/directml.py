@@ -1,0 +1,111 @@
+"""
+DirectML's tensors: sizes and strides, `{2,3},{5,1}` or `sizes={2,3} strides={5,1}` or sizes alone, and the labels
+that its pages use for orders of axes, `HW`, `WHD`, `NHWC`. Logical axes are always in the order N, C, D, H, W.
+"""
+
+from __future__ import annotations
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
+from layoutc.layout import Layout
+from layoutc.notations.reading import Reading, planar, planar_order
+from layoutc.notations.scanner import Scanner
+from layoutc.strides import dense_strides
+
+NAME = "directml"
+ALPHABET = "NCDHW"
+MAX_DIMENSIONS = 8
+_DEFAULT_AXES = {1: "w", 2: "hw", 3: "dhw", 4: "nchw", 5: "ncdhw"}
+
+
+def read(text: str) -> Reading:
+    """What sizes, strides or a label say. Raises NotationError, with the column, for other texts."""
+    scanner = Scanner(text)
+    scanner.skip_space()
+    if text[scanner.position : scanner.position + 1] == "{" or text.startswith("sizes", scanner.position):
+        return _read_sizes(scanner)
+    return Reading(_read_label(text))
+
+
+def parse(text: str) -> Layout:
+    """The layout of a label, or of sizes without strides."""
+    return read(text).layout
+
+
+def format(layout: Layout) -> str:
+    """The label; LayoutcError for blocks, and for ranks past 5, which have no label."""
+    order = planar_order(layout)
+    if order is None:
+        raise LayoutcError(f"DirectML has one stride per axis, no blocks or padding, got {layout}")
+    letters = _label_letters(layout)
+    if letters is None:
+        raise LayoutcError(f"DirectML labels axes N C D H W, got {layout}; with dims, see sizes and strides")
+    return "".join(letters[axis].upper() for axis in order)
+
+
+def format_desc(desc: MemoryDesc) -> str:
+    """Sizes and strides of a descriptor; LayoutcError for blocks, border or a base offset."""
+    order = planar_order(desc.layout)
+    if order is None:
+        raise LayoutcError(f"DirectML has one stride per axis, no blocks or padding, got {desc.layout}")
+    if desc.base_offset or desc.low or desc.high:
+        raise LayoutcError("DirectML has no base offset or border")
+    if not 1 <= desc.rank <= MAX_DIMENSIONS:
+        raise LayoutcError(f"DirectML has 1 to {MAX_DIMENSIONS} dimensions, got {desc.rank}")
+    strides = [desc.strides[order.index(axis)] for axis in range(desc.rank)]
+    sizes, text = desc.dims, ",".join(map(str, desc.dims))
+    packed = tuple(strides) == dense_strides(sizes)
+    return f"{{{text}}}" if packed else f"{{{text}}},{{{','.join(map(str, strides))}}}"
+
+
+def _label_letters(layout: Layout) -> str | None:
+    """A letter per logical axis: the layout's own if they are DirectML's, in its order."""
+    own = "".join(layout.axis_names)
+    if own and "".join(c for c in ALPHABET.lower() if c in own) == own:
+        return own
+    return _DEFAULT_AXES.get(layout.rank)
+
+
+def _read_label(text: str) -> Layout:
+    scanner = Scanner(text)
+    for column, letter in enumerate(text):
+        if letter not in ALPHABET:
+            expected = "expected sizes such as {2,3}, or a label" if column == 0 else "a label"
+            scanner.fail(f"{expected} of the axes {' '.join(ALPHABET)}", column)
+        if letter in text[:column]:
+            scanner.fail(f"axis {letter!r} appears twice", column)
+    if not text:
+        scanner.fail("expected sizes such as {2,3}, or a label such as NCHW")
+    return planar(text, ALPHABET)
+
+
+def _read_sizes(scanner: Scanner) -> Reading:
+    named = scanner.take("sizes")
+    if named:
+        scanner.expect("=")
+    scanner.skip_space()
+    at = scanner.position
+    sizes = scanner.integers("{", "}", "a size")
+    if not 1 <= len(sizes) <= MAX_DIMENSIONS:
+        scanner.fail(f"got {len(sizes)} sizes, expected 1 to {MAX_DIMENSIONS}", at)
+    if 0 in sizes:
+        scanner.fail("a size is 0, expected 1 or more", at)
+    strides = _read_strides(scanner, named, len(sizes))
+    scanner.expect_end()
+    return Reading(Layout.row_major(len(sizes)), sizes, strides)
+
+
+def _read_strides(scanner: Scanner, named: bool, rank: int) -> tuple[int, ...]:
+    scanner.take(",")
+    scanner.skip_space()
+    if scanner.at_end:
+        return ()
+    if named:
+        scanner.expect("strides")
+        scanner.expect("=")
+        scanner.skip_space()
+    at = scanner.position
+    strides = scanner.integers("{", "}", "a stride")
+    if len(strides) != rank:
+        scanner.fail(f"got {len(strides)} strides, expected {rank}, one per size", at)
+    return strides

@@ -1,0 +1,133 @@
+"""Scanner: reads a notation's text from left to right and fails with a caret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+from layoutc.errors import NotationError
+from layoutc.layout import MAX_BLOCK
+
+_SPACE = re.compile(r"[ \t\n]*")
+_NUMBER = re.compile(r"[0-9]+")
+_WORD = re.compile(r"[A-Za-z_]+")
+MAX_DIGITS = 18
+NEAR_LENGTH = 64
+_EDITS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+
+class Scanner:
+    """A text and a position in it."""
+
+    def __init__(self, text: str, position: int = 0):
+        self.text, self.position = text, position
+
+    def fail(self, message: str, at: int | None = None, near: str | None = None) -> NoReturn:
+        """Raises NotationError at a column (by default here); `near` is a text that may have been meant."""
+        if near is not None:
+            message += f"; did you mean {near}"
+        raise NotationError(self.text, self.position if at is None else at, message)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return self.position >= len(self.text)
+
+    def skip_space(self) -> None:
+        """Moves past blanks."""
+        found = _SPACE.match(self.text, self.position)
+        self.position = found.end() if found else self.position
+
+    def take(self, token: str) -> bool:
+        """Moves past blanks and `token`, if it comes next."""
+        self.skip_space()
+        if not self.text.startswith(token, self.position):
+            return False
+        self.position += len(token)
+        return True
+
+    def expect(self, token: str) -> None:
+        """Moves past `token`, which must come next."""
+        if not self.take(token):
+            self.fail(f"expected {token!r}")
+
+    def expect_end(self) -> None:
+        """Fails unless only blanks are left."""
+        self.skip_space()
+        if not self.at_end:
+            self.fail("expected the end")
+
+    def word(self) -> str:
+        """The letters and underscores that come next, possibly none."""
+        found = _WORD.match(self.text, self.position)
+        if found is None:
+            return ""
+        self.position = found.end()
+        return found.group()
+
+    def integer(self, what: str) -> int:
+        """A non-negative decimal number below 10^18."""
+        self.skip_space()
+        found = _NUMBER.match(self.text, self.position)
+        if found is None:
+            self.fail(f"expected {what}")
+        if found.end() - found.start() > MAX_DIGITS:
+            self.fail(f"{what} has {found.end() - found.start()} digits, expected at most {MAX_DIGITS}")
+        self.position = found.end()
+        return int(found.group())
+
+    def block(self) -> int:
+        """A block size without leading zeros."""
+        start = self.position
+        size = self.integer("a block size")
+        if not 1 <= size <= MAX_BLOCK or self.text[start] == "0":
+            self.fail(f"block {self.text[start : self.position]} is outside 1..{MAX_BLOCK}", start)
+        return size
+
+    def integers(self, opening: str, closing: str, what: str) -> tuple[int, ...]:
+        """A comma-separated list in brackets, possibly empty."""
+        self.expect(opening)
+        if self.take(closing):
+            return ()
+        values = [self.integer(what)]
+        while self.take(","):
+            values.append(self.integer(what))
+        if not self.take(closing):
+            self.fail(f"expected ',' or {closing!r}")
+        return tuple(values)
+
+
+def near_match(text: str, by_lower_case: Mapping[str, str]) -> str | None:
+    """
+    A known name that differs from `text` in case or in one character, if there is one.
+
+    Looks up all texts one edit away: a few hundred look-ups, however many names there are.
+    """
+    if len(text) > NEAR_LENGTH:
+        return None
+    lower = text.lower()
+    found = by_lower_case.get(lower)
+    if found is not None:
+        return None if found == text else found
+    return next((by_lower_case[edit] for edit in _edits(lower) if edit in by_lower_case), None)
+
+
+def lower_case_index(names: Iterable[str]) -> dict[str, str]:
+    """The table that `near_match` looks names up in; the first of several names that differ in case wins."""
+    index: dict[str, str] = {}
+    for name in names:
+        index.setdefault(name.lower(), name)
+    return index
+
+
+def _edits(text: str) -> Iterable[str]:
+    for place in range(len(text) + 1):
+        before, after = text[:place], text[place:]
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
+        if after:
+            yield before + after[1:]
+        for letter in _EDITS:
+            yield before + letter + after[1:]
+            yield before + letter + after

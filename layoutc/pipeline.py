@@ -1,0 +1,96 @@
+"""The stages from a reorder to loops, in order, and what IR may remain after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, builtin, func, memref, scf
+from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, TensorType
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.transforms.canonicalize import CanonicalizePass
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.dialects import layout
+from layoutc.dialects.attributes import LayoutAttr, TagAttr
+from layoutc.dialects.memory import layout_of, memref_type
+from layoutc.dialects.ops import ReorderOp
+from layoutc.errors import LayoutcError
+from layoutc.layout import common_axis_names
+from layoutc.transforms.lower_reorders import LowerReordersPass
+from layoutc.transforms.resolve_layouts import ResolveLayoutsPass
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pass, and the checks that its output passes."""
+
+    name: str
+    module_pass: ModulePass | None = None
+    forbidden_layouts: tuple[type[Attribute], ...] = ()
+    forbidden_ops: tuple[type[Operation], ...] = ()
+
+    def run(self, context: Context, module: ModuleOp) -> None:
+        """Applies the pass, verifies the module and checks that nothing forbidden remains."""
+        if self.module_pass is not None:
+            self.module_pass.apply(context, module)
+        module.verify()
+        for op in module.walk():
+            if isinstance(op, self.forbidden_ops):
+                raise LayoutcError(f"{op.name} remains after {self.name}")
+            for type in _types(op):
+                if isinstance(type, MemRefType | TensorType) and isinstance(layout_of(type), self.forbidden_layouts):
+                    raise LayoutcError(f"{type} remains after {self.name}")
+
+
+STAGES = (
+    Stage("source"),
+    # Names first: all that follows compares and composes digits.
+    Stage("resolve-layouts", ResolveLayoutsPass(), (TagAttr,)),
+    # Before lowering, while a chain of reorders is still a chain and not loops.
+    Stage("canonicalize", CanonicalizePass(), (TagAttr,)),
+    Stage("lower-reorders", LowerReordersPass(), (LayoutAttr,), (ReorderOp,)),
+)
+
+
+def _types(op: Operation) -> Iterable[Attribute]:
+    values = (*op.operands, *op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args))
+    return (value.type for value in values)
+
+
+def make_context() -> Context:
+    """A context with the dialects of every stage."""
+    context = Context()
+    for dialect in (builtin.Builtin, func.Func, arith.Arith, affine.Affine, memref.MemRef, scf.Scf, layout.Layout):
+        context.load_dialect(dialect)
+    return context
+
+
+def lower(module: ModuleOp, until: str = STAGES[-1].name, after: Callable[[Stage, ModuleOp], Any] | None = None) -> None:
+    """
+    Runs the stages on a module in place, up to and including the one named `until`.
+
+    `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
+    """
+    names = [stage.name for stage in STAGES]
+    if until not in names:
+        raise LayoutcError(f"unknown stage {until!r}, expected one of {' '.join(names)}")
+    context = make_context()
+    for stage in STAGES[: names.index(until) + 1]:
+        stage.run(context, module)
+        if after is not None:
+            after(stage, module)
+
+
+def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder") -> ModuleOp:
+    """A module with one function that reorders its first memref into its second."""
+    types = (memref_type(source), memref_type(target))
+    block = Block(arg_types=types)
+    for arg, hint in zip(block.args, ("src", "dst"), strict=True):
+        arg.name_hint = hint
+    block.add_op(ReorderOp(*block.args, axes=common_axis_names(source.layout, target.layout)))
+    block.add_op(func.ReturnOp())
+    return ModuleOp([func.FuncOp(name, FunctionType.from_lists(types, ()), Region(block))])

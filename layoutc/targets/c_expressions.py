@@ -1,0 +1,130 @@
+"""C expressions as text that knows its precedence, so that parentheses stand only where C needs them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import Attribute
+
+from layoutc.targets.c_types import is_boolean, is_unsigned, scalar_name, width
+
+ATOM, UNARY, PRODUCT, SUM, TERNARY = 16, 14, 13, 12, 3
+PRECEDENCE = {
+    **dict.fromkeys(("*", "/", "%"), PRODUCT),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("<<", ">>"), 11),
+    **dict.fromkeys(("<", ">", "<=", ">="), 10),
+    **dict.fromkeys(("==", "!="), 9),
+    **{"&": 8, "^": 7, "|": 6, "&&": 5, "||": 4},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """The text of a C expression. `reads` says that it reads memory, so that no store may overtake it."""
+
+    text: str
+    precedence: int = ATOM
+    reads: bool = False
+    literal: int | None = None
+    """the value, of an integer literal"""
+
+    def at_least(self, precedence: int) -> str:
+        """The text, in parentheses unless it binds at least as tightly."""
+        return self.text if self.precedence >= precedence else f"({self.text})"
+
+
+def binary(operator: str, lhs: Expression, rhs: Expression) -> Expression:
+    """
+    `lhs operator rhs`. Operators that readers (and compilers' warnings) do not rank get parentheses
+    even where C would do without.
+    """
+    precedence = PRECEDENCE[operator]
+    if precedence >= SUM:
+        left, right = precedence, precedence + 1
+    elif operator in ("<", ">", "<=", ">=", "==", "!="):
+        left = right = SUM
+    else:
+        left = right = UNARY
+    text = f"{lhs.at_least(left)} {operator} {rhs.at_least(right)}"
+    return Expression(text, precedence, lhs.reads or rhs.reads)
+
+
+def unary(operator: str, operand: Expression) -> Expression:
+    text = operand.at_least(UNARY)
+    return Expression(f"{operator}({text})" if text.startswith("-") else operator + text, UNARY, operand.reads)
+
+
+def cast(type_name: str, operand: Expression) -> Expression:
+    return Expression(f"({type_name}){operand.at_least(UNARY)}", UNARY, operand.reads)
+
+
+def call(function: str, *arguments: Expression) -> Expression:
+    text = ", ".join(argument.text for argument in arguments)
+    return Expression(f"{function}({text})", reads=any(argument.reads for argument in arguments))
+
+
+def ternary(condition: Expression, then: Expression, otherwise: Expression) -> Expression:
+    parts = (condition, then, otherwise)
+    texts = [part.at_least(TERNARY + 1) for part in parts]
+    return Expression("{} ? {} : {}".format(*texts), TERNARY, any(part.reads for part in parts))
+
+
+def element(pointer: Expression, offset: Expression) -> Expression:
+    """`pointer[offset]`, as a value that is read."""
+    return Expression(f"{pointer.at_least(ATOM)}[{offset.text}]", reads=True)
+
+
+def integer(value: int, type: Attribute) -> Expression:
+    """The literal of an integer type, its bits taken as C's type for it holds them."""
+    bits = width(type)
+    value %= 1 << bits
+    if not (is_unsigned(type) or is_boolean(type)) and value >> (bits - 1):
+        value -= 1 << bits
+    if value == -(1 << 31) or value == -(1 << 63):
+        # C reads -2147483648 as minus 2147483648, which has a wider type, or none.
+        return Expression(f"INT{64 if value < -(1 << 31) else 32}_MIN", literal=value)
+    suffix = "u" if value >= 1 << 63 else ""
+    return Expression(f"{value}{suffix}", UNARY if value < 0 else ATOM, literal=value)
+
+
+def wide(operand: Expression, type: Attribute) -> Expression:
+    """A literal with the full width of its type; a plain `5` is an int in C, and int arithmetic overflows early."""
+    if operand.literal is None or width(type) < 64:
+        return operand
+    return replace(operand, text=f"(int64_t){operand.at_least(UNARY)}", precedence=UNARY)
+
+
+def floating(value: float, type: Float32Type | Float64Type) -> Expression:
+    """The shortest decimal literal that C reads back as exactly this number."""
+    suffix = "f" if isinstance(type, Float32Type) else ""
+    if math.isfinite(value):
+        text = (_shortest_f32(abs(value)) if suffix else repr(abs(value))) + suffix
+    else:
+        text = f'__builtin_nan{suffix}("")' if math.isnan(value) else f"__builtin_inf{suffix}()"
+    negative = math.copysign(1.0, value) < 0
+    return Expression(f"-{text}", UNARY) if negative else Expression(text)
+
+
+def _shortest_f32(value: float) -> str:
+    for digits in range(1, 10):
+        # Rounding up past the largest f32 is not a shorter name for it.
+        rounded = float(f"{value:.{digits}g}")
+        if rounded <= 3.4028235677973366e38 and struct.unpack("f", struct.pack("f", rounded))[0] == value:
+            return repr(rounded)
+    return repr(value)
+
+
+def bits_literal(value: float, type: Attribute) -> Expression:
+    """A constant of a float type that C has only the bits of: `0x3c00` for 1.0 : f16."""
+    packed: bytes = type.pack((value,))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    bits = int.from_bytes(packed, "little")  # pyright: ignore[reportUnknownArgumentType]
+    return Expression(f"{bits:#x}" if bits else "0", literal=bits)
+
+
+def zero_or_declared(type: Attribute) -> str:
+    """The C type that a literal of `type` is declared with."""
+    return scalar_name(type)

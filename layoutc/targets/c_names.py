@@ -1,0 +1,100 @@
+"""Names: from SSA name hints to C identifiers that are free where they are declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from layoutc.targets.c_helpers import HELPERS
+
+KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local
+    asm typeof alignas alignof bool complex constexpr false imaginary noreturn nullptr static_assert thread_local
+    true typeof_unqual
+""".split()
+"""C11, GNU and C23; and C++, so far as a parameter's name may stand in a header"""
+
+CPLUSPLUS = """
+    and and_eq bitand bitor catch class compl concept const_cast delete dynamic_cast explicit export friend mutable
+    namespace new not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast
+    template this throw try typeid typename using virtual wchar_t xor xor_eq
+""".split()
+
+MACROS = """
+    NULL offsetof assert errno stdin stdout stderr EOF INFINITY NAN EXIT_SUCCESS EXIT_FAILURE RAND_MAX
+    linux unix i386 sun mips arm hpux vax sgi I
+""".split()
+"""of the headers that may be included, and what gcc predefines in its gnu modes"""
+
+TYPES_AND_CALLS = (
+    [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + "size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wchar_t max_align_t".split()
+    + "malloc free abort aligned_alloc memcpy memset".split()
+)
+
+LIBRARY = set(
+    """
+    abort abs acos acosf acosh alloca asin asinf asinh atan atan2 atan2f atanf atanh atexit atof atoi atol bcmp bcopy
+    bsearch bzero calloc cbrt ceil ceilf clock copysign copysignf cos cosf cosh erf erfc exit exp exp2 expf expm1 fabs
+    fabsf fclose fdim ffs floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf fopen fprintf fputc fputs fread free
+    frexp fscanf fseek ftell fwrite gamma getchar getenv gets hypot ilogb index isalnum isalpha isdigit isinf isnan
+    isspace j0 j1 jn labs ldexp lgamma llabs llrint log log10 log1p log2 logb logf lrint lround main malloc memchr
+    memcmp memcpy memmove memset modf nan nearbyint nextafter pow powf printf putc putchar puts qsort rand realloc
+    remainder remove rename rindex rint rintf round roundf scalbn scanf signbit significand sin sincos sinf sinh
+    snprintf sprintf sqrt sqrtf srand sscanf stpcpy strcat strchr strcmp strcpy strdup strlen strncat strncmp strncpy
+    strstr strtod strtol strtoul system tan tanf tanh tgamma time trunc truncf vprintf write y0 y1 yn
+    """.split()
+)
+"""functions of the C library that compilers know: a definition under such a name is a warning, or never called"""
+
+RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS))
+
+
+def is_identifier(name: str) -> bool:
+    """Whether this text can stand in C as the name of something of the user's."""
+    return (
+        re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+        and re.match(r"_[A-Z_]|U?INT\w*_(MIN|MAX|C)$|SIZE_MAX$", name) is None
+        and name not in RESERVED
+    )
+
+
+class Names:
+    """
+    The identifiers that are taken, scope by scope.
+
+    A name never hides one of an enclosing scope; scopes that do not enclose each other may use the same.
+    """
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._scopes: list[set[str]] = [set(taken)]
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        self._scopes.append(set())
+        yield
+        self._scopes.pop()
+
+    def _is_free(self, name: str) -> bool:
+        return is_identifier(name) and not any(name in scope for scope in self._scopes)
+
+    def fresh(self, hint: str | None, *defaults: str) -> str:
+        """The hint, or the first default that is free, with a number behind it where it is taken."""
+        candidates = [base] if (base := _base(hint)) else list(defaults)
+        free = next(filter(self._is_free, candidates), None)
+        number = 2
+        while free is None:
+            numbered = f"{candidates[0]}_{number}"
+            free = numbered if self._is_free(numbered) else None
+            number += 1
+        self._scopes[-1].add(free)
+        return free
+
+
+def _base(hint: str | None) -> str:
+    """A hint in C's letters. Printed IR numbers equal hints `_1`, `_2`, and parsing drops that: so does this."""
+    text = re.sub(r"(_\d+)+$", "", hint or "")
+    return re.sub(r"^_+(?=[A-Z_]|$)", "", re.sub(r"[^A-Za-z0-9_]", "_", text))

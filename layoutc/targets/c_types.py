@@ -1,0 +1,115 @@
+"""How C spells the types of the IR, and where an element of a memref lies."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, TypeGuard, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    BFloat16Type,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    MemRefType,
+    NoneAttr,
+    ReducedPrecisionFloatType,
+    Signedness,
+    StridedLayoutAttr,
+)
+from xdsl.ir import Attribute
+
+from layoutc.targets.errors import EmissionError
+
+INTEGER_WIDTHS = (8, 16, 32, 64)
+FLOAT_NAMES = {Float32Type: "float", Float64Type: "double"}
+MAX_BYTES = (1 << 63) - 1
+
+
+def is_memref(type: Attribute) -> TypeGuard[MemRefType[Any]]:
+    return isinstance(type, MemRefType)
+
+
+def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
+    """A float type that C can calculate with; the narrower ones are only bits to it."""
+    return isinstance(type, Float32Type | Float64Type)
+
+
+def is_boolean(type: Attribute) -> bool:
+    return isinstance(type, IntegerType) and type.width.data == 1
+
+
+def is_unsigned(type: Attribute) -> bool:
+    """Types whose C spelling is an unsigned integer: ui8, and the bits of narrow floats."""
+    if isinstance(type, IntegerType):
+        return type.signedness.data == Signedness.UNSIGNED
+    return isinstance(type, FixedBitwidthType) and not is_float(type)
+
+
+def width(type: Attribute) -> int:
+    """The bits of a scalar type; an index has 64."""
+    if isinstance(type, IndexType):
+        return 64
+    assert isinstance(type, FixedBitwidthType)
+    return type.bitwidth
+
+
+def integer_name(bits: int, unsigned: bool = False) -> str:
+    return f"{'u' if unsigned else ''}int{bits}_t"
+
+
+def scalar_name(type: Attribute) -> str:
+    """The C type of a value: `float`, `int64_t`, `bool`. Raises EmissionError if there is none."""
+    if is_float(type):
+        return FLOAT_NAMES[type.__class__]
+    if is_boolean(type):
+        return "bool"
+    if isinstance(type, IndexType):
+        return "int64_t"
+    bit_floats = Float16Type | BFloat16Type | ReducedPrecisionFloatType
+    if isinstance(type, IntegerType | bit_floats) and width(type) in INTEGER_WIDTHS:
+        return integer_name(width(type), is_unsigned(type))
+    raise EmissionError(f"no C spelling for type {type}")
+
+
+def element_name(type: MemRefType[Any]) -> str:
+    """The C type of a memref's elements; a boolean is one byte in memory."""
+    element = cast(Attribute, type.element_type)
+    if not isinstance(type.memory_space, NoneAttr):
+        raise EmissionError(f"no C spelling for memory space {type.memory_space}")
+    return "uint8_t" if is_boolean(element) else scalar_name(element)
+
+
+def element_count(type: MemRefType[Any]) -> int:
+    """Elements of a memref of static shape. Raises EmissionError if it is dynamic or overflows."""
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape:
+        raise EmissionError(f"{type} has a dynamic shape, expected a static one")
+    count = prod(shape)
+    if count * 8 > MAX_BYTES:
+        raise EmissionError(f"{type} has {count} elements, expected fewer than 2^60")
+    return count
+
+
+def strides_and_offset(type: MemRefType[Any]) -> tuple[tuple[int, ...], int]:
+    """
+    Strides and offset of a memref, in elements: row-major, or as a static `strided<...>` says.
+
+    Raises EmissionError for any other layout, which a pass must have lowered before.
+    """
+    layout = type.layout
+    if isinstance(layout, StridedLayoutAttr):
+        numbers = (*layout.strides.data, layout.offset)
+        if all(isinstance(number, IntAttr) for number in numbers):
+            *strides, offset = (cast(IntAttr, number).data for number in numbers)
+            return tuple(strides), offset
+    if not isinstance(layout, NoneAttr):
+        raise EmissionError(f"{type} has a layout that C cannot index, expected row-major or static strides")
+    shape = type.get_shape()
+    if DYNAMIC_INDEX in shape[1:]:
+        raise EmissionError(f"{type} has dynamic strides, expected static ones")
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape))), 0

@@ -1,0 +1,68 @@
+"""`layoutc compile`: the IR, the C, the header or the shared object of one reorder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+import layoutc
+from layoutc import notations
+from layoutc.kernel import Kernel
+from layoutc.pipeline import STAGES
+from layoutc.tools import options
+from layoutc.tools.files import replaced
+from layoutc.tools.header import checked_name, header
+
+
+@click.command("compile")
+@options.from_to_options
+@options.dims_option
+@options.dtype_option
+@click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
+@click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
+@click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write; default stdout.")
+def command(
+    source: str,
+    target: str,
+    dims: tuple[int, ...] | None,
+    dtype: str | None,
+    emit: str,
+    stage: str | None,
+    name: str,
+    output: Path | None,
+) -> None:
+    """Print the reorder between two layouts as IR or C, print its C prototype, or build a shared object."""
+    if stage is not None and emit != "ir":
+        raise click.UsageError("--stage needs --emit ir")
+    if emit == "so" and output is None:
+        raise click.UsageError("--emit so needs -o FILE")
+    src = notations.desc(source, dims, dtype or "f32")
+    dst = notations.desc(target, src.dims, dtype or "f32")
+    # The reference executor stands for none here: text needs no compiler.
+    kernel = layoutc.compile(src, dst, executor="reference", name=checked_name(name))
+    _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
+
+
+def _emitted(kernel: Kernel, emit: str, stage: str) -> bytes:
+    if emit == "so":
+        from layoutc import runtime
+
+        return runtime.build(kernel.c_source).read_bytes()
+    if emit == "ir":
+        return _text(kernel.ir(stage))
+    return _text(header(kernel) if emit == "header" else kernel.c_source)
+
+
+def _text(text: str) -> bytes:
+    return (text.rstrip("\n") + "\n").encode()
+
+
+def _write(output: Path | None, data: bytes) -> None:
+    if output is None:
+        sys.stdout.write(data.decode())
+        return
+    with replaced(output) as file:
+        file.write(data)

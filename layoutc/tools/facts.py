@@ -1,0 +1,80 @@
+"""What there is to say about a layout or a memory descriptor, as data that JSON can hold."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from layoutc.descriptor import Box, MemoryDesc
+from layoutc.errors import LayoutcError
+from layoutc.layout import Layout
+from layoutc.tools.memory_order import Place, last_place, places
+from layoutc.tools.offset_text import offset_text
+
+Facts = dict[str, Any]
+
+
+def layout_facts(layout: Layout) -> Facts:
+    """What is known of a layout without dims."""
+    facts: Facts = {
+        "layout": str(layout),
+        "rank": layout.rank,
+        "axes": list(layout.axis_names),
+        "physical_axes": list(layout.digit_names),
+        "inner_blocks": [{"axis": layout.axis_names[axis], "block": block} for axis, block in layout.inner_blocks],
+    }
+    if layout.align:
+        facts["align"] = list(layout.align)
+    return facts
+
+
+def desc_facts(desc: MemoryDesc) -> Facts:
+    """Everything about a descriptor but its names and its memory order. Offsets and strides are in elements."""
+    facts = layout_facts(desc.layout) | {
+        "element_type": desc.element_type.name,
+        "dims": list(desc.dims),
+        "offset_map": offset_text(desc),
+        "padded_dims": list(desc.padded_dims),
+        "physical_shape": list(desc.physical_shape),
+        "strides": list(desc.strides),
+        "base_offset": desc.base_offset,
+        "elements": desc.elements,
+        "block_padding": padding_elements(desc),
+        "size_bytes": desc.size_bytes,
+        "dense": desc.is_dense,
+        "injective": _is_injective(desc),
+    }
+    borders = {"low": desc.low, "high": desc.high}
+    return facts | {name: list(border) for name, border in borders.items() if border}
+
+
+def memory_order(desc: MemoryDesc, count: int) -> Facts:
+    """The first `count` places of the memory order, and the last one."""
+    return {"first": [_place_facts(place) for place in places(desc, count)], "last": _place_facts(last_place(desc))}
+
+
+def padding_elements(desc: MemoryDesc) -> int:
+    """How many positions of the physical shape are block padding."""
+    return sum(_box_size(desc, box) for box in desc.padding_boxes)
+
+
+def _box_size(desc: MemoryDesc, box: Box) -> int:
+    groups = zip(desc.layout.groups, box, strict=True)
+    return prod(prod(desc.dims[a] for a in group.axes) if span is None else _length(span) for group, span in groups)
+
+
+def _length(span: range) -> int:
+    # len() of a range stops at 2^63.
+    return span.stop - span.start
+
+
+def _is_injective(desc: MemoryDesc) -> bool | None:
+    """None where the strides interleave too much to decide it."""
+    try:
+        return desc.is_injective
+    except LayoutcError:
+        return None
+
+
+def _place_facts(place: Place) -> Facts:
+    return {"offset": place.offset, "index": list(place.index), "digits": list(place.digits)}

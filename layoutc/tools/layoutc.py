@@ -1,0 +1,86 @@
+"""The command `layoutc`: its sub-commands, and what every error becomes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from layoutc.errors import LayoutcError
+
+COMMANDS = {
+    "describe": "Print everything about one memory descriptor.",
+    "translate": "Print a layout's name in other systems.",
+    "reorder": "Copy the tensor of a .npy file into another layout.",
+    "compile": "Print the IR, the C or the header of a reorder, or build it.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose sub-commands are imported when they are asked for: `layoutc describe` needs no NumPy."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return import_module(f"layoutc.tools.{cmd_name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="layoutc", message="%(prog)s %(version)s")
+def cli() -> None:
+    """
+    A compiler for tensor memory layouts.
+
+    A NOTATION is a layout in any system's words: nChw8c (oneDNN), b_fs_yx_fsv16 (OpenVINO), NCHW (Inference
+    Engine), affine_map<(d0, d1) -> (d1, d0)> (MLIR). Where two systems use one word for two layouts, name the system:
+    openvino:bfyx.
+
+    Exit status: 0 done, 1 bad input (one line on stderr says what), 2 bad usage.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `layoutc` with these arguments (default: the process's) and return its exit status."""
+    try:
+        status = cli.main(arguments, prog_name="layoutc", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.UsageError as error:
+        error.show()
+        return error.exit_code
+    except BrokenPipeError:
+        # Whoever read our output has gone; without this, Python complains about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted")
+    except MemoryError:
+        return _fail("not enough memory for these dims")
+    except OSError as error:
+        return _fail(_os_message(error))
+    except LayoutcError as error:
+        return _fail(str(error))
+
+
+def _fail(message: str) -> int:
+    click.echo(f"layoutc: error: {message}", err=True)
+    return 1
+
+
+def _os_message(error: OSError) -> str:
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+if __name__ == "__main__":
+    sys.exit(main())

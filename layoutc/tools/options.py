@@ -1,0 +1,62 @@
+"""Option types and options that the sub-commands of `layoutc` share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
+MAX_LINES = 2**63 - 1
+EXECUTORS = ("c", "interpret", "reference")
+
+
+def integers(text: str) -> tuple[int, ...]:
+    """`2,17,5,4`; the empty text is the empty list, as for a tensor of rank 0."""
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    for part in parts:
+        if not INTEGER.fullmatch(part):
+            raise click.BadParameter(f"{part[:40]!r} is not an integer; expected integers with commas, as 2,17,5,4")
+    return tuple(map(int, parts))
+
+
+def integer(text: str) -> int:
+    """One integer."""
+    if not INTEGER.fullmatch(text):
+        raise click.BadParameter(f"{text[:40]!r} is not an integer")
+    return int(text)
+
+
+def line_count(text: str) -> int:
+    """A number of lines, or `all`."""
+    if text == "all":
+        return MAX_LINES
+    if not INTEGER.fullmatch(text) or not 0 <= int(text) <= MAX_LINES:
+        raise click.BadParameter(f"{text[:40]!r} is neither a number of lines nor 'all'")
+    return int(text)
+
+
+def dims_option(command: Command) -> Command:
+    """`--dims`: the logical sizes."""
+    text = "Logical sizes, one per axis, as 2,17,5,4."
+    return click.option("--dims", type=integers, metavar="D0,D1,...", help=text)(command)
+
+
+def dtype_option(command: Command) -> Command:
+    """`--dtype`: the element type in any system's words."""
+    return click.option("--dtype", metavar="TYPE", help="Element type, as f32, bf16, s8 or int8.")(command)
+
+
+def json_option(command: Command) -> Command:
+    """`--json`: data instead of text."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def from_to_options(command: Command) -> Command:
+    """`--from` and `--to`: the two layouts of a reorder."""
+    command = click.option("--to", "target", required=True, metavar="NOTATION", help="Layout to write.")(command)
+    return click.option("--from", "source", required=True, metavar="NOTATION", help="Layout to read.")(command)

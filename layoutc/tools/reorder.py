@@ -1,0 +1,52 @@
+"""`layoutc reorder`: the tensor of one .npy file, in another layout, into another .npy file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import layoutc
+from layoutc import notations
+from layoutc.element_type import element_type
+from layoutc.errors import LayoutcError
+from layoutc.tools import options
+from layoutc.tools.npy_files import read_npy, write_npy
+from layoutc.tools.physical_array import destination_array, source_desc, stored_type
+
+
+@click.command("reorder")
+@click.argument("in_npy", type=click.Path(path_type=Path))
+@click.argument("out_npy", type=click.Path(path_type=Path))
+@options.from_to_options
+@options.dims_option
+@options.dtype_option
+@click.option("--to-dtype", metavar="TYPE", help="Element type to write; conversions are not supported yet.")
+@click.option("--executor", type=click.Choice(options.EXECUTORS), help="What runs it. Default: c, else reference.")
+def command(
+    in_npy: Path,
+    out_npy: Path,
+    source: str,
+    target: str,
+    dims: tuple[int, ...] | None,
+    dtype: str | None,
+    to_dtype: str | None,
+    executor: str | None,
+) -> None:
+    """
+    Copy the tensor in IN_NPY into another layout and write it to OUT_NPY.
+
+    The array in IN_NPY is the buffer of layout --from: an nhwc file has shape N,H,W,C. Its shape gives the dims; for a
+    blocked layout whose last block is not full, or for a flat array, name them with --dims. --dtype says what the
+    elements are where NumPy has no word for it: bf16 is stored as uint16. OUT_NPY has the physical shape of layout --to, and
+    an existing one is replaced only when all went well.
+    """
+    array = read_npy(in_npy)
+    stored = stored_type(array, dtype)
+    if to_dtype is not None and element_type(to_dtype) != stored:
+        raise LayoutcError(f"conversions are not supported yet: got {element_type(to_dtype)}, the source is {stored}")
+    src = source_desc(source, dims, array, stored)
+    dst = notations.desc(target, src.dims, stored)
+    result = destination_array(dst, array.dtype)
+    layoutc.compile(src, dst, executor=executor)(array, result)
+    write_npy(out_npy, result)

@@ -1,0 +1,67 @@
+"""Building scf loop nests: named counters over constant ranges, and offsets as one affine.apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, arith, scf
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A counter that runs over a range."""
+
+    name: str
+    values: range
+
+
+@dataclass
+class NestBuilder:
+    """Puts loop nests before an operation. Index constants are made once, ahead of the nest that needs them first."""
+
+    before: Operation
+    constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+
+    def constant(self, value: int) -> SSAValue:
+        """An index constant, ahead of the nest; not to be asked for inside of one."""
+        if value not in self.constants:
+            op = arith.ConstantOp(IntegerAttr.from_index_int_value(value))
+            op.result.name_hint = f"c{value}"
+            self.constants[value] = self.insert(op).results[0]
+        return self.constants[value]
+
+    def insert(self, op: Operation) -> Operation:
+        """An operation ahead of the nest."""
+        return Builder(InsertPoint.before(self.before)).insert(op)
+
+    def nest(self, loops: Sequence[Loop], body: Callable[[Builder, tuple[SSAValue, ...]], Operation]) -> Operation:
+        """
+        Loops, outermost first, around `body`, which inserts through the builder and gets the counters.
+
+        Returns the outermost operation: the first loop, or what `body` returns if there is none.
+        """
+        steps = [(loop, *(map(self.constant, (loop.values.start, loop.values.stop, 1)))) for loop in loops]
+        builder = Builder(InsertPoint.before(self.before))
+        made: list[scf.ForOp] = []
+        for loop, *bounds in steps:
+            block = Block([scf.YieldOp()], arg_types=[IndexType()])
+            block.args[0].name_hint = loop.name
+            made.append(builder.insert(scf.ForOp(*bounds, [], Region(block))))
+            builder = Builder(InsertPoint.at_start(block))
+        inner = body(builder, tuple(op.body.block.args[0] for op in made))
+        return made[0] if made else inner
+
+
+def apply(builder: Builder, expr: AffineExpr, counters: Sequence[SSAValue], name: str) -> SSAValue:
+    """The value of an affine expression of the counters."""
+    if isinstance(expr, AffineDimExpr):
+        return counters[expr.position]
+    op = builder.insert(affine.ApplyOp(counters, AffineMapAttr(AffineMap(len(counters), 0, (expr,)))))
+    op.result.name_hint = name
+    return op.result

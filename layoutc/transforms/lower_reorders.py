@@ -1,0 +1,169 @@
+"""
+`lower-reorders`: every reorder becomes loops, and every memref with a layout a flat buffer.
+
+Before:
+```mlir
+func.func @reorder(%src: memref<2x17xf32>, %dst: memref<2x17xf32, #layout.map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)>>) {
+  layout.reorder %src into %dst axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #layout.map<...>>
+```
+After:
+```mlir
+func.func @reorder(%src: memref<2x17xf32>, %dst: memref<48xf32>) {
+  %src_flat = memref.reinterpret_cast %src to offset: [0], sizes: [34], strides: [1] : memref<2x17xf32> to memref<34xf32>
+  scf.for %n = %c0 to %c2 step %c1 {
+    scf.for %c = %c0 to %c17 step %c1 {
+      %src_offset = affine.apply affine_map<(d0, d1) -> (d0 * 17 + d1)> (%n, %c)
+      %value = memref.load %src_flat[%src_offset] : memref<34xf32>
+      %dst_offset = affine.apply affine_map<(d0, d1) -> (d0 * 24 + (d1 floordiv 8) * 8 + d1 mod 8)> (%n, %c)
+      memref.store %value, %dst[%dst_offset] : memref<48xf32>
+    }
+  }
+  ... and a nest that stores zero for c in 17..24
+```
+Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: upstream ops only; no
+attribute of the dialect `layout` in any type. Loads and stores through a memref with a layout go through its
+offset map; any other op that looks into such a memref is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects import affine, func, memref, scf
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    GreedyRewritePatternApplier,
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    TypeConversionPattern,
+    attr_type_rewrite_pattern,
+    op_type_rewrite_pattern,
+)
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
+
+from layoutc.dialects.attributes import LayoutAttr
+from layoutc.dialects.memory import memory_desc
+from layoutc.dialects.ops import ReorderOp
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.plain_nest import Buffer, build_plain_nest
+
+TRANSPARENT_OPS = (
+    *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
+    *(func.FuncOp, func.CallOp, func.ReturnOp),
+    *(scf.ForOp, scf.IfOp, scf.YieldOp, scf.WhileOp, scf.ConditionOp),
+    *(ModuleOp, UnrealizedConversionCastOp),
+)
+"""ops that hand a memref on without looking at its shape"""
+
+
+def has_layout(type: Attribute) -> bool:
+    """Whether a type is a memref whose layout only layoutc can lower."""
+    return isinstance(type, MemRefType) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
+
+
+def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
+    """The flat buffer that a memref with a layout becomes."""
+    return MemRefType(type.element_type, (memory_desc(type).span,), memory_space=type.memory_space)
+
+
+def flat_view(value: SSAValue, builder: Builder) -> SSAValue:
+    """A memref as a flat buffer: converted later if it has a layout, reinterpreted if it has none of ours."""
+    assert isinstance(value.type, MemRefType)
+    flat = flat_type(value.type)
+    if value.type == flat:
+        return value
+    if has_layout(value.type):
+        op = builder.insert(UnrealizedConversionCastOp.cast_one(value, flat)[0])
+    else:
+        op = builder.insert(memref.ReinterpretCastOp.from_dynamic(value, [0], list(flat.get_shape()), [1], flat))
+        op.result.name_hint = f"{value.name_hint or 'memory'}_flat"
+    return op.results[0]
+
+
+class LowerReorder(RewritePattern):
+    """`layout.reorder` to loops."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
+        if op.destination is None:
+            raise PassFailedException("layout.reorder on tensors has no buffers yet: bufferize it first")
+        builder = Builder(InsertPoint.before(op))
+        source = Buffer(flat_view(op.source, builder), op.source_desc)
+        target = Buffer(flat_view(op.destination, builder), op.target_desc)
+        build_plain_nest(NestBuilder(op), source, target, op.axis_names)
+        rewriter.erase(op)
+
+
+class LowerAccess(RewritePattern):
+    """`memref.load` and `memref.store` through the offset map."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: memref.LoadOp | memref.StoreOp, rewriter: PatternRewriter) -> None:
+        if not has_layout(op.memref.type):
+            return
+        assert isinstance(op.memref.type, MemRefType)
+        offset = affine.ApplyOp(op.indices, AffineMapAttr(memory_desc(op.memref.type).offset_map()))
+        offset.result.name_hint = "offset"
+        rewriter.insert(offset)
+        view = flat_view(op.memref, Builder(InsertPoint.before(op)))
+        if isinstance(op, memref.LoadOp):
+            rewriter.replace(op, memref.LoadOp.get(view, [offset]))
+        else:
+            rewriter.replace(op, memref.StoreOp.get(op.value, view, [offset]))
+
+
+class FlattenType(TypeConversionPattern):
+    """A memref with a layout to a flat buffer, in every value and function type."""
+
+    @attr_type_rewrite_pattern
+    def convert_type(self, typ: MemRefType[Any]) -> Attribute | None:
+        return flat_type(typ) if has_layout(typ) else None
+
+
+class DropCast(RewritePattern):
+    """A cast between equal types, which is all that is left of `flat_view`."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: UnrealizedConversionCastOp, rewriter: PatternRewriter) -> None:
+        if [v.type for v in op.inputs] == [v.type for v in op.outputs]:
+            rewriter.replace(op, [], op.inputs)
+
+
+def check_flattens(op: Operation) -> None:
+    """Refuses an op that looks into a memref with a layout in a way that has no flat form."""
+    if isinstance(op, TRANSPARENT_OPS):
+        return
+    for value in (*op.operands, *op.results):
+        if has_layout(value.type):
+            raise PassFailedException(
+                f"{op.name} uses {value.type}: only loads, stores, allocations, calls and reorders "
+                "of a memref with a layout can be lowered"
+            )
+        if isinstance(value.type, TensorType) and isinstance(value.type.encoding, LayoutAttr):
+            raise PassFailedException(f"{op.name} uses {value.type}: bufferize tensors with a layout first")
+
+
+class LowerReordersPass(ModulePass):
+    """Lowers reorders to loops over flat buffers."""
+
+    name = "lower-reorders"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        lower = GreedyRewritePatternApplier([LowerReorder(), LowerAccess()])
+        PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
+        for inner in op.walk():
+            check_flattens(inner)
+        PatternRewriteWalker(FlattenType(recursive=True), apply_recursively=False).rewrite_module(op)
+        PatternRewriteWalker(DropCast(), apply_recursively=False).rewrite_module(op)

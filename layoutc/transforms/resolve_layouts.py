@@ -1,0 +1,80 @@
+"""
+`resolve-layouts`: every layout that goes by a name becomes an affine map.
+
+Before:
+```mlir
+layout.reorder %src into %dst : memref<2x17x5x4xf32> into memref<2x17x5x4xf32, #layout.tag<"nChw8c">>
+```
+After:
+```mlir
+layout.reorder %src into %dst axes ["n", "c", "h", "w"] : memref<2x17x5x4xf32>
+  into memref<2x17x5x4xf32, #layout.map<(d0, d1, d2, d3) -> (d0, d1 floordiv 8, d2, d3, d1 mod 8)>>
+```
+Requires: nothing. Leaves: no `#layout.tag`, in no type. The letters of the names stay behind as `axes`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import (
+    PatternRewriter,
+    PatternRewriteWalker,
+    RewritePattern,
+    TypeConversionPattern,
+    attr_type_rewrite_pattern,
+    op_type_rewrite_pattern,
+)
+
+from layoutc.dialects.attributes import MapAttr, TagAttr
+from layoutc.dialects.memory import layout_of, memory_desc
+from layoutc.dialects.ops import ReorderOp
+from layoutc.layout import common_axis_names, generic_names
+
+
+class NameAxes(RewritePattern):
+    """Keeps the letters of the names, which the maps no longer have."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
+        if op.axes is not None:
+            return
+        names = common_axis_names(op.source_desc.layout, op.target_desc.layout)
+        if names != generic_names(len(names)):
+            op.axes = ArrayAttr(map(StringAttr, names))
+            rewriter.notify_op_modified(op)
+
+
+class ResolveMemRef(TypeConversionPattern):
+    """`#layout.tag` as the layout of a memref."""
+
+    @attr_type_rewrite_pattern
+    def convert_type(self, typ: MemRefType[Any]) -> Attribute | None:
+        if isinstance(layout_of(typ), TagAttr):
+            return MemRefType(typ.element_type, typ.shape, MapAttr.of(memory_desc(typ)), typ.memory_space)
+        return None
+
+
+class ResolveTensor(TypeConversionPattern):
+    """`#layout.tag` as the encoding of a tensor."""
+
+    @attr_type_rewrite_pattern
+    def convert_type(self, typ: TensorType[Any]) -> Attribute | None:
+        if isinstance(layout_of(typ), TagAttr):
+            return TensorType(typ.element_type, typ.get_shape(), MapAttr.of(memory_desc(typ)))
+        return None
+
+
+class ResolveLayoutsPass(ModulePass):
+    """Turns every `#layout.tag` into a `#layout.map`."""
+
+    name = "resolve-layouts"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        PatternRewriteWalker(NameAxes(), apply_recursively=False).rewrite_module(op)
+        for pattern in (ResolveMemRef(recursive=True), ResolveTensor(recursive=True)):
+            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,37 @@
+"""What stock `xdsl-opt` gains when layoutc is installed: a dialect, passes and a target."""
+
+from xdsl.ir import Dialect
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.target import Target
+
+
+def _layout() -> Dialect:
+    from layoutc.dialects.layout import Layout
+
+    return Layout
+
+
+def _resolve_layouts() -> type[ModulePass]:
+    from layoutc.transforms.resolve_layouts import ResolveLayoutsPass
+
+    return ResolveLayoutsPass
+
+
+def _lower_reorders() -> type[ModulePass]:
+    from layoutc.transforms.lower_reorders import LowerReordersPass
+
+    return LowerReordersPass
+
+
+def _c() -> type[Target]:
+    from layoutc.targets.c import CTarget
+
+    return CTarget
+
+
+LAYOUTC_UNIVERSE = Universe(
+    all_dialects={"layout": _layout},
+    all_passes={"resolve-layouts": _resolve_layouts, "lower-reorders": _lower_reorders},
+    all_targets={"c": _c},
+)
