@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from typing_extensions import Self
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, NoneAttr, StringAttr
@@ -15,7 +15,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from layoutc import notations
-from layoutc.affine_digits import physical_map, print_map, read_map
+from layoutc.affine_digits import physical_map, read_map
+from layoutc.affine_text import map_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
@@ -93,10 +94,9 @@ class TagAttr(LayoutAttr):
 
     name = "layout.tag"
     tag: StringAttr
-    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
     def __init__(self, tag: str, options: Options = Options()):
-        super().__init__(StringAttr(tag), _encode(options))
+        super().__init__(_encode(options), StringAttr(tag))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -110,7 +110,7 @@ class TagAttr(LayoutAttr):
                 parser.raise_error(error.message, column, column + 1)
             except LayoutcError as error:
                 parser.raise_error(str(error), start, parser.pos)
-            return [StringAttr(tag), _encode(Options.parse(parser))]
+            return [_encode(Options.parse(parser)), StringAttr(tag)]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -118,17 +118,8 @@ class TagAttr(LayoutAttr):
             self.option_values.print(printer)
 
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
-        o = self.option_values
-        return notations.desc(
-            self.tag.data,
-            tuple(shape),
-            element_type,
-            strides=o.strides or None,
-            offset=o.offset,
-            low=o.low,
-            high=o.high,
-            align=o.align,
-        )
+        reading = notations.read(self.tag.data)
+        return reading.bind(shape, element_type, **vars(self.option_values))
 
     def get_affine_map(self) -> AffineMap:
         """The map to a physical index, one result per digit; flattened axes need a shape and are refused."""
@@ -149,10 +140,9 @@ class MapAttr(LayoutAttr):
 
     name = "layout.map"
     map: AffineMapAttr
-    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
     def __init__(self, map: AffineMap, options: Options = Options()):
-        super().__init__(AffineMapAttr(map), _encode(options))
+        super().__init__(_encode(options), AffineMapAttr(map))
 
     @classmethod
     def of(cls, desc: MemoryDesc) -> Self:
@@ -171,11 +161,11 @@ class MapAttr(LayoutAttr):
                 read_map(map, None)
             except LayoutcError as error:
                 parser.raise_error(getattr(error, "message", str(error)), start, parser.pos)
-            return [AffineMapAttr(map), _encode(Options.parse(parser))]
+            return [_encode(Options.parse(parser)), AffineMapAttr(map)]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(print_map(self.map.data))
+            printer.print_string(map_text(self.map.data))
             self.option_values.print(printer)
 
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
@@ -190,16 +180,5 @@ def map_descriptor(
     map: AffineMap, shape: Sequence[int], element_type: ElementType, options: Options = Options()
 ) -> MemoryDesc:
     """The memory descriptor that an affine map gives a memref of this shape; raises LayoutcError with the reason."""
-    low, high = (border or (0,) * len(shape) for border in (options.low, options.high))
-    extents = tuple(below + dim + above for below, dim, above in zip(low, shape, high, strict=False))
-    reading = read_map(map, extents)
-    layout = replace(reading.layout, align=options.align) if options.align else reading.layout
-    return MemoryDesc(
-        tuple(shape),
-        element_type,
-        layout,
-        options.strides or reading.strides,
-        reading.base_offset + options.offset,
-        options.low,
-        options.high,
-    )
+    reading = read_map(map, shape, physical=bool(options.strides))
+    return reading.bind(shape, element_type, **vars(options))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AffineMapAttr,
     BFloat16Type,
     Float8E4M3FNType,
@@ -43,7 +44,7 @@ def memory_desc(type: ShapedType) -> MemoryDesc:
     Raises LayoutcError for dynamic shapes, other layouts, and layouts that do not fit the shape.
     """
     shape, element = type.get_shape(), element_type(str(type.get_element_type()))
-    if -1 in shape:
+    if DYNAMIC_INDEX in shape:
         raise LayoutcError(f"{type} has a dynamic dimension, expected a static shape")
     match layout_of(type):
         case NoneAttr():

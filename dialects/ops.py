@@ -127,6 +127,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
+        start = parser.pos
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
@@ -148,6 +149,10 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             axes,
         )
         op.attributes |= attributes
+        try:
+            op.verify_()
+        except VerifyException as error:
+            parser.raise_error(str(error), start, parser.pos)
         return op
 
     def print(self, printer: Printer) -> None:

@@ -9,7 +9,8 @@ memref, the offset and the iteration.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from itertools import combinations
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func
@@ -18,6 +19,7 @@ from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.hints import isa
 
 from layoutc.errors import InterpreterError
 from layoutc.interpreter.functions import ControlFunctions, MemoryFunctions, PureFunctions
@@ -54,9 +56,10 @@ def run(
     try:
         function = _function(module, function_name)
         _check_ops(module, function, {function_name})
-        values = _arguments(function, args, write_once, defined or {})
+        values = tuple(_arguments(function, args, write_once, defined or {}))
+        _check_overlap(values)
         with np.errstate(all="ignore"):
-            results = interpreter.call_op(function, tuple(values))
+            results = interpreter.call_op(function, values)
     except Fault as fault:
         raise InterpreterError(str(fault)) from None
     except DiagnosticException as error:
@@ -104,15 +107,24 @@ def _arguments(
 
 
 def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool) -> MemRef | Array:
-    if not isinstance(type, MemRefType):
+    if not isa(type, MemRefType[Attribute]):
         if isinstance(arg, Buffer) or np.ndim(arg):
             raise Fault(f"got a buffer, expected a value of type {type}")
         return from_python(arg, value_dtype(type))
-    if isinstance(arg, np.ndarray):
-        arg = Buffer.of(arg, defined, write_once)
-    if not isinstance(arg, Buffer):
+    if isinstance(arg, Buffer):
+        return MemRef.typed(arg, type)
+    if not isinstance(arg, np.ndarray):
         raise Fault(f"got {arg!r}, expected a buffer for {type}")
-    return MemRef.typed(arg, type)
+    return MemRef.typed(Buffer.of(cast(Array, arg), defined, write_once), type)
+
+
+def _check_overlap(values: tuple[Any, ...]) -> None:
+    """Fault if write-once memory is also reached as another buffer."""
+    buffers = [(position, value.buffer) for position, value in enumerate(values) if isinstance(value, MemRef)]
+    for (i, one), (j, other) in combinations(buffers, 2):
+        separate = one is other or (one.written is None and other.written is None)
+        if not separate and np.may_share_memory(one.data, other.data):
+            raise Fault(f"arguments {i} and {j} overlap in memory")
 
 
 def _root(error: BaseException) -> str:

@@ -106,9 +106,10 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(memref.DeallocOp)
     def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
-        if args[0].buffer.freed:
+        (old,) = args
+        if old.buffer.freed:
             raise Fault(f"memref.dealloc: %{op.memref.name_hint or 'memref'} is deallocated a second time")
-        args[0].buffer.freed = True
+        old.buffer.freed = True
         return ()
 
     @impl(memref.ReinterpretCastOp)
@@ -192,7 +193,7 @@ class ControlFunctions(InterpreterFunctions):
 
     def _run_all(self, interpreter: Interpreter, op: scf.ForOp, steps: range, dtype: Any) -> PythonValues:
         if steps:
-            values = np.arange(steps.start, steps.stop, steps.step, dtype)
+            values: Array = np.arange(steps.start, steps.stop, steps.step).astype(dtype)
             with self.iterations.all(op, values) as spread:
                 interpreter.run_ssacfg_region(op.body, (spread,), "scf.for")
         return ()

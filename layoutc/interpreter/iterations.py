@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,21 +27,21 @@ class Iterations:
     entered: int = 0
 
     @contextmanager
-    def one(self, op: scf.ForOp, value: Array) -> Iterator[None]:
+    def one(self, op: scf.ForOp, value: Array) -> Generator[None]:
         """Run a loop's body for one value of its index."""
         self.loops.append((loop_name(op, len(self.loops)), value))
         yield
         self.loops.pop()
 
     @contextmanager
-    def nest(self, depth: int) -> Iterator[None]:
+    def nest(self, depth: int) -> Generator[None]:
         """Run all iterations of a nest of `depth` loops at once."""
         self.shape = (1,) * depth
         yield
         self.shape = ()
 
     @contextmanager
-    def all(self, op: scf.ForOp, values: Array) -> Iterator[Array]:
+    def all(self, op: scf.ForOp, values: Array) -> Generator[Array]:
         """Run a loop's body for all values of its index, laid along the next axis of the nest."""
         axis, before = self.entered, self.shape
         self.entered, self.shape = axis + 1, (*before[:axis], len(values), *before[axis + 1 :])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
+from xdsl.utils.hints import isa
 
 from layoutc.interpreter.values import Array, Fault, unsigned_dtype, value_dtype
 from layoutc.strides import dense_strides
@@ -84,7 +85,7 @@ class MemRef:
 
 def shape_of(type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int, ...], int]:
     """Element dtype, shape, strides and offset of a static memref type, row-major or strided."""
-    if not isinstance(type, MemRefType):
+    if not isa(type, MemRefType[Attribute]):
         raise Fault(f"no interpretation for values of type {type}")
     dtype, shape = value_dtype(type.element_type), type.get_shape()
     strides, offset = _strides_of(type, shape)

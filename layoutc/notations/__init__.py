@@ -1,0 +1,157 @@
+"""
+The registry of notations: text in any of them to a layout or a memory descriptor, and back.
+
+A notation is a module with `NAME`, `read(text) -> Reading`, `format(layout)` and `format_desc(desc)`; a new one is
+a new file and a line in `_MODULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Protocol, cast
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType
+from layoutc.errors import LayoutcError, NotationError
+from layoutc.layout import Layout
+from layoutc.notations.reading import Reading
+from layoutc.notations.scanner import RefusedNameError
+
+_MODULES = {
+    "onednn": "onednn",
+    "openvino": "openvino",
+    "ie": "inference_engine",
+    "directml": "directml",
+    "affine": "affine",
+}
+NOTATIONS = tuple(_MODULES)
+
+
+class Notation(Protocol):
+    """What a module of a notation offers."""
+
+    NAME: str
+
+    def read(self, text: str) -> Reading:
+        """What a text says; NotationError if it is not in this notation."""
+        ...
+
+    def format(self, layout: Layout) -> str:
+        """The text for a layout, for all dims; LayoutcError says what the notation cannot express."""
+        ...
+
+    def format_desc(self, desc: MemoryDesc) -> str:
+        """The text for one descriptor; LayoutcError says what the notation cannot express."""
+        ...
+
+
+@cache
+def notation(name: str) -> Notation:
+    """The notation of that name. Raises LayoutcError, naming the known ones, for any other."""
+    if name not in _MODULES:
+        raise LayoutcError(f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
+    return cast(Notation, import_module(f"{__name__}.{_MODULES[name]}"))
+
+
+@lru_cache(maxsize=1024)
+def read(text: str) -> Reading:
+    """
+    What a text says, in the notation that its prefix names (`onednn:nchw`), or in whichever can read it.
+
+    Raises NotationError for a text that no notation reads, and for one that two read as different layouts.
+    """
+    name, colon, rest = text.partition(":")
+    if colon and name in _MODULES:
+        try:
+            return notation(name).read(rest)
+        except NotationError as error:
+            raise NotationError(text, len(name) + 1 + error.column, error.message) from None
+    return _read_bare(text)
+
+
+def _read_bare(text: str) -> Reading:
+    readings: dict[str, Reading] = {}
+    errors: list[NotationError] = []
+    for name in NOTATIONS:
+        try:
+            readings[name] = notation(name).read(text)
+        except NotationError as error:
+            errors.append(error)
+    if not readings:
+        # The notation that knows the name or one like it, else the one that got furthest, is the one that was meant.
+        raise max(errors, key=_nearness)
+    if len(set(readings.values())) > 1:
+        listed = ", ".join(f"{name}:{text} is {reading.layout}" for name, reading in readings.items())
+        raise NotationError(text, 0, f"several notations read this, differently: {listed}")
+    return next(iter(readings.values()))
+
+
+def _nearness(error: NotationError) -> tuple[bool, bool, int]:
+    return isinstance(error, RefusedNameError), "did you mean" in error.message, error.column
+
+
+def parse(text: str) -> Layout:
+    """
+    The layout of a text that says no more than a layout (sizes and blocked dims in it are left out).
+
+    Raises NotationError for other texts, and for one that gives strides or an offset, which need `desc`.
+    """
+    reading = read(text)
+    if not reading.is_layout:
+        raise NotationError(text, 0, "the text gives strides, an offset or sizes, which a layout alone cannot hold")
+    return reading.layout
+
+
+def desc(
+    text: str | Layout,
+    dims: Sequence[int] | None = None,
+    element_type: str | ElementType = "f32",
+    *,
+    strides: Sequence[int] | None = None,
+    offset: int = 0,
+    low: Sequence[int] = (),
+    high: Sequence[int] = (),
+    align: Sequence[int] = (),
+) -> MemoryDesc:
+    """
+    The memory descriptor of a layout, given as a text in any notation or as a Layout, for these dims.
+
+    `dims` may be left out where the text gives them. `strides` are per physical axis, slowest first, in elements;
+    `offset` is in elements; `low` and `high` are border elements per axis; `align` is a multiple per axis.
+    Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
+    """
+    reading = Reading(text) if isinstance(text, Layout) else read(_checked_text(text))
+    return reading.bind(
+        dims, element_type, strides=tuple(strides or ()), offset=offset, low=low, high=high, align=align
+    )
+
+
+def _checked_text(text: object) -> str:
+    if not isinstance(text, str):
+        raise LayoutcError(f"a layout is a text or a Layout, got {type(text).__name__}")
+    return text
+
+
+def translate(text: str, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType = "f32") -> str:
+    """
+    The text for the same memory in the notation `to`: for all dims, or for those given here or in the text.
+
+    Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
+    """
+    target, reading = notation(to), read(_checked_text(text))
+    if dims is None and reading.is_layout:
+        return target.format(reading.layout)
+    return target.format_desc(reading.bind(dims, element_type))
+
+
+def names(layout: Layout) -> dict[str, str]:
+    """What each notation calls a layout; those that cannot express it are left out."""
+    found: dict[str, str] = {}
+    for name in NOTATIONS:
+        try:
+            found[name] = notation(name).format(layout)
+        except LayoutcError:
+            continue
+    return found

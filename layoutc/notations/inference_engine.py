@@ -12,16 +12,19 @@ from functools import cache
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.errors import LayoutcError, NotationError
+from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK, Layout
 from layoutc.notations.reading import Piece, Reading, nested_digits, pieces_of, planar, planar_order
-from layoutc.notations.scanner import Scanner, lower_case_index, near_match
+from layoutc.notations.scanner import RefusedNameError, Scanner, lower_case_index, near_match
 from layoutc.strides import dense_strides
 
 NAME = "ie"
 DATA_LAYOUTS = ("NCHW", "NHWC", "NCDHW", "NDHWC", "C", "CHW", "HWC", "HW", "NC", "CN")
 WEIGHTS_LAYOUTS = ("OIHW", "GOIHW", "OIDHW", "GOIDHW")
-WITHOUT_ORDER = {"ANY": "describes no memory", "BLOCKED": "needs its blocked dims and order, as BlockingDesc({..}, {..})"}
+WITHOUT_ORDER = {
+    "ANY": "describes no memory",
+    "BLOCKED": "needs its blocked dims and order, as BlockingDesc({..}, {..})",
+}
 
 _BLOCKING = "BlockingDesc"
 
@@ -31,12 +34,13 @@ def read(text: str) -> Reading:
     if text.lstrip().startswith(_BLOCKING):
         return _read_blocking(Scanner(text))
     if text in WITHOUT_ORDER:
-        raise NotationError(text, 0, f"layout {text} {WITHOUT_ORDER[text]}")
+        raise RefusedNameError(text, 0, f"layout {text} {WITHOUT_ORDER[text]}")
     if text in _layouts():
         return Reading(_layouts()[text])
     names = (*_layouts(), *WITHOUT_ORDER)
     near = near_match(text, lower_case_index(names))
-    Scanner(text).fail(f"expected one of {' '.join(_layouts())}, or {_BLOCKING}({{..}}, {{..}})", 0, near)
+    expected = f"expected one of {' '.join(_layouts())}, or {_BLOCKING}({{..}}, {{..}})"
+    return Scanner(text).fail(expected, 0, near)
 
 
 def parse(text: str) -> Layout:
@@ -52,9 +56,10 @@ def format(layout: Layout) -> str:
     exact = [name for name in names if set(name.lower()) == letters]
     if names:
         return (exact or names)[0]
+    only = "only a BlockingDesc with dims does"
     if planar_order(layout) is None:
-        raise LayoutcError(f"the Inference Engine's layout names have no blocks or padding, got {layout}; with dims, see BlockingDesc")
-    raise LayoutcError(f"the Inference Engine names no layout {layout}; with dims, see BlockingDesc")
+        raise LayoutcError(f"the Inference Engine's layout names express no blocks, {only}, got {layout}")
+    raise LayoutcError(f"the Inference Engine names no layout {layout}, {only}")
 
 
 def format_desc(desc: MemoryDesc) -> str:

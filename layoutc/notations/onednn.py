@@ -179,6 +179,8 @@ class _Tag:
         for column, letter in enumerate(head):
             if column == MAX_RANK:
                 self._fail(f"a tag has at most {MAX_RANK} axes", column)
+            if letter == "_":
+                self._fail("expected an axis, a block size or the end", column)
             if letter.lower() in head[:column].lower():
                 self._fail(f"axis {letter.lower()!r} appears twice", column)
         return head
@@ -196,7 +198,7 @@ class _Tag:
             self._fail(f"unknown axis {self.head[column]!r}", column)
         expected = ALPHABET[: len(letters)]
         column = next((k for k, c in enumerate(self.head) if c.lower() not in expected), 0)
-        self._fail(f"these axes have no known order, expected the letters {' '.join(expected)}", column)
+        return self._fail(f"these axes have no known order, expected the letters {' '.join(expected)}", column)
 
     def _read_tail(self) -> list[Piece]:
         blocks: list[Piece] = []

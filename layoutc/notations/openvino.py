@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,7 +19,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, Digit, Layout
 from layoutc.notations.reading import Piece, Reading, nested_digits
-from layoutc.notations.scanner import Scanner, lower_case_index, near_match
+from layoutc.notations.scanner import RefusedNameError, Scanner, lower_case_index, near_match
 
 NAME = "openvino"
 DATA_AXES = "bfvuwzyx"
@@ -41,7 +42,7 @@ def parse(text: str) -> Layout:
     """The layout of a format. Raises NotationError, with the column, for a text that is none."""
     reason = _formats().get(text)
     if reason:
-        raise NotationError(text, 0, f"{text} is not an offset map: {reason}")
+        raise RefusedNameError(text, 0, f"{text} is not an offset map: {reason}")
     return _Name(text).layout
 
 
@@ -141,12 +142,17 @@ class _Name:
                 self.swizzle = self._number(column + len(_SWIZZLE), len(name))
                 return
             block = _BLOCK.match(part)
-            if block and (part[-1].isdigit() or len(block[0]) > 3):
+            if block:
                 self._check_letters(block[1], column)
-                self.blocks.append((block[1], self._number(column + block.end(), column + len(part))))
-                self.columns[f"{block[1]} block"] = column
+                self._add_block(block[1], column, self._number(column + block.end(), column + len(part)))
             else:
                 self._read_axes(part, column)
+
+    def _add_block(self, letters: str, column: int, size: int) -> None:
+        if size * prod(known for axes, known in self.blocks if axes == letters) > MAX_BLOCK:
+            self._fail(f"the blocks of {letters} multiply to more than {MAX_BLOCK}", column)
+        self.blocks.append((letters, size))
+        self.columns[f"{letters} block"] = column
 
     def _read_axes(self, part: str, column: int) -> None:
         sliced = part.endswith("s") and len(part) > 1
@@ -186,21 +192,15 @@ class _Name:
 
     def _layout(self) -> Layout:
         axes = self._logical_axes()
-        known = [letters for letters, _ in self.outer]
         for letters, size in self.blocks:
             if (letters, True) not in self.outer:
-                slices = " ".join(f"{name}s" for name in known)
-                self._fail(f"block {letters}sv{size} has no slice {letters}s before it, got {slices}", self._at(letters))
+                self._fail(f"block {letters}sv{size} has no slice {letters}s before it", self._at(letters))
         for letters, sliced in self.outer:
             if sliced and letters not in dict(self.blocks):
                 self._fail(f"slice {letters}s needs a block such as {letters}sv16", self.columns[letters])
         named = [*((letters, None) for letters, _ in self.outer), *self.blocks]
         pieces: list[Piece] = [(tuple(axes.index(letter) for letter in letters), size) for letters, size in named]
         digits = nested_digits(pieces)
-        for letters, _ in self.blocks:
-            group = tuple(axes.index(letter) for letter in letters)
-            if max(d.divisor * (d.modulus or 1) for d in digits if d.axes == group) > MAX_BLOCK:
-                self._fail(f"the blocks of {letters} multiply to more than {MAX_BLOCK}", self._at(letters))
         if self.swizzle != 1:
             digits = self._swizzled(digits, axes)
         align = tuple(self.align.get(letter, 1) for letter in axes)

@@ -13,8 +13,12 @@ _SPACE = re.compile(r"[ \t\n]*")
 _NUMBER = re.compile(r"[0-9]+")
 _WORD = re.compile(r"[A-Za-z_]+")
 MAX_DIGITS = 18
-NEAR_LENGTH = 64
+NEAR_LENGTH = (3, 64)
 _EDITS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+
+
+class RefusedNameError(NotationError):
+    """A name that a notation knows, and that is no layout; the message says why."""
 
 
 class Scanner:
@@ -104,7 +108,7 @@ def near_match(text: str, by_lower_case: Mapping[str, str]) -> str | None:
 
     Looks up all texts one edit away: a few hundred look-ups, however many names there are.
     """
-    if len(text) > NEAR_LENGTH:
+    if not NEAR_LENGTH[0] <= len(text) <= NEAR_LENGTH[1]:
         return None
     lower = text.lower()
     found = by_lower_case.get(lower)

@@ -42,7 +42,7 @@ class Interval:
 
     def __mod__(self, other: Interval) -> Interval:
         """The floor remainder by positive divisors."""
-        inside = 0 <= self.low and self.high < other.low
+        inside = self.low >= 0 and self.high < other.low
         return self if inside else Interval(0, other.high - 1)
 
     def __or__(self, other: Interval) -> Interval:
@@ -50,6 +50,11 @@ class Interval:
 
     def __contains__(self, other: Interval) -> bool:
         return self.low <= other.low and other.high <= self.high
+
+    def clipped(self, limits: Interval) -> Interval:
+        """What is left inside the limits: the numbers of an index, which does not overflow."""
+        low, high = max(self.low, limits.low), min(self.high, limits.high)
+        return Interval(low, high) if low <= high else limits
 
     @property
     def is_natural(self) -> bool:
@@ -62,9 +67,9 @@ def _hull(numbers: Sequence[int]) -> Interval:
 
 
 def type_range(type: Attribute) -> Interval:
-    """Every number of an integer type; signless integers are taken as signed, i1 as 0 and 1."""
+    """Every number of an integer type; signless integers are taken as signed, i1 as 0 and 1; no bound for the rest."""
     if not isinstance(type, IntegerType | IndexType):
-        return Interval(0, 0)
+        return Interval(-(1 << 64), 1 << 64)
     bits = 64 if isinstance(type, IndexType) else type.width.data
     if is_boolean(type) or is_unsigned(type):
         return Interval(0, (1 << bits) - 1)
@@ -161,8 +166,7 @@ class Bounds:
             if found is not None and found in type_range(op.results[0].type):
                 self._known[op.results[0]] = found
             elif found is not None and isinstance(op.results[0].type, IndexType):
-                # Offsets do not overflow: what is past the type is cut off.
-                self._known[op.results[0]] = Interval(max(found.low, -(1 << 63)), min(found.high, (1 << 63) - 1))
+                self._known[op.results[0]] = found.clipped(type_range(op.results[0].type))
 
     def computed(self, op: Operation) -> Interval | None:
         """The exact results of an op, before they are cut to its type; None where nothing is known."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute
 
-from layoutc.targets.c_types import is_boolean, is_unsigned, scalar_name, width
+from layoutc.targets.c_types import is_boolean, is_unsigned, width
 
 ATOM, UNARY, PRODUCT, SUM, TERNARY = 16, 14, 13, 12, 3
 PRECEDENCE = {
@@ -18,7 +18,9 @@ PRECEDENCE = {
     **dict.fromkeys(("<<", ">>"), 11),
     **dict.fromkeys(("<", ">", "<=", ">="), 10),
     **dict.fromkeys(("==", "!="), 9),
-    **{"&": 8, "^": 7, "|": 6, "&&": 5, "||": 4},
+    "&": 8,
+    "^": 7,
+    "|": 6,
 }
 
 
@@ -31,6 +33,11 @@ class Expression:
     reads: bool = False
     literal: int | None = None
     """the value, of an integer literal"""
+
+    @property
+    def is_name(self) -> bool:
+        """It is one variable, and needs no other."""
+        return self.text.isidentifier()
 
     def at_least(self, precedence: int) -> str:
         """The text, in parentheses unless it binds at least as tightly."""
@@ -123,8 +130,3 @@ def bits_literal(value: float, type: Attribute) -> Expression:
     packed: bytes = type.pack((value,))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     bits = int.from_bytes(packed, "little")  # pyright: ignore[reportUnknownArgumentType]
     return Expression(f"{bits:#x}" if bits else "0", literal=bits)
-
-
-def zero_or_declared(type: Attribute) -> str:
-    """The C type that a literal of `type` is declared with."""
-    return scalar_name(type)

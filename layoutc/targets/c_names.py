@@ -8,35 +8,40 @@ from contextlib import contextmanager
 
 from layoutc.targets.c_helpers import HELPERS
 
-KEYWORDS = """
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+KEYWORDS = _words("""
     auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
     _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local
     asm typeof alignas alignof bool complex constexpr false imaginary noreturn nullptr static_assert thread_local
     true typeof_unqual
-""".split()
+""")
 """C11, GNU and C23; and C++, so far as a parameter's name may stand in a header"""
 
-CPLUSPLUS = """
+CPLUSPLUS = _words("""
     and and_eq bitand bitor catch class compl concept const_cast delete dynamic_cast explicit export friend mutable
     namespace new not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast
     template this throw try typeid typename using virtual wchar_t xor xor_eq
-""".split()
+""")
 
-MACROS = """
+MACROS = _words("""
     NULL offsetof assert errno stdin stdout stderr EOF INFINITY NAN EXIT_SUCCESS EXIT_FAILURE RAND_MAX
     linux unix i386 sun mips arm hpux vax sgi I
-""".split()
+""")
 """of the headers that may be included, and what gcc predefines in its gnu modes"""
 
 TYPES_AND_CALLS = (
     [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + "size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wchar_t max_align_t".split()
-    + "malloc free abort aligned_alloc memcpy memset".split()
+    + _words("size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wchar_t max_align_t")
+    + _words("malloc free abort aligned_alloc memcpy memset")
 )
 
-LIBRARY = set(
-    """
+LIBRARY = frozenset(
+    _words("""
     abort abs acos acosf acosh alloca asin asinf asinh atan atan2 atan2f atanf atanh atexit atof atoi atol bcmp bcopy
     bsearch bzero calloc cbrt ceil ceilf clock copysign copysignf cos cosf cosh erf erfc exit exp exp2 expf expm1 fabs
     fabsf fclose fdim ffs floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf fopen fprintf fputc fputs fread free
@@ -46,7 +51,7 @@ LIBRARY = set(
     remainder remove rename rindex rint rintf round roundf scalbn scanf signbit significand sin sincos sinf sinh
     snprintf sprintf sqrt sqrtf srand sscanf stpcpy strcat strchr strcmp strcpy strdup strlen strncat strncmp strncpy
     strstr strtod strtol strtoul system tan tanf tanh tgamma time trunc truncf vprintf write y0 y1 yn
-    """.split()
+    """)
 )
 """functions of the C library that compilers know: a definition under such a name is a warning, or never called"""
 
@@ -77,6 +82,10 @@ class Names:
         self._scopes.append(set())
         yield
         self._scopes.pop()
+
+    def take(self, names: Iterable[str]) -> None:
+        """Names that the innermost scope has already."""
+        self._scopes[-1].update(names)
 
     def _is_free(self, name: str) -> bool:
         return is_identifier(name) and not any(name in scope for scope in self._scopes)

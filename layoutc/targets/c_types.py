@@ -54,7 +54,8 @@ def width(type: Attribute) -> int:
     """The bits of a scalar type; an index has 64."""
     if isinstance(type, IndexType):
         return 64
-    assert isinstance(type, FixedBitwidthType)
+    if not isinstance(type, FixedBitwidthType):
+        raise EmissionError(f"no C spelling for type {type}")
     return type.bitwidth
 
 

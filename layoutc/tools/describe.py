@@ -14,6 +14,7 @@ from layoutc.layout import Layout
 from layoutc.tools import options
 from layoutc.tools.facts import Facts, desc_facts, layout_facts, memory_order
 from layoutc.tools.memory_order import line_count, listing
+from layoutc.tools.translate import names_of
 
 LABELS = {
     "layout": "layout",
@@ -56,7 +57,7 @@ def command(notation: str, dims: tuple[int, ...] | None, lines: int | None, as_j
     """
     described = described_as(notation, dims, **given)
     facts = layout_facts(described) if isinstance(described, Layout) else desc_facts(described)
-    facts |= {"names": notations.names(described)}
+    facts["names"] = names_of(described)
     if as_json:
         if isinstance(described, MemoryDesc):
             facts["memory_order"] = memory_order(described, line_count(described, lines))
@@ -87,7 +88,7 @@ def facts_text(facts: Facts) -> Iterator[str]:
             yield f"{label:<15} {_value_text(facts[key])}"
     yield "names"
     for system, name in facts["names"].items():
-        yield f"  {system:<17} {name}"
+        yield f"  {system:<13} {name}"
 
 
 def _value_text(value: Any) -> str:

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, NotationError
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -68,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail("not enough memory for these dims")
     except OSError as error:
         return _fail(_os_message(error))
+    except NotationError as error:
+        return _fail(_notation_message(error))
     except LayoutcError as error:
         return _fail(str(error))
 
@@ -75,6 +77,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _fail(message: str) -> int:
     click.echo(f"layoutc: error: {message}", err=True)
     return 1
+
+
+def _notation_message(error: NotationError) -> str:
+    """The reason on one line, and below it the text with a caret."""
+    text, caret = str(error).split("\n", 1)
+    return f"{error.message}\n  {text}\n  {caret[: caret.index('^') + 1]}"
 
 
 def _os_message(error: OSError) -> str:

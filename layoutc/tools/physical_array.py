@@ -28,7 +28,9 @@ def stored_type(array: Array, dtype: str | None) -> ElementType:
         return element_type(array.dtype.name)
     named = element_type(dtype)
     if named.bits != array.itemsize * 8:
-        raise LayoutcError(f"element type {named} has {named.bits} bits, the array's {array.dtype} {array.itemsize * 8}")
+        raise LayoutcError(
+            f"element type {named} has {named.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
+        )
     return named
 
 

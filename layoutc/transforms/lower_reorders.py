@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import TypeIs
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, func, memref, scf
@@ -47,7 +48,6 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
     TypeConversionPattern,
-    attr_type_rewrite_pattern,
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
@@ -68,7 +68,7 @@ TRANSPARENT_OPS = (
 """ops that hand a memref on without looking at its shape"""
 
 
-def has_layout(type: Attribute) -> bool:
+def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
     """Whether a type is a memref whose layout only layoutc can lower."""
     return isinstance(type, MemRefType) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
 
@@ -127,8 +127,7 @@ class LowerAccess(RewritePattern):
 class FlattenType(TypeConversionPattern):
     """A memref with a layout to a flat buffer, in every value and function type."""
 
-    @attr_type_rewrite_pattern
-    def convert_type(self, typ: MemRefType[Any]) -> Attribute | None:
+    def convert_type(self, typ: Attribute) -> Attribute | None:
         return flat_type(typ) if has_layout(typ) else None
 
 

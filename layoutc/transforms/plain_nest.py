@@ -7,7 +7,7 @@ Both offset maps stand in plain view as `affine.apply`; nothing is tiled, staged
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.builder import Builder
@@ -89,7 +89,15 @@ def _build_copy(builder: NestBuilder, source: Buffer, target: Buffer, names: Seq
         return load
 
     nest = builder.nest(space.loops, body)
-    nest.attributes[COMMENT] = StringAttr(f"from {source.desc}\nto   {target.desc}")
+    comment = [f"from {_named(source.desc, names)}", f"to   {_named(target.desc, names)}"]
+    if space.loops:
+        comment.append(f"loop {', '.join(loop.name for loop in space.loops)}")
+    nest.attributes[COMMENT] = StringAttr("\n".join(comment))
+
+
+def _named(desc: MemoryDesc, names: Sequence[str]) -> MemoryDesc:
+    """The descriptor with these letters for its axes."""
+    return replace(desc, layout=replace(desc.layout, axis_names=tuple(names)))
 
 
 def _build_fill(builder: NestBuilder, target: Buffer, zero: SSAValue, space: IndexSpace) -> None:

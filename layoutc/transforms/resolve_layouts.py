@@ -15,8 +15,6 @@ Requires: nothing. Leaves: no `#layout.tag`, in no type. The letters of the name
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, TensorType
 from xdsl.ir import Attribute
@@ -26,7 +24,6 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
     RewritePattern,
     TypeConversionPattern,
-    attr_type_rewrite_pattern,
     op_type_rewrite_pattern,
 )
 
@@ -49,24 +46,16 @@ class NameAxes(RewritePattern):
             rewriter.notify_op_modified(op)
 
 
-class ResolveMemRef(TypeConversionPattern):
-    """`#layout.tag` as the layout of a memref."""
+class ResolveTag(TypeConversionPattern):
+    """`#layout.tag` as the layout of a memref or the encoding of a tensor."""
 
-    @attr_type_rewrite_pattern
-    def convert_type(self, typ: MemRefType[Any]) -> Attribute | None:
-        if isinstance(layout_of(typ), TagAttr):
-            return MemRefType(typ.element_type, typ.shape, MapAttr.of(memory_desc(typ)), typ.memory_space)
-        return None
-
-
-class ResolveTensor(TypeConversionPattern):
-    """`#layout.tag` as the encoding of a tensor."""
-
-    @attr_type_rewrite_pattern
-    def convert_type(self, typ: TensorType[Any]) -> Attribute | None:
-        if isinstance(layout_of(typ), TagAttr):
-            return TensorType(typ.element_type, typ.get_shape(), MapAttr.of(memory_desc(typ)))
-        return None
+    def convert_type(self, typ: Attribute) -> Attribute | None:
+        if not isinstance(typ, MemRefType | TensorType) or not isinstance(layout_of(typ), TagAttr):
+            return None
+        resolved = MapAttr.of(memory_desc(typ))
+        if isinstance(typ, MemRefType):
+            return MemRefType(typ.element_type, typ.shape, resolved, typ.memory_space)
+        return TensorType(typ.element_type, typ.get_shape(), resolved)
 
 
 class ResolveLayoutsPass(ModulePass):
@@ -76,5 +65,4 @@ class ResolveLayoutsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(NameAxes(), apply_recursively=False).rewrite_module(op)
-        for pattern in (ResolveMemRef(recursive=True), ResolveTensor(recursive=True)):
-            PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
+        PatternRewriteWalker(ResolveTag(recursive=True), apply_recursively=False).rewrite_module(op)

@@ -1,0 +1,1 @@
+"""Measurements of layoutc; run as `make bench`."""

@@ -1,0 +1,120 @@
+// RUN: layoutc-opt %s --split-input-file --parsing-diagnostics --verify-diagnostics | filecheck %s
+
+// A caret stands under the letter that is wrong, and the near match is named.
+// CHECK: invalid.mlir:6:67
+// CHECK: a block names its axis in lower case, expected 'c'; did you mean nChw16c
+func.func @unknown_letter(%m: memref<2x17xf32, #layout.tag<"nChw16C">>) { func.return }
+
+// -----
+
+// A map whose results do not make up each axis is refused.
+// CHECK: invalid.mlir:13:56
+// CHECK: digits of axis d1 do not nest: got divisor 8, expected 1
+func.func @not_digits(%m: memref<2x17xf32, #layout.map<(d0, d1) -> (d0, d1 floordiv 8)>>) { func.return }
+
+// -----
+
+// An option that does not exist: the known ones are listed.
+// CHECK: invalid.mlir:20:62
+// CHECK: Expected one of 'align', 'high', 'low', 'offset', 'strides': an option of a layout
+func.func @bad_option(%m: memref<2x17xf32, #layout.tag<"ab", pad = [1, 2]>>) { func.return }
+
+// -----
+
+// An option is given once.
+// CHECK: invalid.mlir:27:69
+// CHECK: option offset is given twice
+func.func @twice(%m: memref<2x17xf32, #layout.tag<"ab", offset = 1, offset = 2>>) { func.return }
+
+// -----
+
+// A layout must have the rank of its shape; the caret marks the type.
+// CHECK: invalid.mlir:35:52
+// CHECK: dims (2, 3) have rank 2, layout (a, b, c) -> (a, b, c) has rank 3
+func.func @rank(%a: memref<2x3xf32>, %b: memref<2x3xf32, #layout.tag<"abc">>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xf32, #layout.tag<"abc">>
+}
+
+// -----
+
+// Both sides hold the same dims.
+// CHECK: invalid.mlir:44:52
+// CHECK: source dims (2, 3) differ from destination dims (2, 4)
+func.func @shape(%a: memref<2x3xf32>, %b: memref<2x4xf32>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x4xf32>
+}
+
+// -----
+
+// Both sides hold the same element type.
+// CHECK: invalid.mlir:53:52
+// CHECK: source elements are f32, destination elements s8: conversions are not supported yet
+func.func @types(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xi8>
+}
+
+// -----
+
+// A destination holds every element once; a source may broadcast.
+// CHECK: invalid.mlir:62:52
+// CHECK: destination strides (1, 1) put two positions of shape (2, 3) at one offset
+func.func @overlap(%a: memref<2x3xf32>, %b: memref<2x3xf32, #layout.tag<"ab", strides = [1, 1]>>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xf32, #layout.tag<"ab", strides = [1, 1]>>
+}
+
+// -----
+
+// Source and destination are two buffers.
+// CHECK: invalid.mlir:71:18
+// CHECK: layout.reorder from a memref into itself: source and destination must not overlap
+func.func @itself(%a: memref<2x3xf32>) {
+  layout.reorder %a into %a : memref<2x3xf32> into memref<2x3xf32>
+  func.return
+}
+
+// -----
+
+// One name per axis.
+// CHECK: invalid.mlir:81:18
+// CHECK: got 1 axis names, expected 2
+func.func @names(%a: memref<2x3xf32>, %b: memref<2x3xf32>) {
+  layout.reorder %a into %b axes ["n"] : memref<2x3xf32> into memref<2x3xf32>
+  func.return
+}
+
+// -----
+
+// Memrefs go into memrefs, tensors become tensors.
+// CHECK: invalid.mlir:91:23
+// CHECK: layout.reorder mixes memrefs and tensors, expected memref `into` memref, or tensor `to` tensor
+func.func @mixed(%a: memref<2x3xf32>) {
+  %r = layout.reorder %a : memref<2x3xf32> to tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
+// A dynamic shape has no offset map yet.
+// CHECK: invalid.mlir:101:31
+// CHECK: memref<?x3xf32> has a dynamic dimension, expected a static shape
+func.func @dynamic(%a: memref<?x3xf32>, %b: memref<?x3xf32>) {
+  layout.reorder %a into %b : memref<?x3xf32> into memref<?x3xf32>
+}
+
+// -----
+
+// The coefficient of a flattened axis is the extent of the next one.
+// CHECK: invalid.mlir:110:54
+// CHECK: axis d2 has 5 coordinates, the text implies 4
+func.func @flat_extent(%a: memref<2x3x5xf32>, %b: memref<2x3x5xf32, #layout.map<(d0, d1, d2) -> (d0, (d1 * 4 + d2) floordiv 4, (d1 * 4 + d2) mod 4)>>) {
+  layout.reorder %a into %b : memref<2x3x5xf32> into memref<2x3x5xf32, #layout.map<(d0, d1, d2) -> (d0, (d1 * 4 + d2) floordiv 4, (d1 * 4 + d2) mod 4)>>
+}
+
+// -----
+
+// The generic form is verified too; it has no place in the text to point at.
+// CHECK: source dims (2, 3) differ from destination dims (2, 4)
+func.func @generic(%a: memref<2x3xf32>, %b: memref<2x4xf32>) {
+  "layout.reorder"(%a, %b) : (memref<2x3xf32>, memref<2x4xf32>) -> ()
+  func.return
+}

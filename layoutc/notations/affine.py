@@ -1,0 +1,138 @@
+"""
+MLIR's layouts: `affine_map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)>`, the same without the wrapping and with any axis
+names, and `strided<[5, 1], offset: 3>`.
+
+Several results are physical axes, slowest first; one result is an offset in elements.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from layoutc.affine_text import offset_text
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError, NotationError
+from layoutc.layout import Layout
+from layoutc.notations.reading import Reading, planar_order
+from layoutc.notations.scanner import Scanner
+
+NAME = "affine"
+MAX_LENGTH = 4_000
+
+_DIMS = re.compile(r"\s*\(([^()]*)\)")
+_REASONS: dict[type[Exception], str] = {
+    NotImplementedError: "a product or quotient of axes is not affine",
+    RecursionError: "nested too deeply",
+    ZeroDivisionError: "division by 0",
+    ValueError: "a number has too many digits",
+}
+_DEFAULT_NAME = re.compile(r"d[0-9]+")
+
+
+def read(text: str) -> Reading:
+    """What a map or strides say. Raises NotationError, with the column, for texts that do not read as digits."""
+    scanner = Scanner(text)
+    if len(text) > MAX_LENGTH:
+        scanner.fail(f"a map has at most {MAX_LENGTH} characters, got {len(text)}")
+    if scanner.take("strided<"):
+        return _read_strided(scanner)
+    if scanner.take("affine_map<"):
+        closing = text.rfind(">")
+        if closing < scanner.position or text[closing - 1 : closing] == "-" or text[closing + 1 :].strip():
+            scanner.fail("expected '>' at the end", len(text))
+        return _read_map(text, scanner.position, closing)
+    if not text.lstrip().startswith("("):
+        scanner.fail("expected affine_map<(d0, ...) -> (...)> or strided<[...]>")
+    return _read_map(text, 0, len(text))
+
+
+def parse(text: str) -> Layout:
+    """The layout of a map with several results."""
+    return read(text).layout
+
+
+def format(layout: Layout) -> str:
+    """The map to the physical index in MLIR's words; LayoutcError for alignment, and flattened axes without dims."""
+    if layout.align:
+        raise LayoutcError(f"an affine map has no alignment, got {layout.align}")
+    if any(len(digit.axes) > 1 for digit in layout.digits):
+        raise LayoutcError(f"an affine map of flattened axes needs dims, got {layout}")
+    if len(layout.digits) == 1 and planar_order(layout) is None:
+        raise LayoutcError(f"an affine map with one result is an offset, got {layout}")
+    return f"affine_map<{replace(layout, axis_names=())}>"
+
+
+def format_desc(desc: MemoryDesc) -> str:
+    """The map from a logical index to an offset in elements, one result."""
+    dims = [f"d{axis}" for axis in range(desc.rank)]
+    return f"affine_map<({', '.join(dims)}) -> ({offset_text(desc, dims)})>"
+
+
+def _read_map(text: str, start: int, stop: int) -> Reading:
+    from xdsl.context import Context
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    from layoutc.affine_digits import MapError, read_map
+
+    names = _axis_names(text, start)
+
+    try:
+        parser = Parser(Context(), text[start:stop])
+        found = parser.parse_affine_map()
+        rest = parser._current_token  # pyright: ignore[reportPrivateUsage] no public way to ask for the end
+        if rest.kind.name != "EOF":
+            raise ParseError(rest.span, "expected the end of the map")
+        return read_map(found, None, names)
+    except ParseError as error:
+        message = error.msg.splitlines()[0]
+        raise NotationError(text, start + error.span.start, message[:1].lower() + message[1:]) from None
+    except MapError as error:
+        raise NotationError(text, _result_column(text[:stop], error.result), str(error)) from None
+    except (NotImplementedError, RecursionError, ZeroDivisionError, ValueError) as error:
+        raise NotationError(text, _result_column(text[:stop], 0), _REASONS[type(error)]) from None
+
+
+def _axis_names(text: str, start: int) -> tuple[str, ...]:
+    """The names between the first parentheses; none if they are d0, d1, ..."""
+    found = _DIMS.match(text, start)
+    names = [name.strip() for name in found[1].split(",")] if found else []
+    for number, name in enumerate(names):
+        if name and name in names[:number]:
+            at = start + [found.start() for found in re.finditer(r"[^\s(,)]+", text[start:])][number]
+            raise NotationError(text, at, f"axis {name!r} appears twice")
+    if all(name and not _DEFAULT_NAME.fullmatch(name) for name in names):
+        return tuple(names)
+    return ()
+
+
+def _result_column(text: str, result: int) -> int:
+    """The column at which a result begins."""
+    column = text.find("(", text.find("->")) + 1
+    depth = 0
+    while result and column < len(text):
+        depth += {"(": 1, ")": -1}.get(text[column], 0)
+        result -= text[column] == "," and depth == 0
+        column += 1
+    return column + len(text[column:]) - len(text[column:].lstrip())
+
+
+def _read_strided(scanner: Scanner) -> Reading:
+    scanner.skip_space()
+    at = scanner.position
+    dynamic = scanner.text.find("?", at)
+    if dynamic >= 0:
+        scanner.fail("a dynamic stride or offset has no value, expected a number", dynamic)
+    strides = scanner.integers("[", "]", "a stride of 0 or more")
+    offset = 0
+    if scanner.take(","):
+        scanner.expect("offset")
+        scanner.expect(":")
+        offset = scanner.integer("an offset of 0 or more")
+    scanner.expect(">")
+    scanner.expect_end()
+    try:
+        return Reading(Layout.row_major(len(strides)), None, strides, offset)
+    except LayoutcError as error:
+        scanner.fail(str(error), at)

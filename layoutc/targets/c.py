@@ -1,0 +1,174 @@
+"""
+The target `c`: a module of structured IR as one standalone C11 file.
+
+```mlir
+func.func @copy(%src : memref<8xf32>, %dst : memref<8xf32>) {
+  scf.for %i = %c0 to %c8 step %c1 {
+    %value = memref.load %src[%i] : memref<8xf32>
+    memref.store %value, %dst[%i] : memref<8xf32>
+  }
+  func.return
+}
+```
+becomes
+```c
+void copy(const float *restrict src, float *restrict dst) {
+  for (int64_t i = 0; i < 8; i++) {
+    dst[i] = src[i];
+  }
+}
+```
+*Requires*: func, scf.for and scf.if, arith, affine.apply, memref on static row-major or strided memrefs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from xdsl.context import Context as XdslContext
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.target import Target
+
+from layoutc.targets.c_function import INDENT, FunctionPrinter
+from layoutc.targets.c_helpers import prelude
+from layoutc.targets.c_memory import parameter
+from layoutc.targets.c_names import LIBRARY, Names, is_identifier
+from layoutc.targets.c_types import is_memref, scalar_name
+from layoutc.targets.effects import Effects
+from layoutc.targets.errors import EmissionError, no_spelling
+
+MAX_WIDTH = 110
+COMMENT = "layout.comment"
+"""the attribute of a function whose text stands above it in C"""
+
+
+@dataclass(frozen=True)
+class CTarget(Target):
+    """C11 text, clean under -Wall -Wextra -Werror, that needs nothing but the standard headers."""
+
+    name = "c"
+
+    def emit(self, ctx: XdslContext, module: ModuleOp, output: IO[str]) -> None:
+        output.write(emit_c(module))
+
+
+def emit_c(module: ModuleOp) -> str:
+    """
+    The C text of a module of functions.
+
+    Private functions are static; those that nobody calls are left out. Raises EmissionError, naming the op,
+    for what C has no spelling for.
+    """
+    for op in module.ops:
+        if not isinstance(op, func.FuncOp):
+            raise no_spelling(op)
+    return _ModulePrinter(Effects.of(module)).text()
+
+
+class _ModulePrinter:
+    def __init__(self, effects: Effects) -> None:
+        self.effects = effects
+        self.helpers: set[str] = set()
+        self.names = _function_names(effects)
+
+    def text(self) -> str:
+        functions = self.effects.functions
+        definitions = [self._definition(f) for f in functions.values() if not f.is_declaration]
+        prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
+        code = "\n\n".join((["\n".join(prototypes)] if prototypes else []) + definitions)
+        return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
+
+    def _needing_prototypes(self) -> list[func.FuncOp]:
+        """External functions, and those that are called above their definition."""
+        called: set[str] = set()
+        found: list[func.FuncOp] = []
+        for name, function in self.effects.functions.items():
+            if function.is_declaration or name in called:
+                found.append(function)
+            called.update(op.callee.string_value() for op in function.walk() if isinstance(op, func.CallOp))
+        return found
+
+    def _definition(self, function: func.FuncOp) -> str:
+        if (count := len(function.body.blocks)) != 1:
+            name = function.sym_name.data
+            raise EmissionError(f"function {name!r} has {count} blocks, expected structured control flow in one")
+        signature, names = self._signature(function)
+        printer = FunctionPrinter(function, self.names, self.helpers)
+        printer.names.take(names)
+        body = printer.body(names)
+        return "\n".join((*_comment(function), f"{signature} {{", *body, "}"))
+
+    def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
+        """A function's head, and the names of its parameters."""
+        name = function.sym_name.data
+        types = function.function_type.inputs.data
+        scope = Names(self.names.values())
+        arguments: Sequence[SSAValue | None] = [None] * len(types)
+        if not function.is_declaration:
+            arguments = function.body.block.args
+        names = [scope.fresh(a.name_hint if a else None, f"arg{i}") for i, a in enumerate(arguments)]
+        parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
+        is_static = not function.is_declaration and function.sym_visibility == StringAttr("private")
+        head = f"{'static ' if is_static else ''}{_result(function)} {self.names[name]}"
+        joined = f"{head}({', '.join(parameters) or 'void'})"
+        if len(joined) > MAX_WIDTH:
+            joined = f"{head}(\n{INDENT}" + f",\n{INDENT}".join(parameters) + ")"
+        return joined, names
+
+    def _parameter(self, function: str, position: int, type: Attribute, name: str) -> str:
+        if not is_memref(type):
+            return f"{scalar_name(type)} {name}"
+        is_const = (function, position) not in self.effects.written
+        return parameter(type, name, is_const, may_overlap=function in self.effects.overlapping)
+
+
+def _result(function: func.FuncOp) -> str:
+    results = function.function_type.outputs.data
+    if len(results) > 1:
+        raise EmissionError(f"function {function.sym_name.data!r} has {len(results)} results, expected one at most")
+    return scalar_name(results[0]) if results else "void"
+
+
+def _function_names(effects: Effects) -> dict[str, str]:
+    """The C name of every function: its own, which only a private one may lose."""
+    functions = effects.functions.values()
+    is_private = {
+        f.sym_name.data: f.sym_visibility == StringAttr("private") and not f.is_declaration for f in functions
+    }
+    for function in functions:
+        _check_name(function, is_private[function.sym_name.data])
+    names = {name: name for name, private in is_private.items() if not private}
+    chosen = Names((*names.values(), *LIBRARY))
+    for name, private in is_private.items():
+        names[name] = chosen.fresh(name, "function") if private else name
+    return names
+
+
+def _check_name(function: func.FuncOp, is_private: bool) -> None:
+    name = function.sym_name.data
+    if is_private:
+        return
+    if not is_identifier(name):
+        raise EmissionError(f"function name {name!r} cannot be a name in C")
+    if name in LIBRARY and not function.is_declaration:
+        raise EmissionError(f"function name {name!r} is one of the C library's")
+
+
+def _comment(function: func.FuncOp) -> list[str]:
+    """The function's comment, in letters that cannot end it or run on into the next line."""
+    comment = function.attributes.get(COMMENT)
+    if not isinstance(comment, StringAttr):
+        return []
+    return [_comment_line(line) for line in comment.data.splitlines()]
+
+
+def _comment_line(line: str) -> str:
+    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in line).rstrip()
+    # A backslash at the end would continue the comment, and ??/ is one.
+    while printable.endswith(("\\", "??/")):
+        printable = printable.removesuffix("??/").rstrip("\\ ")
+    return f"// {printable}".rstrip()

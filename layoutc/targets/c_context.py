@@ -1,0 +1,31 @@
+"""What the spelling of one op may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from layoutc.targets.bounds import Bounds
+from layoutc.targets.c_expressions import Expression, call
+
+
+@dataclass(frozen=True)
+class Site:
+    """An op, the texts of its operands, and the intervals of the values so far."""
+
+    op: Operation
+    operands: Sequence[Expression]
+    bounds: Bounds
+    helpers: set[str]
+    """the helpers that the file needs, so far"""
+
+    def helper(self, name: str, *arguments: Expression) -> Expression:
+        """A call of a helper, which the file gets for it."""
+        self.helpers.add(name)
+        return call(name, *arguments)
+
+
+Spelling = Callable[[Site], Expression]
+"""the expression of the one result of an op without side effects"""

@@ -1,0 +1,108 @@
+"""How C spells buffers: their declarations, and the elements in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Operation
+
+from layoutc.targets.c_expressions import Expression, binary, call, element, integer
+from layoutc.targets.c_types import element_count, element_name, strides_and_offset, width
+from layoutc.targets.errors import EmissionError, no_spelling
+
+READS: frozenset[type[Operation]] = frozenset(
+    (arith.ConstantOp, memref.LoadOp, memref.ReinterpretCastOp, memref.CastOp, memref.AllocaOp)
+)
+"""ops besides those of arithmetic that may be left out where nobody uses their result"""
+
+MALLOC_ALIGNMENT = 16
+INDEX = IndexType()
+
+
+def element_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Expression]) -> Expression:
+    """`pointer[h * 5 + w]`: the element of a memref at these indices."""
+    strides, offset = strides_and_offset(type)
+    if len(strides) != len(indices):
+        raise EmissionError(f"{len(indices)} indices into {type}, expected {len(strides)}")
+    terms = [_scaled(i, stride) for i, stride in zip(indices, strides, strict=True) if stride != 0 and i.literal != 0]
+    constant = offset + sum(term.literal for term in terms if term.literal is not None)
+    terms = [term for term in terms if term.literal is None]
+    if constant or not terms:
+        terms.append(integer(constant, INDEX))
+    return element(pointer, reduce(_plus, terms))
+
+
+def _plus(lhs: Expression, rhs: Expression) -> Expression:
+    if rhs.literal is not None and rhs.literal < 0:
+        return binary("-", lhs, integer(-rhs.literal, INDEX))
+    return binary("+", lhs, rhs)
+
+
+def _scaled(index: Expression, stride: int) -> Expression:
+    if index.literal is not None:
+        return integer(index.literal * stride, INDEX)
+    return index if stride == 1 else binary("*", index, integer(stride, INDEX))
+
+
+def parameter(type: MemRefType[Any], name: str, is_const: bool, may_overlap: bool) -> str:
+    """`const float *restrict src`"""
+    qualifiers = "*" if may_overlap else "*restrict "
+    return f"{'const ' if is_const else ''}{element_name(type)} {qualifiers}{name}"
+
+
+def local_array(op: memref.AllocaOp, name: str) -> str:
+    """The declaration of a stack buffer."""
+    type = _static(op)
+    alignment = op.alignment.value.data if op.alignment else 0
+    prefix = f"_Alignas({alignment}) " if alignment > width(type.element_type) // 8 else ""
+    return f"{prefix}{element_name(type)} {name}[{max(1, element_count(type))}]"
+
+
+def heap_buffer(op: memref.AllocOp, name: str) -> str:
+    """The declaration of a heap buffer; running out of memory ends the program."""
+    type = _static(op)
+    size = max(1, element_count(type))
+    alignment = op.alignment.value.data if op.alignment else 0
+    element_type = element_name(type)
+    if alignment <= MALLOC_ALIGNMENT:
+        memory = call("malloc", Expression(f"{size} * sizeof({element_type})"))
+    else:
+        size_bytes = size * max(1, width(type.element_type) // 8)
+        rounded = -(-size_bytes // alignment) * alignment
+        memory = call("aligned_alloc", Expression(str(alignment)), Expression(str(rounded)))
+    return f"{element_type} *const {name} = {call('allocated', memory).text}"
+
+
+def _static(op: memref.AllocOp | memref.AllocaOp) -> MemRefType[Any]:
+    type = op.memref.type
+    if (
+        not isinstance(type, MemRefType)
+        or strides_and_offset(type)[0] != strides_and_offset(MemRefType(type.element_type, type.shape))[0]
+    ):
+        raise no_spelling(op, f"of {type}, expected a row-major memref")
+    return type
+
+
+def check_alias(op: memref.ReinterpretCastOp | memref.CastOp) -> None:
+    """
+    Raises EmissionError unless the result's type alone says where its elements are.
+
+    The offset of a reinterpret_cast counts from the start of the buffer, and stands in the result's type:
+    in C the result is the same pointer.
+    """
+    if len(op.operands) != 1:
+        raise no_spelling(op, "with dynamic offsets, sizes or strides")
+    source, result = op.operands[0].type, op.results[0].type
+    if not (isinstance(source, MemRefType) and isinstance(result, MemRefType)):
+        raise no_spelling(op, f"from {source} to {result}")
+    if element_name(source) != element_name(result):
+        raise no_spelling(op, f"from {source} to {result}")
+    strides, offset = strides_and_offset(result)
+    if isinstance(op, memref.ReinterpretCastOp):
+        stated = (op.static_strides.get_values(), *op.static_offsets.get_values())
+        if stated != (strides, offset):
+            raise no_spelling(op, f"whose offset and strides differ from its result {result}")

@@ -1,0 +1,105 @@
+"""What the functions of a module do with the memrefs that they are given, across calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from layoutc.targets.c_types import is_memref
+from layoutc.targets.errors import no_spelling
+
+ALIASES = (memref.ReinterpretCastOp, memref.CastOp)
+"""ops whose result is the buffer of their first operand"""
+
+
+def root(value: SSAValue) -> SSAValue:
+    """The value that brought the buffer: an argument, or the result of an allocation."""
+    while isinstance(owner := value.owner, ALIASES):
+        value = owner.operands[0]
+    return value
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Facts about the functions of a module that C wants in their signatures."""
+
+    functions: dict[str, func.FuncOp]
+    """by name, those that are public, and those that they call"""
+    written: frozenset[tuple[str, int]]
+    """(function, argument) whose buffer may be written to"""
+    overlapping: frozenset[str]
+    """functions that may be given one buffer twice"""
+
+    @classmethod
+    def of(cls, module: ModuleOp) -> Effects:
+        """Follow the calls of a module. Raises EmissionError for a call of what it does not define."""
+        functions = _reachable(module)
+        calls = {name: list(_calls(function)) for name, function in functions.items()}
+        return cls(functions, _written(functions, calls), _overlapping(calls))
+
+
+def _reachable(module: ModuleOp) -> dict[str, func.FuncOp]:
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, func.FuncOp)}
+    names = [name for name, f in functions.items() if f.sym_visibility is None or f.sym_visibility.data != "private"]
+    found = set(names)
+    while names:
+        for call in _calls(functions[names.pop()]):
+            callee = call.callee.string_value()
+            if callee not in functions:
+                raise no_spelling(call, f"of {callee!r}, which the module does not have")
+            if callee not in found:
+                found.add(callee)
+                names.append(callee)
+    return {name: f for name, f in functions.items() if name in found}
+
+
+def _calls(function: func.FuncOp) -> Iterator[func.CallOp]:
+    return (op for op in function.walk() if isinstance(op, func.CallOp))
+
+
+def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallOp]]) -> frozenset[tuple[str, int]]:
+    written: set[tuple[str, int]] = set()
+    for name, function in functions.items():
+        if function.is_declaration:
+            # Nobody knows what it does.
+            written.update((name, i) for i in range(len(function.function_type.inputs.data)))
+        else:
+            _add(written, name, (_target(op) for op in function.walk()), function.body.block)
+    before = -1
+    while before != len(written):
+        before = len(written)
+        for name, inside in calls.items():
+            for call in inside:
+                callee = call.callee.string_value()
+                passed = (a for i, a in enumerate(call.arguments) if (callee, i) in written)
+                _add(written, name, passed, functions[name].body.block)
+    return frozenset(written)
+
+
+def _target(op: Operation) -> SSAValue | None:
+    """The memref that an op writes to; freeing it counts, C frees no const."""
+    return op.memref if isinstance(op, memref.StoreOp | memref.DeallocOp) else None
+
+
+def _add(written: set[tuple[str, int]], name: str, values: Iterable[SSAValue | None], entry: Block) -> None:
+    for value in values:
+        argument = None if value is None else root(value)
+        if isinstance(argument, BlockArgument) and argument.block is entry:
+            written.add((name, argument.index))
+
+
+def _overlapping(calls: dict[str, list[func.CallOp]]) -> frozenset[str]:
+    found: set[str] = set()
+    before = -1
+    while before != len(found):
+        before = len(found)
+        for name, inside in calls.items():
+            for call in inside:
+                buffers = [root(a) for a in call.arguments if is_memref(a.type)]
+                if len(set(buffers)) < len(buffers) or (name in found and len(buffers) > 1):
+                    found.add(call.callee.string_value())
+    return frozenset(found)

@@ -1,0 +1,67 @@
+"""The C header of a kernel: its prototype and the bytes that its buffers must have."""
+
+from __future__ import annotations
+
+import re
+
+from layoutc.errors import LayoutcError
+from layoutc.kernel import Kernel
+
+TEMPLATE = """\
+#ifndef {guard}_H
+#define {guard}_H
+
+#include <stdint.h>
+
+/* source:      {source}
+ * destination: {destination}
+ * The buffers must not overlap. */
+#define {guard}_SOURCE_BYTES {source_bytes}
+#define {guard}_DESTINATION_BYTES {destination_bytes}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+{prototype}
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def header(kernel: Kernel) -> str:
+    """A header for C and C++, with an include guard."""
+    source, destination = kernel.source, kernel.destination
+    return TEMPLATE.format(
+        guard=kernel.name.upper(),
+        source=source,
+        destination=destination,
+        source_bytes=source.size_bytes,
+        destination_bytes=destination.size_bytes,
+        prototype=prototype(kernel.c_source, kernel.name),
+    )
+
+
+def prototype(c_source: str, name: str) -> str:
+    """
+    The declaration of a function that the C text defines.
+
+    `restrict` is left out: C++ does not know it, and to C it makes no difference in a declaration.
+    """
+    found = re.search(rf"^(void {re.escape(name)}\([^{{]*\)) \{{$", c_source, re.MULTILINE)
+    if found is None:
+        raise LayoutcError(f"the C text has no function {name}")
+    return re.sub(r"\brestrict ", "", found[1]) + ";"
+
+
+def checked_name(name: str) -> str:
+    """The name, if a C function may have it. Raises LayoutcError otherwise."""
+    from layoutc.targets.c_names import LIBRARY, is_identifier
+
+    if not is_identifier(name) or name in LIBRARY:
+        raise LayoutcError(f"{name[:40]!r} cannot be the name of a C function")
+    return name

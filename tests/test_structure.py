@@ -1,0 +1,175 @@
+"""The shape of the house: which room may know which, what an import costs, and how large files grow."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "layoutc"
+
+CORE = {"errors", "element_type", "strides", "layout", "equality", "descriptor"}
+IR = CORE | {"notations", "affine_digits", "dialects"}
+
+ALLOWED = {
+    "errors": set[str](),
+    "element_type": {"errors"},
+    "strides": {"errors"},
+    "layout": {"errors"},
+    "equality": {"errors", "layout", "strides", "descriptor"},
+    "descriptor": CORE - {"equality"},
+    "notations": CORE,
+    "reference": CORE,
+    "planning": CORE,
+    "affine_digits": CORE,
+    "dialects": IR,
+    "transforms": IR | {"planning"},
+    "targets": {"errors"},
+    "interpreter": {"errors", "element_type", "strides"},
+    "pipeline": IR | {"transforms"},
+    "buffers": {"errors"},
+    "runtime": {"errors", "buffers"},
+    "universe": {"dialects", "transforms", "targets"},
+}
+"""What each room may import of the others. The rooms that are not here stand at the end and may import all."""
+
+WHEN_CALLED = {
+    "descriptor": {"equality"},  # two halves of one concept; `==` is the one way back
+    "dialects": {"transforms"},  # an op hands out its canonicalization patterns, as xDSL's ops do
+}
+"""What a room may import inside a function only."""
+
+OUTSIDE = {"kernel", "tools", "__init__"}
+
+KNOWS_NO_XDSL = {
+    "errors",
+    "element_type",
+    "strides",
+    "layout",
+    "notations",
+    "reference",
+    "planning",
+    "buffers",
+    "runtime",
+}
+
+
+def room_of(path: Path) -> str:
+    """`layoutc/targets/c.py` belongs to the room `targets`, `layoutc/layout.py` to `layout`."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts) + sorted(
+        PACKAGE / "dialects" / path.name for path in (ROOT / "dialects").glob("*.py")
+    )
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of all that is imported in a piece of code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports_when_loaded(path: Path) -> Iterator[str]:
+    """Those outside of functions, and not for the type checker alone."""
+    for statement in ast.parse(path.read_text()).body:
+        if not isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.If):
+            yield from imports(statement)
+
+
+def rooms_in(names: Iterator[str], path: Path) -> set[str]:
+    """The other rooms among dotted names."""
+    rooms = {room_of(source) for source in SOURCES} - {room_of(path)}
+    return {name.split(".")[1] for name in names if name.startswith("layoutc.")} & rooms
+
+
+SOURCES = sorted(set(sources()))
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_dependencies_point_one_way(path: Path) -> None:
+    room, known = room_of(path), rooms_in(imports(ast.parse(path.read_text())), path)
+    if room in OUTSIDE:
+        assert room == "tools" or "tools" not in known
+        return
+    assert known <= ALLOWED[room] | WHEN_CALLED.get(room, set())
+    assert rooms_in(imports_when_loaded(path), path) <= ALLOWED[room]
+
+
+def test_every_room_has_its_place() -> None:
+    assert {room_of(path) for path in SOURCES} <= ALLOWED.keys() | OUTSIDE
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) in KNOWS_NO_XDSL], ids=relative)
+def test_these_rooms_know_no_xdsl(path: Path) -> None:
+    assert not [name for name in imports(ast.parse(path.read_text())) if name.split(".")[0] == "xdsl"]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_no_file_is_past_300_lines_of_code(path: Path) -> None:
+    assert code_lines(path) <= 300
+
+
+def test_the_median_file_is_small() -> None:
+    assert statistics.median(code_lines(path) for path in SOURCES) <= 120
+
+
+def test_functions_are_short_on_average() -> None:
+    lengths = [length for path in SOURCES for length in function_lengths(path)]
+    assert statistics.mean(lengths) <= 10
+
+
+def code_lines(path: Path) -> int:
+    """Lines that are neither blank nor comment."""
+    lines = (line.strip() for line in path.read_text().splitlines())
+    return sum(bool(line) and not line.startswith("#") for line in lines)
+
+
+def function_lengths(path: Path) -> Iterator[int]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[0]
+            is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(node.body) > 1
+            start = first.end_lineno if is_docstring else node.lineno - 1
+            assert node.end_lineno is not None and start is not None
+            yield node.end_lineno - start
+
+
+def modules_loaded_by(code: str) -> set[str]:
+    """Top-level modules in a fresh Python after running this code."""
+    program = f"{code}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}}, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_importing_layoutc_loads_neither_xdsl_nor_numpy() -> None:
+    assert not {"xdsl", "numpy", "click"} & modules_loaded_by("import layoutc")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["describe", "nChw8c", "--dims", "2,17,5,4"], ["describe", "bfyx", "--json"], ["translate", "nChw16c"]],
+)
+def test_describing_loads_neither_xdsl_nor_numpy(arguments: list[str]) -> None:
+    assert not {"xdsl", "numpy"} & modules_loaded_by(f"from layoutc.tools.layoutc import main\nmain({arguments})")
+
+
+def test_dialects_are_not_importable_under_a_second_name() -> None:
+    done = subprocess.run([sys.executable, "-c", "import dialects"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "import layoutc.dialects, not dialects" in done.stderr

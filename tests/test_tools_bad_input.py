@@ -1,0 +1,331 @@
+"""Bad input to `layoutc`: the exit status, the reason, and that nothing half-written is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutc.tools.files import replaced
+from layoutc.tools.layoutc import main
+
+Capture = pytest.CaptureFixture[str]
+
+HUGE = "9" * 30
+
+DESCRIBE = [
+    ("nChw8q", (), 1, "unknown axis 'q'"),
+    ("nChw0c", (), 1, "block"),
+    ("nChw1000000000c", (), 1, "block"),
+    ("n" * 10_000, (), 1, "error: "),
+    ("nChw" + "8c" * 5_000, (), 1, "error: "),
+    ("(" * 10_000, (), 1, "error: "),
+    ("affine_map<" + "(" * 10_000, (), 1, "error: "),
+    ("affine_map<(d0) -> (" + "(" * 5_000 + "d0" + ")" * 5_000 + ")>", (), 1, "error: "),
+    ("affine_map<(d0) -> (d0 floordiv 0)>", (), 1, "error: "),
+    ("affine_map<(d0) -> (d0 * d0)>", (), 1, "error: "),
+    ("", (), 1, "error: "),
+    (" ", (), 1, "error: "),
+    ("nchw\x00", (), 1, "error: "),
+    ("\udcff", (), 1, "error: "),
+    ("ñchw", (), 1, "error: "),
+    ("onednn:b_fs_yx_fsv16", (), 1, "error: "),
+    ("openvino:nChw8c", (), 1, "error: "),
+    ("nonsense:nchw", (), 1, "error: "),
+    ("BlockingDesc({1,4}, {0,1", (), 1, "error: "),
+    ("{2,3},{5,1}", ("--dims", "2,4"), 1, "dims (2, 4) differ"),
+    ("{2,3},{5}", (), 1, "error: "),
+    ("nchw", ("--dims", "2,17,5"), 1, "rank 3"),
+    ("nchw", ("--dims", "2,17,5,4,1"), 1, "rank 5"),
+    ("nchw", ("--dims", ""), 1, "rank 0"),
+    ("nchw", ("--dims", "2,-17,5,4"), 1, "-17"),
+    ("nchw", ("--dims", "2,0,5,4"), 1, "hold 0"),
+    ("nchw", ("--dims", f"2,{HUGE},5,4"), 1, HUGE),
+    ("nchw", ("--dims", "4294967296,4294967296,5,4"), 1, "2^63 bits"),
+    ("nchw", ("--dims", "2,17,5,4", "--dtype", "f33"), 1, "unknown element type 'f33'"),
+    ("nchw", ("--dims", "2,17,5,4", "--strides", "1,2,3"), 1, "got 3 strides, expected 4"),
+    ("nchw", ("--dims", "2,17,5,4", "--strides", "1,2,3,-4"), 1, "-4"),
+    ("nchw", ("--dims", "2,17,5,4", "--offset", "-1"), 1, "base offset"),
+    ("nchw", ("--dims", "2,17,5,4", "--offset", HUGE), 1, "base offset"),
+    ("nchw", ("--dims", "2,17,5,4", "--low", "1"), 1, "low border"),
+    ("nchw", ("--dims", "2,17,5,4", "--high", "1,1,1,-1"), 1, "high border"),
+    ("nchw", ("--dims", "2,x,5,4"), 2, "'x' is not an integer"),
+    ("nchw", ("--dims", "2,,5,4"), 2, "'' is not an integer"),
+    ("nchw", ("--dims", "2.0,17,5,4"), 2, "'2.0' is not an integer"),
+    ("nchw", ("--dims", "2,17,5," + "9" * 10_000), 2, "is not an integer"),
+    ("nchw", ("--dims", "2,٣,5,4"), 2, "is not an integer"),
+    ("nchw", ("--dims",), 2, "requires an argument"),
+    ("nchw", ("--dtype", "f32"), 2, "need --dims"),
+    ("nchw", ("--dims", "2,17,5,4", "--lines", "-1"), 2, "neither a number of lines"),
+    ("nchw", ("--dims", "2,17,5,4", "--offset", "one"), 2, "'one' is not an integer"),
+    ("nchw", ("--bogus",), 2, "No such option"),
+]
+
+OTHERS = [
+    ((), 2, "Usage: layoutc"),
+    (("bogus",), 2, "No such command"),
+    (("describe",), 2, "Missing argument 'NOTATION'"),
+    (("translate", "nChw8c", "--to", "klingon"), 1, "unknown notation 'klingon'"),
+    (("translate", "nChw8c", "--to", "directml"), 1, "DirectML has one stride per axis"),
+    (("translate", "nchw", "nhwc"), 2, "unexpected extra argument"),
+    (("compile", "--from", "nchw"), 2, "Missing option '--to'"),
+    (("compile", "--from", "nchw", "--to", "nhwc"), 1, "needs 4 dims, got none"),
+    (("compile", "--from", "nchw", "--to", "nhwc", "--dims", "1,2,3"), 1, "rank 3"),
+    (("compile", "--from", "nchw", "--to", "abc", "--dims", "1,2,3,4"), 1, "rank"),
+    (("compile", "--from", "ab", "--to", "{2,3},{0,1}", "--dims", "2,3"), 1, "offset"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--stage", "source"), 2, "--stage needs --emit ir"),
+    (
+        ("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--emit", "ir", "--stage", "x"),
+        2,
+        "'x' is not one of",
+    ),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--emit", "exe"), 2, "'exe' is not one of"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--emit", "so"), 2, "--emit so needs -o FILE"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--name", "int"), 1, "'int' cannot be the name"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--name", "f(){}"), 1, "cannot be the name"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--name", "memcpy"), 1, "'memcpy' cannot be the name"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "-o", "/nowhere/k.c"), 1, "/nowhere/k.c: no such file"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "-o", "/"), 1, "/: not a regular file"),
+    (("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "-o", "/dev/null"), 1, "not a regular file"),
+]
+
+
+def check_error(capsys: Capture, arguments: tuple[str, ...], status: int, fragment: str) -> None:
+    """One reason on stderr, nothing on stdout."""
+    assert main(arguments) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert fragment in err
+    if status == 1:
+        assert err.startswith("layoutc: error: ")
+        assert all(line.startswith("  ") for line in err.splitlines()[1:]), err
+        assert max(map(len, err.splitlines())) < 400
+
+
+@pytest.mark.parametrize(
+    ("notation", "more", "status", "fragment"),
+    DESCRIBE,
+    ids=[f"{n[:20]!r} {' '.join(m)[:30]}" for n, m, *_ in DESCRIBE],
+)
+def test_describe(capsys: Capture, notation: str, more: tuple[str, ...], status: int, fragment: str) -> None:
+    check_error(capsys, ("describe", notation, *more), status, fragment)
+
+
+@pytest.mark.parametrize(("arguments", "status", "fragment"), OTHERS, ids=[" ".join(row[0]) for row in OTHERS])
+def test_other_commands(capsys: Capture, arguments: tuple[str, ...], status: int, fragment: str) -> None:
+    check_error(capsys, arguments, status, fragment)
+
+
+ARRAY = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
+
+
+def whole(path: Path) -> bytes:
+    np.save(path, ARRAY)
+    return path.read_bytes()
+
+
+def truncated_data(path: Path) -> None:
+    path.write_bytes(whole(path)[:-1])
+
+
+def truncated_header(path: Path) -> None:
+    path.write_bytes(whole(path)[:40])
+
+
+def damaged_header(path: Path) -> None:
+    path.write_bytes(whole(path).replace(b"{'descr'", b"[(((((((", 1))
+
+
+def giant_shape(path: Path) -> None:
+    """A header that promises exabytes, over 96 bytes of data."""
+    path.write_bytes(whole(path).replace(b"(2, 3, 2, 2), }          ", b"(99999999, 999999999, 8), "[:25], 1))
+
+
+def giant_claim(path: Path) -> None:
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999, 99999999, 9, 9), }"
+    header += b" " * (128 - 10 - len(header) - 1) + b"\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96))
+
+
+def saved(array: Any) -> Any:
+    def save(path: Path) -> None:
+        np.save(path, array, allow_pickle=True)
+
+    return save
+
+
+def nothing(path: Path) -> None:
+    assert not path.exists()
+
+
+INPUTS = [
+    (nothing, (), "no such file or directory"),
+    (Path.mkdir, (), "is a directory"),
+    (Path.touch, (), "not a .npy file"),
+    (lambda path: path.write_text("not an array"), (), "not a .npy file"),
+    (truncated_data, (), "got 95 bytes of data, expected 96"),
+    (truncated_header, (), "not a .npy file, or its header is damaged"),
+    (damaged_header, (), "not a .npy file, or its header is damaged"),
+    (giant_claim, (), "got 96 bytes of data, expected"),
+    (saved(np.array([{}, []], dtype=object)), (), "not plain numbers"),
+    (saved(np.zeros((2, 3, 2, 2), "f4,i2")), (), "not plain numbers"),
+    (saved(ARRAY.astype(complex)), (), "no element type"),
+    (saved(np.full((2, 3, 2, 2), "text")), (), "no element type"),
+    (saved(ARRAY.astype("datetime64[s]")), (), "no element type"),
+    (saved(ARRAY), ("--dtype", "bf16"), "has 16 bits"),
+    (saved(ARRAY), ("--dtype", "f33"), "unknown element type 'f33'"),
+    (saved(ARRAY), ("--to-dtype", "f16"), "conversions are not supported yet"),
+    (saved(ARRAY), ("--to-dtype", "f33"), "unknown element type 'f33'"),
+    (saved(ARRAY), ("--dims", "2,3,2"), "rank 3"),
+    (saved(ARRAY), ("--dims", "2,3,2,3"), "expected (2, 3, 2, 3)"),
+    (saved(ARRAY), ("--dims", "3,2,2,2"), "expected (3, 2, 2, 2)"),
+    (saved(ARRAY[0]), (), "expected 4 axes"),
+    (saved(np.float32(1)), (), "expected 4 axes"),
+    (saved(ARRAY[:, :0]), (), "expected 1 or more"),
+    (saved(ARRAY), ("--from", "nChw8c"), "expected 5 axes"),
+    (saved(np.zeros((2, 1, 2, 2, 4), "f4")), ("--from", "nChw8c"), "expected a block of 8"),
+    (saved(ARRAY), ("--from", "nchq"), "error: "),
+    (saved(ARRAY), ("--to", "nchq"), "error: "),
+    (saved(ARRAY), ("--to", "abc"), "rank"),
+    (saved(ARRAY[0, 0]), ("--from", "ab", "--to", "{2,2},{1,1}"), "offset"),
+]
+
+
+def input_name(value: Any) -> str | None:
+    return getattr(value, "__name__", None) if callable(value) else None
+
+
+@pytest.mark.parametrize(("make", "more", "fragment"), INPUTS, ids=input_name)
+def test_reorder_leaves_an_existing_output(
+    capsys: Capture, tmp_path: Path, make: Any, more: tuple[str, ...], fragment: str
+) -> None:
+    make(tmp_path / "in.npy")
+    (tmp_path / "out.npy").write_bytes(b"precious")
+    before = sorted(tmp_path.iterdir())
+    arguments = ("--from", "nchw", "--to", "nChw8c", "--executor", "reference", *more)
+    check_error(capsys, ("reorder", str(tmp_path / "in.npy"), str(tmp_path / "out.npy"), *arguments), 1, fragment)
+    assert (tmp_path / "out.npy").read_bytes() == b"precious"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(("output", "fragment"), [("", "not a regular file"), ("no/out.npy", "no such file")])
+def test_reorder_into_what_cannot_be_written(capsys: Capture, tmp_path: Path, output: str, fragment: str) -> None:
+    np.save(tmp_path / "in.npy", ARRAY)
+    arguments = ("--from", "nchw", "--to", "nhwc", "--executor", "reference")
+    check_error(capsys, ("reorder", str(tmp_path / "in.npy"), str(tmp_path / output), *arguments), 1, fragment)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.npy"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "No space left on device")])
+def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "out.npy"
+    path.write_bytes(b"precious")
+    with pytest.raises(BaseException), replaced(path) as file:
+        file.write(b"half")
+        raise error
+    assert path.read_bytes() == b"precious"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("error", "fragment"),
+    [(KeyboardInterrupt, "interrupted"), (MemoryError, "not enough memory"), (OSError, "error: ")],
+)
+def test_what_the_system_raises_is_one_line(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], fragment: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("layoutc.tools.describe.described_as", fail)
+    check_error(capsys, ("describe", "nchw"), 1, fragment)
+
+
+def test_a_tensor_past_the_memory_is_refused(capsys: Capture, tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", np.zeros((1,), np.float32))
+    arguments = ("--from", "{1000000,1000000},{0,0}", "--to", "ab", "--executor", "reference")
+    check_error(capsys, ("reorder", str(tmp_path / "in.npy"), str(tmp_path / "out.npy"), *arguments), 1, "memory")
+    assert not (tmp_path / "out.npy").exists()
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """`layoutc` as a process of its own."""
+    command = [sys.executable, "-m", "layoutc.tools.layoutc", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+
+
+def test_a_real_process_exits_with_1_and_no_traceback() -> None:
+    done = run("describe", "nChw8q")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "layoutc.tools.layoutc",
+        "describe",
+        "nchw",
+        "--dims",
+        "99,99,99,99",
+        "--lines",
+        "all",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        assert process.stdout.readline().startswith("layout")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+
+
+def test_ctrl_c_is_one_line() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "layoutc.tools.layoutc",
+        "describe",
+        "nchw",
+        "--dims",
+        "99,99,99,99",
+        "--lines",
+        "all",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        assert process.stderr.read() in {"layoutc: error: interrupted\n", "\nlayoutc: error: interrupted\n"}
+    assert process.returncode == 1
+
+
+REORDER = ("--from", "nchw", "--to", "nhwc", "--executor", "c")
+
+
+def failing_compiler(folder: Path) -> str:
+    script = folder / "cc"
+    script.write_text("#!/bin/sh\necho 'out of ideas' >&2\nexit 3\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize("kind", ["missing", "failing", "unrunnable"])
+def test_a_compiler_that_does_not_work(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str
+) -> None:
+    compilers = {"missing": "/nonexistent/cc", "failing": failing_compiler(tmp_path), "unrunnable": os.devnull}
+    monkeypatch.setenv("LAYOUTC_CC", compilers[kind])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    np.save(tmp_path / "in.npy", ARRAY)
+    out = tmp_path / "out.npy"
+    fragment = "out of ideas" if kind == "failing" else compilers[kind]
+    check_error(capsys, ("reorder", str(tmp_path / "in.npy"), str(out), *REORDER), 1, fragment)
+    assert not out.exists()

@@ -1,0 +1,79 @@
+"""`layoutc compile`: IR of each stage, C, header and shared object."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from layoutc.pipeline import STAGES
+from layoutc.tools.layoutc import main
+
+Capture = pytest.CaptureFixture[str]
+
+ARGUMENTS = ("compile", "--from", "nchw", "--to", "nChw8c", "--dims", "2,17,5,4")
+COMPILERS = [compiler for compiler in ("gcc", "clang", "clang-22") if shutil.which(compiler)]
+
+
+def printed(capsys: Capture, *arguments: str) -> str:
+    assert main([*ARGUMENTS, *arguments]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stage", [stage.name for stage in STAGES])
+def test_the_ir_of_each_stage_parses_back(capsys: Capture, stage: str) -> None:
+    from layoutc.pipeline import make_context
+    from xdsl.parser import Parser
+
+    text = printed(capsys, "--emit", "ir", "--stage", stage)
+    Parser(make_context(), text).parse_module().verify()
+    assert ("layout.reorder" in text) == (stage != STAGES[-1].name)
+
+
+def test_the_last_stage_is_the_default(capsys: Capture) -> None:
+    assert printed(capsys, "--emit", "ir") == printed(capsys, "--emit", "ir", "--stage", STAGES[-1].name)
+
+
+def test_c_is_printed_and_written_alike(capsys: Capture, tmp_path: Path) -> None:
+    text = printed(capsys, "--name", "to_blocked")
+    assert printed(capsys, "--name", "to_blocked", "-o", str(tmp_path / "k.c")) == ""
+    assert (tmp_path / "k.c").read_text() == text
+    assert "void to_blocked(" in text
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_c_and_header_compile_together_without_warnings(capsys: Capture, tmp_path: Path, compiler: str) -> None:
+    (tmp_path / "k.h").write_text(printed(capsys, "--emit", "header"))
+    (tmp_path / "k.c").write_text('#include "k.h"\n#include "k.h"\n' + printed(capsys))
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-c", "k.c", "-o", "k.o"]
+    done = subprocess.run([compiler, *flags], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
+def test_the_header_is_for_c_plus_plus_too(capsys: Capture, tmp_path: Path) -> None:
+    (tmp_path / "k.h").write_text(printed(capsys, "--emit", "header"))
+    (tmp_path / "use.cpp").write_text('#include "k.h"\nstatic_assert(REORDER_SOURCE_BYTES == 2720, "");\n')
+    done = subprocess.run(["g++", "-Wall", "-Werror", "-c", "use.cpp"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_header_says_the_bytes_and_the_prototype(capsys: Capture) -> None:
+    text = printed(capsys, "--emit", "header", "--name", "pack")
+    assert "#define PACK_SOURCE_BYTES 2720\n" in text
+    assert "#define PACK_DESTINATION_BYTES 3840\n" in text
+    assert "void pack(const float *src, float *dst);\n" in text
+
+
+@pytest.mark.skipif(not COMPILERS, reason="needs a C compiler")
+def test_the_shared_object_runs(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "k.so"
+    printed(capsys, "--emit", "so", "--name", "pack", "-o", str(path))
+    source = np.arange(1, 681, dtype=np.float32)
+    result = np.full(960, np.nan, np.float32)
+    ctypes.CDLL(str(path)).pack(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(result.ctypes.data))
+    assert result[480 + 2 * 160] == source[340 + 16 * 20]
+    assert np.count_nonzero(result) == 680
