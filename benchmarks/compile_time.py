@@ -44,8 +44,9 @@ def reorder_text() -> str:
 
 def text_to_c(text: str) -> str:
     """Parse a module, lower it and print it as C."""
-    from layoutc.targets.c import emit_c
     from xdsl.parser import Parser
+
+    from layoutc.targets.c import emit_c
 
     module = Parser(make_context(), text).parse_module()
     lower(module)

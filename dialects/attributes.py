@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from typing_extensions import Self
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, NoneAttr, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition
@@ -66,7 +67,9 @@ def _parse_sizes(parser: AttrParser) -> Ints:
 class LayoutAttr(MemRefLayoutAttr, ParametrizedAttribute, ABC):
     """What both attributes share: options, and the memory descriptor that they give for a shape."""
 
-    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
+    if TYPE_CHECKING:
+        # A parameter of each attribute itself: xDSL leaves inherited ones out of equality.
+        options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
     @property
     def option_values(self) -> Options:
@@ -94,9 +97,10 @@ class TagAttr(LayoutAttr):
 
     name = "layout.tag"
     tag: StringAttr
+    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
     def __init__(self, tag: str, options: Options = Options()):
-        super().__init__(_encode(options), StringAttr(tag))
+        super().__init__(StringAttr(tag), _encode(options))
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -110,7 +114,7 @@ class TagAttr(LayoutAttr):
                 parser.raise_error(error.message, column, column + 1)
             except LayoutcError as error:
                 parser.raise_error(str(error), start, parser.pos)
-            return [_encode(Options.parse(parser)), StringAttr(tag)]
+            return [StringAttr(tag), _encode(Options.parse(parser))]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -140,9 +144,10 @@ class MapAttr(LayoutAttr):
 
     name = "layout.map"
     map: AffineMapAttr
+    options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
     def __init__(self, map: AffineMap, options: Options = Options()):
-        super().__init__(_encode(options), AffineMapAttr(map))
+        super().__init__(AffineMapAttr(map), _encode(options))
 
     @classmethod
     def of(cls, desc: MemoryDesc) -> Self:
@@ -161,7 +166,7 @@ class MapAttr(LayoutAttr):
                 read_map(map, None)
             except LayoutcError as error:
                 parser.raise_error(getattr(error, "message", str(error)), start, parser.pos)
-            return [_encode(Options.parse(parser)), AffineMapAttr(map)]
+            return [AffineMapAttr(map), _encode(Options.parse(parser))]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

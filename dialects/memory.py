@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
     BFloat16Type,
+    Float4E2M1FNType,
     Float8E4M3FNType,
     Float8E5M2Type,
     Float8E8M0FNUType,
@@ -37,6 +39,7 @@ def layout_of(type: ShapedType) -> Attribute:
     return type.layout if isinstance(type, MemRefType) else type.encoding
 
 
+@lru_cache(maxsize=4096)
 def memory_desc(type: ShapedType) -> MemoryDesc:
     """
     The descriptor of a type: no layout is row-major; `#layout.*`, `strided<>` and `affine_map<>` are read.
@@ -75,6 +78,7 @@ _FLOATS: dict[str, Attribute] = {
     "f8_e4m3": Float8E4M3FNType(),
     "f8_e5m2": Float8E5M2Type(),
     "e8m0": Float8E8M0FNUType(),
+    "f4_e2m1": Float4E2M1FNType(),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from typing_extensions import Self
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType

@@ -1,3 +1,70 @@
-import os.path as _p
-if not _p.isdir(_p.join(__path__[0], "dialects")):
-    __path__.append(_p.dirname(__path__[0]))
+"""
+layoutc: a compiler for tensor memory layouts.
+
+`desc` reads a layout in any notation, `compile` makes a kernel that reorders between two of them, `reorder` does
+it on a NumPy array, `translate` names a layout in another notation. The names are loaded when they are first used:
+importing layoutc imports neither xDSL nor NumPy, and needs no C compiler.
+"""
+
+from __future__ import annotations
+
+import os.path as _path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# `layoutc.dialects` lies at the top of the checkout; a symlink stands for it here, except where a copy lost it.
+if not _path.isdir(_path.join(__path__[0], "dialects")):
+    __path__.append(_path.dirname(__path__[0]))
+
+if TYPE_CHECKING:
+    from layoutc.descriptor import MemoryDesc
+    from layoutc.element_type import ElementType
+    from layoutc.errors import (
+        BufferError,
+        CompilerError,
+        InterpreterError,
+        LayoutcError,
+        NotationError,
+    )
+    from layoutc.kernel import Kernel, compile, reorder
+    from layoutc.layout import Digit, Layout
+    from layoutc.notations import desc, names, parse, translate
+
+_HOMES = {
+    "descriptor": ("MemoryDesc",),
+    "element_type": ("ElementType",),
+    "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
+    "kernel": ("Kernel", "compile", "reorder"),
+    "layout": ("Digit", "Layout"),
+    "notations": ("desc", "names", "parse", "translate"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "BufferError",
+    "CompilerError",
+    "Digit",
+    "ElementType",
+    "InterpreterError",
+    "Kernel",
+    "Layout",
+    "LayoutcError",
+    "MemoryDesc",
+    "NotationError",
+    "compile",
+    "desc",
+    "names",
+    "parse",
+    "reorder",
+    "translate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'layoutc' has no attribute {name!r}")
+    return getattr(import_module(f"layoutc.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,10 +15,16 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Digit, Layout
 from layoutc.notations.reading import Reading
 
+_NOT_READ: dict[type[Exception], str] = {
+    NotImplementedError: "a product or quotient of axes is not affine",
+    RecursionError: "nested too deeply",
+    ZeroDivisionError: "division by 0",
+    ValueError: "a number has too many digits",
+}
 _Add, _Mul = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
 
@@ -64,6 +70,31 @@ def read_map(
         raise MapError(f"dims {tuple(dims)} have rank {len(dims)}, the map has {map.num_dims} dims")
     reader = _read_offset if len(map.results) == 1 and not physical else _read_physical
     return reader(map, None if dims is None else tuple(dims), tuple(axis_names))
+
+
+def parse_map(text: str, start: int, stop: int) -> AffineMap:
+    """
+    The map that `text[start:stop]` spells, `(n, c) -> (n, c floordiv 8, c mod 8)`.
+
+    Raises NotationError, with the column in the whole text, for one that MLIR does not read either.
+    """
+    from xdsl.context import Context
+    from xdsl.parser import Parser
+    from xdsl.utils.exceptions import ParseError
+
+    try:
+        parser = Parser(Context(), text[start:stop])
+        found = parser.parse_affine_map()
+        rest = parser._current_token  # pyright: ignore[reportPrivateUsage] no public way to ask for the end
+        if rest.kind.name != "EOF":
+            raise ParseError(rest.span, "expected the end of the map")
+        return found
+    except ParseError as error:
+        message = error.msg.splitlines()[0]
+        raise NotationError(text, start + error.span.start, message[:1].lower() + message[1:]) from None
+    except (NotImplementedError, RecursionError, ZeroDivisionError, ValueError) as error:
+        column = text.find("(", text.find("->")) + 1
+        raise NotationError(text, column, _NOT_READ[type(error)]) from None
 
 
 def physical_map(layout: Layout, extents: Sequence[int]) -> AffineMap:
@@ -150,7 +181,8 @@ def _sum(expr: AffineExpr) -> tuple[tuple[int, int], ...]:
         if not isinstance(atom, AffineDimExpr):
             raise MapError(f"{atom} in a sum of axes is not a digit")
         coefficients[atom.position] = coefficients.get(atom.position, 0) + coefficient
-    pairs = sorted(coefficients.items(), key=lambda pair: (-pair[1], pair[0]))
+    # Axes of equal coefficients (extents of 1) stay as they are written.
+    pairs = sorted(coefficients.items(), key=lambda pair: -pair[1])
     for (axis, outer), (_, inner) in pairwise(pairs):
         if inner < 1 or outer % inner:
             raise MapError(f"coefficients {outer} of d{axis} and {inner} do not flatten axes row-major")

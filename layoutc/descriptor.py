@@ -212,7 +212,10 @@ class MemoryDesc:
 
     def logical_index(self, position: Sequence[int]) -> tuple[int, ...] | None:
         """The logical index at a physical index; None for padding and border."""
-        index = [coordinate - (self.low[a] if self.low else 0) for a, coordinate in enumerate(self.axis_coordinates(position))]
+        index = [
+            coordinate - (self.low[a] if self.low else 0)
+            for a, coordinate in enumerate(self.axis_coordinates(position))
+        ]
         return tuple(index) if all(0 <= i < n for i, n in zip(index, self.dims, strict=True)) else None
 
     def axis_coordinates(self, position: Sequence[int]) -> tuple[int, ...]:

@@ -72,12 +72,12 @@ class Layout:
             raise LayoutcError(f"rank {self.rank} is outside 0..{MAX_RANK}")
         if not self.axis_names:
             object.__setattr__(self, "axis_names", generic_names(self.rank))
-        if all(multiple == 1 for multiple in self.align):
-            object.__setattr__(self, "align", ())
         for name in ("align", "axis_names"):
             got = getattr(self, name)
             if len(got) != self.rank and got:
                 raise LayoutcError(f"{len(got)} {name} for rank {self.rank}")
+        if all(multiple == 1 for multiple in self.align):
+            object.__setattr__(self, "align", ())
         _ = self.groups  # checks the digits
 
     @classmethod
@@ -104,9 +104,7 @@ class Layout:
         for position in chain:
             digit = digits[position]
             if digit.divisor != block:
-                raise LayoutcError(
-                    f"digits of axis {name} do not nest: got divisor {digit.divisor}, expected {block}"
-                )
+                raise LayoutcError(f"digits of axis {name} do not nest: got divisor {digit.divisor}, expected {block}")
             if (digit.modulus is None) != (position == chain[-1]):
                 raise LayoutcError(f"axis {name} needs exactly one digit without mod, its most significant one")
             modulus = 1 if digit.modulus is None else digit.modulus
@@ -138,7 +136,7 @@ class Layout:
         names = [self.axis_name(digit.axes) for digit in self.digits]
         for group in self.groups:
             if len(group.digits) > 1:
-                *outer, inner = sorted((p for p in group.digits if self.digits[p].modulus is not None))
+                *outer, inner = sorted(p for p in group.digits if self.digits[p].modulus is not None)
                 names[group.digits[-1]] += "s"
                 names[inner] += "sv"
                 for letter, position in zip("abcdefghijkl", outer, strict=False):

@@ -165,6 +165,10 @@ PAIRS: dict[str, Pair] = {
         desc("abcd", (5, 2, 3, 3)),
         desc(FLATTENED_BLOCKS, (5, 2, 3, 3), low=(1, 1, 0, 0)),
     ),
+    "low border of flattened axes beside tails": (
+        desc("abcd", (5, 2, 3, 3)),
+        desc(FLATTENED_BLOCKS, (5, 2, 3, 3), low=(0, 0, 2, 0)),
+    ),
     # alignment without blocks
     "aligned axis": (desc("ab", (3, 5)), desc("ab", (3, 5), align=(1, 8))),
     "aligned slow axis": (desc("ab", (3, 5)), desc("ab", (3, 5), align=(4, 1))),

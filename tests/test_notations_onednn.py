@@ -72,7 +72,13 @@ def test_canonical_grammar_and_table_agree_on_all_regular_aliases():
 
 @pytest.mark.parametrize(
     ("tag", "names"),
-    [("nChw8c", "n c h w"), ("gIOhw2i8o16i2o", "g o i h w"), ("io", "o i"), ("OhwI24o", "o i h w"), ("aBcd5b", "a b c d")],
+    [
+        ("nChw8c", "n c h w"),
+        ("gIOhw2i8o16i2o", "g o i h w"),
+        ("io", "o i"),
+        ("OhwI24o", "o i h w"),
+        ("aBcd5b", "a b c d"),
+    ],
 )
 def test_axis_names_are_the_letters_in_logical_order(tag: str, names: str):
     assert onednn.parse(tag).axis_names == tuple(names.split())
@@ -107,6 +113,7 @@ def test_the_manuals_nchw8c_formulas():
 def test_get_size_counts_whole_strides_where_the_span_does_not():
     desc = notations.desc("ab", (2, 3), "f32", strides=(10, 1))
     assert (onednn.get_size(desc), desc.size_bytes) == (80, 52)
+    assert onednn.get_size(notations.desc("ab", (1, 3), "f32", strides=(10, 1))) == 12
     blocked = notations.desc("aB8b", (1, 3), "s8")
     assert onednn.get_size(blocked) == 8
 

@@ -122,7 +122,7 @@ def test_weights_names_for_weights_and_data_names_for_data():
     [
         (Layout.row_major(3), "its formats have ranks 2 4 5 6 7 8"),
         (onednn.parse("nChw5c"), "its blocks are 2 4 8 16 32 64, not 5"),
-        (onednn.parse("hwcn"), "no format for"),
+        (onednn.parse("dbca"), "no format for"),
         (Layout(4, onednn.parse("nChw8c").digits, align=(1, 1, 1, 8)), "no format for"),
     ],
 )
@@ -150,7 +150,8 @@ def test_layouts_without_a_format_are_refused_with_the_reason(layout: Layout, re
         ("os_i_osv8__af8", 11, "expected the alignment of an axis of the name, such as ao32"),
         ("os_is_yx_osv3_isv4_swizzled_by_2", 19, "the blocks of o do not meet the swizzle"),
         ("os_is_yx_osv32_isv4_swizzled_by_3", 20, "a swizzle reorders 32 output channels"),
-        ("bfyx_swizzled_by_2", 5, "a swizzle reorders 32 output channels"),
+        ("bfyx_swizzled_by_2", 5, "only formats that end in isv4 are swizzled"),
+        ("os_is_osv32_isv32_swizzled_by_4", 18, "only formats that end in isv4 are swizzled"),
         ("fs_yx" + "_fsv2" * 2000, 86, "the blocks of f multiply to more than 65536"),
         ("x" * 10_000, 1, "axis 'x' appears twice"),
         ("", 0, "expected an axis, a slice such as fs, or a block such as fsv16"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from layoutc.pipeline import STAGES
 from layoutc.tools.layoutc import main
 
@@ -25,8 +26,9 @@ def printed(capsys: Capture, *arguments: str) -> str:
 
 @pytest.mark.parametrize("stage", [stage.name for stage in STAGES])
 def test_the_ir_of_each_stage_parses_back(capsys: Capture, stage: str) -> None:
-    from layoutc.pipeline import make_context
     from xdsl.parser import Parser
+
+    from layoutc.pipeline import make_context
 
     text = printed(capsys, "--emit", "ir", "--stage", stage)
     Parser(make_context(), text).parse_module().verify()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from layoutc import notations
 from layoutc.tools.layoutc import main
 
@@ -87,7 +88,7 @@ def test_how_numpy_stores_the_array_makes_no_difference(tmp_path: Path, array: A
 
 def test_a_strided_destination_is_a_flat_array_with_zero_in_its_gaps(tmp_path: Path) -> None:
     result = reordered(tmp_path, tensor(dims=(2, 3)), "--from", "ab", "--to", "{2,3},{5,1}")
-    np.testing.assert_array_equal(result, np.float32([1, 2, 3, 0, 0, 4, 5, 6]), strict=True)
+    np.testing.assert_array_equal(result, np.array([1, 2, 3, 0, 0, 4, 5, 6], np.float32), strict=True)
 
 
 def test_the_output_may_be_the_input(tmp_path: Path) -> None:

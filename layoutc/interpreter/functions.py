@@ -116,11 +116,12 @@ class MemoryFunctions(InterpreterFunctions):
     def reinterpret_cast(
         self, interpreter: Interpreter, op: memref.ReinterpretCastOp, args: PythonValues
     ) -> PythonValues:
-        if len(args) > 1:
+        source, *dynamic = args
+        if dynamic:
             raise Fault("memref.reinterpret_cast: no interpretation for dynamic offsets, sizes or strides")
         sizes, strides = op.static_sizes.get_values(), op.static_strides.get_values()
         (offset,) = op.static_offsets.get_values()
-        return (MemRef(args[0].buffer, args[0].dtype, tuple(sizes), tuple(strides), offset),)
+        return (MemRef(source.buffer, source.dtype, tuple(sizes), tuple(strides), offset),)
 
     @impl(builtin.UnrealizedConversionCastOp)
     def cast(

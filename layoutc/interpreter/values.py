@@ -81,7 +81,7 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
         return values.astype(dtype)
     if values.dtype.kind in "iu":
         values = _odd_f64(values) if values.dtype.itemsize == 8 else values.astype(np.float64)
-    if values.dtype == np.float64 and dtype.kind == "V":
+    if values.dtype == np.float64 and dtype.isbuiltin != 1:
         values = _odd_f32(values)
     return values.astype(dtype)
 

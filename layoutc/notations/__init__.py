@@ -17,7 +17,7 @@ from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
 from layoutc.notations.reading import Reading
-from layoutc.notations.scanner import RefusedNameError
+from layoutc.notations.scanner import MeantError
 
 _MODULES = {
     "onednn": "onednn",
@@ -89,7 +89,7 @@ def _read_bare(text: str) -> Reading:
 
 
 def _nearness(error: NotationError) -> tuple[bool, bool, int]:
-    return isinstance(error, RefusedNameError), "did you mean" in error.message, error.column
+    return isinstance(error, MeantError), "did you mean" in error.message, error.column
 
 
 def parse(text: str) -> Layout:
@@ -98,10 +98,7 @@ def parse(text: str) -> Layout:
 
     Raises NotationError for other texts, and for one that gives strides or an offset, which need `desc`.
     """
-    reading = read(text)
-    if not reading.is_layout:
-        raise NotationError(text, 0, "the text gives strides, an offset or sizes, which a layout alone cannot hold")
-    return reading.layout
+    return read(_checked_text(text)).layout_alone(text)
 
 
 def desc(

@@ -20,19 +20,18 @@ from layoutc.notations.scanner import Scanner
 NAME = "affine"
 MAX_LENGTH = 4_000
 
+_STARTS = ("affine_map<", "strided<", "(")
 _DIMS = re.compile(r"\s*\(([^()]*)\)")
-_REASONS: dict[type[Exception], str] = {
-    NotImplementedError: "a product or quotient of axes is not affine",
-    RecursionError: "nested too deeply",
-    ZeroDivisionError: "division by 0",
-    ValueError: "a number has too many digits",
-}
 _DEFAULT_NAME = re.compile(r"d[0-9]+")
 
 
 def read(text: str) -> Reading:
     """What a map or strides say. Raises NotationError, with the column, for texts that do not read as digits."""
     scanner = Scanner(text)
+    scanner.skip_space()
+    scanner.is_meant = text.startswith(_STARTS, scanner.position)
+    if not scanner.is_meant:
+        scanner.fail("expected affine_map<(d0, ...) -> (...)> or strided<[...]>")
     if len(text) > MAX_LENGTH:
         scanner.fail(f"a map has at most {MAX_LENGTH} characters, got {len(text)}")
     if scanner.take("strided<"):
@@ -42,14 +41,12 @@ def read(text: str) -> Reading:
         if closing < scanner.position or text[closing - 1 : closing] == "-" or text[closing + 1 :].strip():
             scanner.fail("expected '>' at the end", len(text))
         return _read_map(text, scanner.position, closing)
-    if not text.lstrip().startswith("("):
-        scanner.fail("expected affine_map<(d0, ...) -> (...)> or strided<[...]>")
     return _read_map(text, 0, len(text))
 
 
 def parse(text: str) -> Layout:
     """The layout of a map with several results."""
-    return read(text).layout
+    return read(text).layout_alone(text)
 
 
 def format(layout: Layout) -> str:
@@ -70,28 +67,14 @@ def format_desc(desc: MemoryDesc) -> str:
 
 
 def _read_map(text: str, start: int, stop: int) -> Reading:
-    from xdsl.context import Context
-    from xdsl.parser import Parser
-    from xdsl.utils.exceptions import ParseError
-
-    from layoutc.affine_digits import MapError, read_map
+    from layoutc.affine_digits import MapError, parse_map, read_map
 
     names = _axis_names(text, start)
-
+    found = parse_map(text, start, stop)
     try:
-        parser = Parser(Context(), text[start:stop])
-        found = parser.parse_affine_map()
-        rest = parser._current_token  # pyright: ignore[reportPrivateUsage] no public way to ask for the end
-        if rest.kind.name != "EOF":
-            raise ParseError(rest.span, "expected the end of the map")
         return read_map(found, None, names)
-    except ParseError as error:
-        message = error.msg.splitlines()[0]
-        raise NotationError(text, start + error.span.start, message[:1].lower() + message[1:]) from None
     except MapError as error:
         raise NotationError(text, _result_column(text[:stop], error.result), str(error)) from None
-    except (NotImplementedError, RecursionError, ZeroDivisionError, ValueError) as error:
-        raise NotationError(text, _result_column(text[:stop], 0), _REASONS[type(error)]) from None
 
 
 def _axis_names(text: str, start: int) -> tuple[str, ...]:

@@ -23,13 +23,14 @@ def read(text: str) -> Reading:
     scanner = Scanner(text)
     scanner.skip_space()
     if text[scanner.position : scanner.position + 1] == "{" or text.startswith("sizes", scanner.position):
+        scanner.is_meant = True
         return _read_sizes(scanner)
     return Reading(_read_label(text))
 
 
 def parse(text: str) -> Layout:
     """The layout of a label, or of sizes without strides."""
-    return read(text).layout
+    return read(text).layout_alone(text)
 
 
 def format(layout: Layout) -> str:

@@ -15,7 +15,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK, Layout
 from layoutc.notations.reading import Piece, Reading, nested_digits, pieces_of, planar, planar_order
-from layoutc.notations.scanner import RefusedNameError, Scanner, lower_case_index, near_match
+from layoutc.notations.scanner import MeantError, Scanner, near_index, near_match
 from layoutc.strides import dense_strides
 
 NAME = "ie"
@@ -34,18 +34,16 @@ def read(text: str) -> Reading:
     if text.lstrip().startswith(_BLOCKING):
         return _read_blocking(Scanner(text))
     if text in WITHOUT_ORDER:
-        raise RefusedNameError(text, 0, f"layout {text} {WITHOUT_ORDER[text]}")
+        raise MeantError(text, 0, f"layout {text} {WITHOUT_ORDER[text]}")
     if text in _layouts():
         return Reading(_layouts()[text])
-    names = (*_layouts(), *WITHOUT_ORDER)
-    near = near_match(text, lower_case_index(names))
     expected = f"expected one of {' '.join(_layouts())}, or {_BLOCKING}({{..}}, {{..}})"
-    return Scanner(text).fail(expected, 0, near)
+    return Scanner(text).fail(expected, 0, near_match(text, _near_names()))
 
 
 def parse(text: str) -> Layout:
     """The layout of a name, or of a blocking descriptor without strides and offset."""
-    return read(text).layout
+    return read(text).layout_alone(text)
 
 
 def format(layout: Layout) -> str:
@@ -85,12 +83,17 @@ def _layouts() -> dict[str, Layout]:
     return {**named, "SCALAR": Layout(0, ())}
 
 
+@cache
+def _near_names() -> dict[str, str]:
+    return near_index((*_layouts(), *WITHOUT_ORDER))
+
+
 def _braces(values: object) -> str:
     return "{" + ",".join(map(str, values)) + "}"  # pyright: ignore[reportArgumentType]
 
 
 def _read_blocking(scanner: Scanner) -> Reading:
-    scanner.expect(_BLOCKING)
+    scanner.is_meant = scanner.take(_BLOCKING)
     scanner.expect("(")
     shape = scanner.integers("{", "}", "a blocked dim")
     scanner.expect(",")

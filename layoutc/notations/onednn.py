@@ -18,7 +18,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, MAX_RANK, Digit, Layout
 from layoutc.notations.reading import Piece, Reading, nested_digits, pieces_of
-from layoutc.notations.scanner import Scanner, lower_case_index, near_match
+from layoutc.notations.scanner import Scanner, near_index, near_match
 
 NAME = "onednn"
 ALPHABET = "abcdefghijkl"
@@ -120,7 +120,7 @@ def _canonical_tags() -> dict[str, str]:
 
 @cache
 def _near_names() -> dict[str, str]:
-    return lower_case_index(_canonical_tags())
+    return near_index(tuple(_canonical_tags()))
 
 
 @cache
@@ -142,7 +142,7 @@ def _alias_letters(alias: str, canonical: str) -> tuple[str, ...]:
     names = dict(zip(_tail_letters(canonical), _tail_letters(alias), strict=True))
     for letter, name in zip(_head(canonical).lower(), _head(alias).lower(), strict=True):
         if name not in names.values():
-            names.setdefault(letter, name)
+            names[letter] = name
     return tuple(names[letter] for letter in sorted(names))
 
 
@@ -162,7 +162,6 @@ class _Tag:
 
     def __init__(self, text: str):
         self.text, self.scanner = text, Scanner(text)
-        self.near = None if text in _canonical_tags() else near_match(text, _near_names())
         self.head = self._read_head()
         self.axes = self._logical_axes()
         pieces: list[Piece] = [((self.axes.index(letter.lower()),), None) for letter in self.head]
@@ -170,7 +169,7 @@ class _Tag:
         self.layout = Layout(len(self.axes), self._digits(pieces), axis_names=tuple(self.axes))
 
     def _fail(self, message: str, at: int | None = None) -> NoReturn:
-        self.scanner.fail(message, at, self.near)
+        self.scanner.fail(message, at, near_match(self.text, _near_names()))
 
     def _read_head(self) -> str:
         head = self.scanner.word()

@@ -19,7 +19,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, Digit, Layout
 from layoutc.notations.reading import Piece, Reading, nested_digits
-from layoutc.notations.scanner import RefusedNameError, Scanner, lower_case_index, near_match
+from layoutc.notations.scanner import MeantError, Scanner, near_index, near_match
 
 NAME = "openvino"
 DATA_AXES = "bfvuwzyx"
@@ -42,7 +42,7 @@ def parse(text: str) -> Layout:
     """The layout of a format. Raises NotationError, with the column, for a text that is none."""
     reason = _formats().get(text)
     if reason:
-        raise RefusedNameError(text, 0, f"{text} is not an offset map: {reason}")
+        raise MeantError(text, 0, f"{text} is not an offset map: {reason}")
     return _Name(text).layout
 
 
@@ -109,7 +109,7 @@ def _names_by_layout() -> dict[Layout, list[str]]:
 
 @cache
 def _near_names() -> dict[str, str]:
-    return lower_case_index(_formats())
+    return near_index(tuple(_formats()))
 
 
 def _is_weights(name: str) -> bool:
@@ -133,8 +133,7 @@ class _Name:
         self.layout = self._layout()
 
     def _fail(self, message: str, at: int) -> NoReturn:
-        known = None if self.text in _formats() else near_match(self.text, _near_names())
-        Scanner(self.text).fail(message, at, known)
+        Scanner(self.text).fail(message, at, near_match(self.text, _near_names()))
 
     def _read_parts(self, name: str) -> None:
         for column, part in _parts(name):
@@ -221,6 +220,8 @@ class _Name:
 
     def _swizzled(self, digits: Sequence[Digit], axes: str) -> tuple[Digit, ...]:
         at = self.text.index(_SWIZZLE)
+        if self.blocks[-1:] != [("i", 4)]:
+            self._fail("only formats that end in isv4 are swizzled", at)
         if "o" not in axes or SWIZZLED % self.swizzle:
             self._fail(f"a swizzle reorders {SWIZZLED} output channels, by a divisor of {SWIZZLED}", at)
         output = (axes.index("o"),)

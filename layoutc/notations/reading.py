@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, AxisGroup, Digit, Layout
 
 Piece = tuple[tuple[int, ...], int | None]
@@ -37,8 +37,15 @@ class Reading:
 
     @property
     def is_layout(self) -> bool:
-        """Whether the layout is all that the text says about memory."""
-        return not self.strides and not self.base_offset and not self.extents
+        """Whether the layout is all that the text says about memory; a stride of 1 for a sole axis says nothing."""
+        return self.strides in ((), (1,)) and not self.base_offset and not self.extents
+
+    def layout_alone(self, text: str) -> Layout:
+        """The layout; NotationError about `text`, which this was read from, if it says more than a layout holds."""
+        if not self.is_layout:
+            message = "the text gives strides, an offset or sizes, which a layout alone cannot hold"
+            raise NotationError(text, 0, message)
+        return self.layout
 
     def bind(
         self,

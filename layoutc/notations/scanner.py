@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from layoutc.errors import NotationError
@@ -14,24 +14,23 @@ _NUMBER = re.compile(r"[0-9]+")
 _WORD = re.compile(r"[A-Za-z_]+")
 MAX_DIGITS = 18
 NEAR_LENGTH = (3, 64)
-_EDITS = "abcdefghijklmnopqrstuvwxyz0123456789_"
 
 
-class RefusedNameError(NotationError):
-    """A name that a notation knows, and that is no layout; the message says why."""
+class MeantError(NotationError):
+    """A fault in a text that is meant in this notation and no other: its first words or the whole name say so."""
 
 
 class Scanner:
     """A text and a position in it."""
 
     def __init__(self, text: str, position: int = 0):
-        self.text, self.position = text, position
+        self.text, self.position, self.is_meant = text, position, False
 
     def fail(self, message: str, at: int | None = None, near: str | None = None) -> NoReturn:
         """Raises NotationError at a column (by default here); `near` is a text that may have been meant."""
         if near is not None:
             message += f"; did you mean {near}"
-        raise NotationError(self.text, self.position if at is None else at, message)
+        raise (MeantError if self.is_meant else NotationError)(self.text, self.position if at is None else at, message)
 
     @property
     def at_end(self) -> bool:
@@ -102,36 +101,24 @@ class Scanner:
         return tuple(values)
 
 
-def near_match(text: str, by_lower_case: Mapping[str, str]) -> str | None:
-    """
-    A known name that differs from `text` in case or in one character, if there is one.
-
-    Looks up all texts one edit away: a few hundred look-ups, however many names there are.
-    """
+def near_match(text: str, index: Mapping[str, str]) -> str | None:
+    """A name of the index that differs from `text` in case, or by one character more, less, or other, if any."""
     if not NEAR_LENGTH[0] <= len(text) <= NEAR_LENGTH[1]:
         return None
-    lower = text.lower()
-    found = by_lower_case.get(lower)
-    if found is not None:
-        return None if found == text else found
-    return next((by_lower_case[edit] for edit in _edits(lower) if edit in by_lower_case), None)
+    keys = (text.lower(), *_shorter(text.lower()))
+    return next((index[key] for key in keys if key in index and index[key] != text), None)
 
 
-def lower_case_index(names: Iterable[str]) -> dict[str, str]:
-    """The table that `near_match` looks names up in; the first of several names that differ in case wins."""
+def near_index(names: Sequence[str]) -> dict[str, str]:
+    """The table for `near_match`: all names in lower case, whole and with any one character left out."""
     index: dict[str, str] = {}
     for name in names:
         index.setdefault(name.lower(), name)
+    for name in names:
+        for shorter in _shorter(name.lower()):
+            index.setdefault(shorter, name)
     return index
 
 
-def _edits(text: str) -> Iterable[str]:
-    for place in range(len(text) + 1):
-        before, after = text[:place], text[place:]
-        if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
-        if after:
-            yield before + after[1:]
-        for letter in _EDITS:
-            yield before + letter + after[1:]
-            yield before + letter + after
+def _shorter(text: str) -> list[str]:
+    return [text[:place] + text[place + 1 :] for place in range(len(text))]

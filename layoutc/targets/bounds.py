@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import affine, arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
@@ -17,7 +18,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from layoutc.targets.c_types import is_boolean, is_unsigned
+from layoutc.targets.c_types import is_boolean, is_unsigned, width
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,8 @@ def type_range(type: Attribute) -> Interval:
     """Every number of an integer type; signless integers are taken as signed, i1 as 0 and 1; no bound for the rest."""
     if not isinstance(type, IntegerType | IndexType):
         return Interval(-(1 << 64), 1 << 64)
-    bits = 64 if isinstance(type, IndexType) else type.width.data
+    type = cast(Attribute, type)
+    bits = width(type)
     if is_boolean(type) or is_unsigned(type):
         return Interval(0, (1 << bits) - 1)
     return Interval(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)

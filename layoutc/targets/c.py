@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
+from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_function import INDENT, FunctionPrinter
 from layoutc.targets.c_helpers import prelude
 from layoutc.targets.c_memory import parameter
@@ -42,8 +43,6 @@ from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
 
 MAX_WIDTH = 110
-COMMENT = "layout.comment"
-"""the attribute of a function whose text stands above it in C"""
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class _ModulePrinter:
         printer = FunctionPrinter(function, self.names, self.helpers)
         printer.names.take(names)
         body = printer.body(names)
-        return "\n".join((*_comment(function), f"{signature} {{", *body, "}"))
+        return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))
 
     def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
         """A function's head, and the names of its parameters."""
@@ -156,19 +155,3 @@ def _check_name(function: func.FuncOp, is_private: bool) -> None:
         raise EmissionError(f"function name {name!r} cannot be a name in C")
     if name in LIBRARY and not function.is_declaration:
         raise EmissionError(f"function name {name!r} is one of the C library's")
-
-
-def _comment(function: func.FuncOp) -> list[str]:
-    """The function's comment, in letters that cannot end it or run on into the next line."""
-    comment = function.attributes.get(COMMENT)
-    if not isinstance(comment, StringAttr):
-        return []
-    return [_comment_line(line) for line in comment.data.splitlines()]
-
-
-def _comment_line(line: str) -> str:
-    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in line).rstrip()
-    # A backslash at the end would continue the comment, and ??/ is one.
-    while printable.endswith(("\\", "??/")):
-        printable = printable.removesuffix("??/").rstrip("\\ ")
-    return f"// {printable}".rstrip()

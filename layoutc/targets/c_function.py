@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
+from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_context import Site
-from layoutc.targets.c_expressions import ATOM, Expression, call
+from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array
 from layoutc.targets.c_names import Names
-from layoutc.targets.c_types import scalar_name
+from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import live_ops
 
@@ -52,7 +52,7 @@ class FunctionPrinter:
         self.lines.append(INDENT * self.depth + text)
 
     @contextmanager
-    def nested(self) -> Iterator[None]:
+    def nested(self) -> Generator[None, None, None]:
         self.depth += 1
         with self.names.scope():
             yield
@@ -80,28 +80,28 @@ class FunctionPrinter:
         self.values[value] = Expression(name)
         return name
 
-    def define(self, op: Operation, expression: Expression) -> None:
+    def define(self, op: Operation, expression: Expression, changes: bool = True) -> None:
         """The result of an op without side effects: a literal, a part of its one use, or a variable."""
         value = op.results[0]
         scalar_name(value.type)
         if expression.literal is not None or expression.is_name:
             self.values[value] = expression
-        elif self.is_folded(op, expression):
+        elif self.is_folded(op, expression, changes):
             self.pending[value] = expression
         else:
             self.declare(value, expression.text)
 
-    def is_folded(self, op: Operation, expression: Expression) -> bool:
+    def is_folded(self, op: Operation, expression: Expression, changes: bool) -> bool:
         """
         Whether the one use of an op takes its text up. A load is folded whatever its name, other ops
-        if they have none; nothing that is read again on every turn of a loop.
+        if they have none, or do nothing in C; nothing that is read again on every turn of a loop.
         """
         use = op.results[0].get_user_of_unique_use()
         if use is None or use.parent is not op.parent or len(expression.text) > MAX_FOLDED:
             return False
         if isinstance(use, scf.ForOp) and op.results[0] in (use.lb, use.ub, use.step):
             return False
-        return op.results[0].name_hint is None or isinstance(op, memref.LoadOp)
+        return op.results[0].name_hint is None or isinstance(op, memref.LoadOp) or not changes
 
     def settle_reads(self) -> None:
         """Before memory may change: expressions that read it and are not used yet become variables."""
@@ -117,13 +117,16 @@ class FunctionPrinter:
                 self.bounds.visit(op)
 
     def operation(self, op: Operation) -> None:
+        for line in comment_lines(op):
+            self.line(line)
         if (statement := STATEMENTS.get(op.__class__)) is not None:
             statement(self, op)
         elif (spelling := SPELLINGS.get(op.__class__)) is not None:
             for value in op.operands:
                 scalar_name(value.type)
             operands = [self.take(value) for value in op.operands]
-            self.define(op, spelling(Site(op, operands, self.bounds, self.helpers)))
+            expression = spelling(Site(op, operands, self.bounds, self.helpers))
+            self.define(op, expression, changes=all(expression is not operand for operand in operands))
         else:
             raise no_spelling(op)
 
@@ -136,7 +139,7 @@ class FunctionPrinter:
 
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expression:
         type = buffer.type
-        assert isinstance(type, MemRefType)
+        assert is_memref(type)
         return element_at(type, self.take(buffer), [self.take(index) for index in indices])
 
     def load(self, op: memref.LoadOp) -> None:
@@ -199,7 +202,7 @@ class FunctionPrinter:
             self.lines.append(INDENT * (self.depth - 1) + head)
             self.block(op.body.block)
         self.line("}")
-        self._mention_unused(op.res)
+        self._mention_unused(op.res, carried)
 
     def _carried(self, argument: SSAValue, result: SSAValue, start: Expression) -> str:
         """The variable of a value that goes from turn to turn, and out of the loop."""
@@ -226,9 +229,11 @@ class FunctionPrinter:
         with self.nested():
             self.block(block)
 
-    def _mention_unused(self, results: Sequence[SSAValue]) -> None:
-        for result in results:
-            if not any(use.operation in self.live for use in result.uses):
+    def _mention_unused(self, results: Sequence[SSAValue], inside: Sequence[SSAValue] = ()) -> None:
+        """Variables that are set and never read are warnings."""
+        for position, result in enumerate(results):
+            uses = [*result.uses, *(inside[position].uses if inside else ())]
+            if not any(use.operation in self.live for use in uses):
                 self.line(f"(void){self.values[result].text};")
 
     def yield_(self, op: scf.YieldOp) -> None:

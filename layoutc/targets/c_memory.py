@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -78,11 +78,9 @@ def heap_buffer(op: memref.AllocOp, name: str) -> str:
 
 
 def _static(op: memref.AllocOp | memref.AllocaOp) -> MemRefType[Any]:
-    type = op.memref.type
-    if (
-        not isinstance(type, MemRefType)
-        or strides_and_offset(type)[0] != strides_and_offset(MemRefType(type.element_type, type.shape))[0]
-    ):
+    type = cast(MemRefType[Any], op.memref.type)
+    row_major: MemRefType[Any] = MemRefType(type.element_type, type.shape)
+    if strides_and_offset(type) != strides_and_offset(row_major):
         raise no_spelling(op, f"of {type}, expected a row-major memref")
     return type
 
@@ -96,9 +94,7 @@ def check_alias(op: memref.ReinterpretCastOp | memref.CastOp) -> None:
     """
     if len(op.operands) != 1:
         raise no_spelling(op, "with dynamic offsets, sizes or strides")
-    source, result = op.operands[0].type, op.results[0].type
-    if not (isinstance(source, MemRefType) and isinstance(result, MemRefType)):
-        raise no_spelling(op, f"from {source} to {result}")
+    source, result = (cast(MemRefType[Any], value.type) for value in (op.operands[0], op.results[0]))
     if element_name(source) != element_name(result):
         raise no_spelling(op, f"from {source} to {result}")
     strides, offset = strides_and_offset(result)

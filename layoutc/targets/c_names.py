@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from layoutc.targets.c_helpers import HELPERS
@@ -78,7 +78,7 @@ class Names:
         self._scopes: list[set[str]] = [set(taken)]
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self) -> Generator[None, None, None]:
         self._scopes.append(set())
         yield
         self._scopes.pop()

@@ -22,9 +22,11 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from layoutc.targets.errors import EmissionError
 
+I1 = IntegerType(1)
 INTEGER_WIDTHS = (8, 16, 32, 64)
 FLOAT_NAMES = {Float32Type: "float", Float64Type: "double"}
 MAX_BYTES = (1 << 63) - 1
@@ -40,12 +42,12 @@ def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
 
 
 def is_boolean(type: Attribute) -> bool:
-    return isinstance(type, IntegerType) and type.width.data == 1
+    return type == I1
 
 
 def is_unsigned(type: Attribute) -> bool:
     """Types whose C spelling is an unsigned integer: ui8, and the bits of narrow floats."""
-    if isinstance(type, IntegerType):
+    if isa(type, IntegerType):
         return type.signedness.data == Signedness.UNSIGNED
     return isinstance(type, FixedBitwidthType) and not is_float(type)
 

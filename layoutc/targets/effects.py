@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from layoutc.targets.c_types import is_memref
 from layoutc.targets.errors import no_spelling
@@ -68,7 +68,7 @@ def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallO
             # Nobody knows what it does.
             written.update((name, i) for i in range(len(function.function_type.inputs.data)))
         else:
-            _add(written, name, (_target(op) for op in function.walk()), function.body.block)
+            _add(written, function, (_target(op) for op in function.walk()))
     before = -1
     while before != len(written):
         before = len(written)
@@ -76,7 +76,7 @@ def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallO
             for call in inside:
                 callee = call.callee.string_value()
                 passed = (a for i, a in enumerate(call.arguments) if (callee, i) in written)
-                _add(written, name, passed, functions[name].body.block)
+                _add(written, functions[name], passed)
     return frozenset(written)
 
 
@@ -85,11 +85,11 @@ def _target(op: Operation) -> SSAValue | None:
     return op.memref if isinstance(op, memref.StoreOp | memref.DeallocOp) else None
 
 
-def _add(written: set[tuple[str, int]], name: str, values: Iterable[SSAValue | None], entry: Block) -> None:
+def _add(written: set[tuple[str, int]], function: func.FuncOp, values: Iterable[SSAValue | None]) -> None:
     for value in values:
         argument = None if value is None else root(value)
-        if isinstance(argument, BlockArgument) and argument.block is entry:
-            written.add((name, argument.index))
+        if isinstance(argument, BlockArgument) and argument.block is function.body.blocks.first:
+            written.add((function.sym_name.data, argument.index))
 
 
 def _overlapping(calls: dict[str, list[func.CallOp]]) -> frozenset[str]:

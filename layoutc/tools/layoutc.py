@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -51,6 +52,12 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `layoutc` with these arguments (default: the process's) and return its exit status."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _status(arguments)
+
+
+def _status(arguments: Sequence[str] | None) -> int:
     try:
         status = cli.main(arguments, prog_name="layoutc", standalone_mode=False)
         sys.stdout.flush()
@@ -74,8 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error))
 
 
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"layoutc: warning: {message}", err=True)
+
+
 def _fail(message: str) -> int:
-    click.echo(f"layoutc: error: {message}", err=True)
+    # A file name or an argument may hold bytes that are no text.
+    printable = message.encode(errors="backslashreplace").decode()
+    click.echo(f"layoutc: error: {printable}", err=True)
     return 1
 
 

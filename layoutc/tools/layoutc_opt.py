@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from xdsl.dialects import affine, arith, bufferization, builtin, func, memref, scf, tensor, test, vector
-from xdsl.ir import Dialect
+from xdsl.dialects import affine, arith, builtin, func, memref, scf
 from xdsl.utils.arg_spec import ArgSpecParseError
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain

@@ -39,13 +39,18 @@ def read_npy(path: Path) -> Array:
 def _read_header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         version = npy.read_magic(file)
-        if version not in HEADER_READERS:
-            raise LayoutcError(f"{path}: .npy version {version} is not supported, expected (1, 0) or (2, 0)")
-        return HEADER_READERS[version](file)
-    except LayoutcError:
+        read = HEADER_READERS.get(version)
+        header = read and read(file)
+    except OSError:
         raise
-    except (ValueError, TypeError, SyntaxError, EOFError, RecursionError):
+    except Exception:
+        # NumPy evaluates the header as Python text: what it raises for a damaged one has no common class.
         raise LayoutcError(f"{path}: not a .npy file, or its header is damaged") from None
+    if header is None:
+        raise LayoutcError(f"{path}: .npy version {version} is not supported, expected (1, 0) or (2, 0)")
+    if min(header[0], default=0) < 0:
+        raise LayoutcError(f"{path}: shape {header[0]} has negative extents")
+    return header
 
 
 def write_npy(path: Path, array: Array) -> None:

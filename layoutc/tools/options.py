@@ -12,7 +12,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 MAX_LINES = 2**63 - 1
-EXECUTORS = ("c", "interpret", "reference")
 
 
 def integers(text: str) -> tuple[int, ...]:

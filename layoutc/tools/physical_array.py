@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from layoutc import notations
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
-from layoutc.layout import Layout
+from layoutc.kernel import dims_of_physical_shape
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -38,31 +37,18 @@ def source_desc(notation: str, dims: tuple[int, ...] | None, array: Array, store
     """
     The descriptor of an array that holds the buffer of a layout.
 
-    Dims that neither the option nor the text says are those of the array's shape, which is then the physical shape; block
-    padding counts as data. Raises LayoutcError if the array cannot be that buffer.
+    Dims that neither the option nor the text says are those of the array's shape, which is then the physical
+    shape; block padding counts as data. Raises LayoutcError if the array cannot be that buffer.
     """
     reading = notations.read(notation)
     if dims is None and reading.dims is None:
-        dims = dims_of(reading.layout, array.shape)
+        dims = dims_of_physical_shape(notation, array.shape)
     desc = notations.desc(notation, dims, stored)
     if array.shape != (desc.span,) and not (desc.is_dense and array.shape == desc.physical_shape):
         shapes = [(desc.span,), *([desc.physical_shape] if desc.is_dense else [])]
         expected = " or ".join(map(str, dict.fromkeys(reversed(shapes))))
         raise LayoutcError(f"the array has shape {array.shape}, expected {expected} for {desc}")
     return desc
-
-
-def dims_of(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The dims, whole blocks, of a physical shape. Raises LayoutcError if no dims have this shape."""
-    if any(len(group.axes) > 1 for group in layout.groups):
-        raise LayoutcError(f"layout {layout} flattens axes, name the dims with --dims")
-    if len(shape) != len(layout.digits):
-        expected = f"{len(layout.digits)} axes as layout {layout}"
-        raise LayoutcError(f"the array has shape {shape}, expected {expected}; or name the dims with --dims")
-    for extent, digit in zip(shape, layout.digits, strict=True):
-        if digit.modulus not in (None, extent):
-            raise LayoutcError(f"the array has shape {shape}, expected a block of {digit.modulus} as layout {layout}")
-    return tuple(prod(shape[p] for p in layout.groups[axis].digits) for axis in range(layout.rank))
 
 
 def destination_array(desc: MemoryDesc, dtype: np.dtype[Any]) -> Array:

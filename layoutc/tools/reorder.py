@@ -10,6 +10,7 @@ import layoutc
 from layoutc import notations
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
+from layoutc.kernel import EXECUTORS, Executor
 from layoutc.tools import options
 from layoutc.tools.npy_files import read_npy, write_npy
 from layoutc.tools.physical_array import destination_array, source_desc, stored_type
@@ -22,7 +23,7 @@ from layoutc.tools.physical_array import destination_array, source_desc, stored_
 @options.dims_option
 @options.dtype_option
 @click.option("--to-dtype", metavar="TYPE", help="Element type to write; conversions are not supported yet.")
-@click.option("--executor", type=click.Choice(options.EXECUTORS), help="What runs it. Default: c, else reference.")
+@click.option("--executor", type=click.Choice(EXECUTORS), help="What runs it. Default: c, else reference.")
 def command(
     in_npy: Path,
     out_npy: Path,
@@ -31,15 +32,15 @@ def command(
     dims: tuple[int, ...] | None,
     dtype: str | None,
     to_dtype: str | None,
-    executor: str | None,
+    executor: Executor | None,
 ) -> None:
     """
     Copy the tensor in IN_NPY into another layout and write it to OUT_NPY.
 
     The array in IN_NPY is the buffer of layout --from: an nhwc file has shape N,H,W,C. Its shape gives the dims; for a
     blocked layout whose last block is not full, or for a flat array, name them with --dims. --dtype says what the
-    elements are where NumPy has no word for it: bf16 is stored as uint16. OUT_NPY has the physical shape of layout --to, and
-    an existing one is replaced only when all went well.
+    elements are where NumPy has no word for it: bf16 is stored as uint16. OUT_NPY has the physical shape of layout
+    --to, and an existing one is replaced only when all went well.
     """
     array = read_npy(in_npy)
     stored = stored_type(array, dtype)

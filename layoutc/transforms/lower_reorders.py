@@ -3,13 +3,15 @@
 
 Before:
 ```mlir
-func.func @reorder(%src: memref<2x17xf32>, %dst: memref<2x17xf32, #layout.map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)>>) {
-  layout.reorder %src into %dst axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #layout.map<...>>
+#blocked = #layout.map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)>
+func.func @reorder(%src: memref<2x17xf32>, %dst: memref<2x17xf32, #blocked>) {
+  layout.reorder %src into %dst axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #blocked>
 ```
 After:
 ```mlir
 func.func @reorder(%src: memref<2x17xf32>, %dst: memref<48xf32>) {
-  %src_flat = memref.reinterpret_cast %src to offset: [0], sizes: [34], strides: [1] : memref<2x17xf32> to memref<34xf32>
+  %src_flat = memref.reinterpret_cast %src to offset: [0], sizes: [34], strides: [1]
+    : memref<2x17xf32> to memref<34xf32>
   scf.for %n = %c0 to %c2 step %c1 {
     scf.for %c = %c0 to %c17 step %c1 {
       %src_offset = affine.apply affine_map<(d0, d1) -> (d0 * 17 + d1)> (%n, %c)
@@ -47,7 +49,6 @@ from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
     RewritePattern,
-    TypeConversionPattern,
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
@@ -56,6 +57,7 @@ from xdsl.utils.exceptions import PassFailedException
 from layoutc.dialects.attributes import LayoutAttr
 from layoutc.dialects.memory import memory_desc
 from layoutc.dialects.ops import ReorderOp
+from layoutc.transforms.convert_types import convert_types
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 
@@ -124,11 +126,9 @@ class LowerAccess(RewritePattern):
             rewriter.replace(op, memref.StoreOp.get(op.value, view, [offset]))
 
 
-class FlattenType(TypeConversionPattern):
-    """A memref with a layout to a flat buffer, in every value and function type."""
-
-    def convert_type(self, typ: Attribute) -> Attribute | None:
-        return flat_type(typ) if has_layout(typ) else None
+def flattened(type: Attribute) -> Attribute:
+    """A memref with a layout as a flat buffer, any other type as it is."""
+    return flat_type(type) if has_layout(type) else type
 
 
 class DropCast(RewritePattern):
@@ -164,5 +164,5 @@ class LowerReordersPass(ModulePass):
         PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
         for inner in op.walk():
             check_flattens(inner)
-        PatternRewriteWalker(FlattenType(recursive=True), apply_recursively=False).rewrite_module(op)
+        convert_types(op, flattened)
         PatternRewriteWalker(DropCast(), apply_recursively=False).rewrite_module(op)

@@ -23,7 +23,6 @@ from xdsl.pattern_rewriter import (
     PatternRewriter,
     PatternRewriteWalker,
     RewritePattern,
-    TypeConversionPattern,
     op_type_rewrite_pattern,
 )
 
@@ -31,6 +30,7 @@ from layoutc.dialects.attributes import MapAttr, TagAttr
 from layoutc.dialects.memory import layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.layout import common_axis_names, generic_names
+from layoutc.transforms.convert_types import convert_types
 
 
 class NameAxes(RewritePattern):
@@ -46,16 +46,14 @@ class NameAxes(RewritePattern):
             rewriter.notify_op_modified(op)
 
 
-class ResolveTag(TypeConversionPattern):
-    """`#layout.tag` as the layout of a memref or the encoding of a tensor."""
-
-    def convert_type(self, typ: Attribute) -> Attribute | None:
-        if not isinstance(typ, MemRefType | TensorType) or not isinstance(layout_of(typ), TagAttr):
-            return None
-        resolved = MapAttr.of(memory_desc(typ))
-        if isinstance(typ, MemRefType):
-            return MemRefType(typ.element_type, typ.shape, resolved, typ.memory_space)
-        return TensorType(typ.element_type, typ.get_shape(), resolved)
+def resolved(type: Attribute) -> Attribute:
+    """The type with its `#layout.tag`, if it has one, as a `#layout.map`."""
+    if not isinstance(type, MemRefType | TensorType) or not isinstance(layout_of(type), TagAttr):
+        return type
+    layout = MapAttr.of(memory_desc(type))
+    if isinstance(type, MemRefType):
+        return MemRefType(type.element_type, type.shape, layout, type.memory_space)
+    return TensorType(type.element_type, type.get_shape(), layout)
 
 
 class ResolveLayoutsPass(ModulePass):
@@ -65,4 +63,4 @@ class ResolveLayoutsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         PatternRewriteWalker(NameAxes(), apply_recursively=False).rewrite_module(op)
-        PatternRewriteWalker(ResolveTag(recursive=True), apply_recursively=False).rewrite_module(op)
+        convert_types(op, resolved)

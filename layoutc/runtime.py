@@ -1,0 +1,61 @@
+"""From C text to a function that Python can call."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from layoutc.cache import cache_folder, usable
+from layoutc.compiler import FLAGS, Compiler, find_compiler
+from layoutc.errors import CompilerError
+
+__all__ = ["FLAGS", "Compiler", "build", "find_compiler", "load"]
+
+
+def build(c_source: str, compiler: Compiler | None = None) -> Path:
+    """
+    The shared object of a C file, from the user's cache of kernels if it was compiled before.
+
+    Raises CompilerError if there is no compiler, or it fails, or takes longer than a minute. Where the cache
+    cannot be used, or others could write to it, a warning says so and a temporary folder serves.
+    """
+    compiler = compiler or find_compiler()
+    if compiler is None:
+        raise CompilerError("no C compiler: none of cc, gcc, clang is on the path, and $CC is not set")
+    chosen = compiler
+
+    def compile_to(target: Path) -> None:
+        source = target.with_suffix(".c")
+        source.write_text(c_source, encoding="utf-8")
+        chosen.run(source, target)
+
+    try:
+        return usable(cache_folder()).get(_key(c_source, chosen), compile_to)
+    except OSError as error:
+        raise CompilerError(f"compiled code cannot be stored: {error}") from error
+
+
+def _key(c_source: str, compiler: Compiler) -> str:
+    parts = (c_source, compiler.command, compiler.flags, compiler.identity)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def load(
+    so_path: Path, symbol: str, argtypes: Sequence[type[Any]], restype: type[Any] | None = None
+) -> Callable[..., Any]:
+    """
+    The function `symbol` of a shared object, as ctypes calls it (and lets other threads run meanwhile).
+
+    `argtypes` and `restype` are ctypes types. Raises CompilerError if the object or the symbol cannot be loaded.
+    """
+    import ctypes
+
+    try:
+        function = getattr(ctypes.CDLL(str(so_path)), symbol)
+    except (OSError, AttributeError) as error:
+        raise CompilerError(f"compiled function {symbol!r} cannot be loaded: {error}") from error
+    function.argtypes, function.restype = list(argtypes), restype
+    return function

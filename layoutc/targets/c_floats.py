@@ -1,0 +1,88 @@
+"""How C spells the float ops of `arith`."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type
+from xdsl.ir import Operation
+
+from layoutc.targets.c_context import Site, Spelling
+from layoutc.targets.c_expressions import (
+    SUM,
+    UNARY,
+    Expression,
+    binary,
+    cast,
+    unary,
+)
+from layoutc.targets.c_integers import known
+from layoutc.targets.c_types import is_float, scalar_name
+from layoutc.targets.errors import no_spelling
+
+FLOAT_RELATIONS = {
+    "oeq": "{} == {}",
+    "ogt": "{} > {}",
+    "oge": "{} >= {}",
+    "olt": "{} < {}",
+    "ole": "{} <= {}",
+    "one": "__builtin_islessgreater({}, {})",
+    "ord": "!__builtin_isunordered({}, {})",
+    "ueq": "!__builtin_islessgreater({}, {})",
+    "ugt": "!({} <= {})",
+    "uge": "!({} < {})",
+    "ult": "!({} >= {})",
+    "ule": "!({} > {})",
+    "une": "{} != {}",
+    "uno": "__builtin_isunordered({}, {})",
+}
+
+
+def spell_cmpf(site: Site) -> Expression:
+    op = site.op
+    assert isinstance(op, arith.CmpfOp)
+    _check_float(op)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    lhs, rhs = site.operands
+    if predicate in ("true", "false"):
+        return known(predicate == "true", lhs, rhs)
+    template = FLOAT_RELATIONS[predicate]
+    reads = lhs.reads or rhs.reads
+    if template.startswith("{}"):
+        return binary(template.split()[1], lhs, rhs)
+    return Expression(template.format(lhs.at_least(SUM), rhs.at_least(SUM)), UNARY, reads)
+
+
+def _check_float(op: Operation) -> None:
+    """C calculates in float and double only; of f16, bf16 and f8 it has the bits."""
+    for value in (*op.operands[:1], *op.results):
+        if not is_float(value.type) and not isinstance(op, arith.CmpfOp):
+            raise no_spelling(op, f"on {value.type}")
+    if not is_float(op.operands[0].type):
+        raise no_spelling(op, f"on {op.operands[0].type}")
+
+
+def float_binary(operator: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        _check_float(site.op)
+        return binary(operator, *site.operands)
+
+    return spell
+
+
+def float_extremum(helper: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        _check_float(site.op)
+        suffix = "f32" if isinstance(site.op.results[0].type, Float32Type) else "f64"
+        return site.helper(f"{helper}_{suffix}", *site.operands)
+
+    return spell
+
+
+def spell_negf(site: Site) -> Expression:
+    _check_float(site.op)
+    return unary("-", site.operands[0])
+
+
+def spell_float_cast(site: Site) -> Expression:
+    _check_float(site.op)
+    return cast(scalar_name(site.op.results[0].type), site.operands[0])

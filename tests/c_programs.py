@@ -1,0 +1,53 @@
+"""IR text to C to a function that Python can call, for the tests of the C target."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects import affine, arith, builtin, cf, func, memref, scf
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from layoutc.runtime import load
+from layoutc.targets.c import emit_c
+
+WARNINGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared")
+COMPILERS = {"gcc": ("gcc", "cc"), "clang": ("clang-22", "clang")}
+DIALECTS = (affine.Affine, arith.Arith, builtin.Builtin, cf.Cf, func.Func, memref.MemRef, scf.Scf)
+
+
+def compiler_named(name: str) -> str | None:
+    """The path of gcc or clang, None where it is absent."""
+    return next(filter(None, map(shutil.which, COMPILERS[name])), None)
+
+
+def parsed(text: str, verify: bool = True) -> ModuleOp:
+    context = Context()
+    for dialect in DIALECTS:
+        context.load_dialect(dialect)
+    module = Parser(context, text).parse_module()
+    if verify:
+        module.verify()
+    return module
+
+
+def emitted(text: str) -> str:
+    """The C of a module, which must be the same after printing and parsing."""
+    module = parsed(text)
+    c_text = emit_c(module)
+    assert emit_c(parsed(str(module))) == c_text
+    return c_text
+
+
+def compiled(c_text: str, compiler: str, folder: Path) -> Callable[..., Callable[..., Any]]:
+    """Compile with warnings as errors; the loader of the functions in it."""
+    source, target = folder / "program.c", folder / "program.so"
+    source.write_text(c_text)
+    done = subprocess.run([compiler, *WARNINGS, "-o", target, source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr + c_text
+    return lambda symbol, argtypes, restype=None: load(target, symbol, argtypes, restype)

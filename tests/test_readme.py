@@ -1,0 +1,101 @@
+"""Every block of the README runs and prints what it shows."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCKS = BLOCK.findall(README)
+
+SETUP = "import numpy as np\nnp.save('in.npy', np.arange(1, 681, dtype=np.float32).reshape(2, 17, 5, 4))\n"
+"""the array that the README's commands read; the module that they read is the README's own"""
+
+
+def of_language(*languages: str) -> list[str]:
+    return [text for language, text in BLOCKS if language in languages]
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """(command, shown output) of each `$ ` line of a block."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.replace("\\\n", "").partition("\n")
+        yield command, shown
+
+
+COMMANDS = [pair for block in of_language("console") for pair in commands(block)]
+
+
+def environment() -> dict[str, str]:
+    """The tools of this environment first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Equal, where a line `...` stands for any lines."""
+    parts = re.split(r"^\s*\.\.\.\n", shown, flags=re.MULTILINE)
+    return re.fullmatch(r"(?:.*\n)*?".join(map(re.escape, parts)), printed) is not None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the commands run, one after the other."""
+    made = tmp_path_factory.mktemp("readme")
+    subprocess.run([sys.executable, "-c", SETUP], cwd=made, check=True)
+    (module,) = of_language("mlir")
+    (made / "pack.mlir").write_text(module)
+    return made
+
+
+@pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
+def test_commands_print_what_is_shown(folder: Path, command: str, shown: str) -> None:
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert matches(shown, done.stdout), done.stdout
+
+
+def test_python_blocks_run_and_print_what_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    names: dict[str, object] = {}
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for block in of_language("python", "pycon"):
+        if ">>>" not in block:
+            exec(compile(block, "README.md", "exec"), names)
+            continue
+        test = doctest.DocTestParser().get_doctest(block, names, "README.md", None, None)
+        runner.run(test, clear_globs=False)
+        names |= test.globs
+    assert runner.summarize(verbose=False) == (0, runner.tries) and runner.tries > 5
+
+
+def test_no_block_is_left_out() -> None:
+    assert {language for language, _ in BLOCKS} <= {"console", "python", "pycon", "mlir", "sh"}
+    assert len(COMMANDS) > 5
+
+
+@pytest.mark.parametrize("line", [line for block in of_language("sh") for line in block.splitlines()])
+def test_commands_that_are_not_run_are_make_targets(line: str) -> None:
+    target = re.match(r"make (\w+)", line)
+    assert target, f"{line!r}: use console for what can be run here"
+    assert re.search(rf"^{target[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_links_to_files_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_continuous_integration_runs_the_test_command_of_the_readme() -> None:
+    assert "make test" in README
+    assert "make test" in (ROOT / ".ci" / "run").read_text()

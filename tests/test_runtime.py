@@ -1,0 +1,304 @@
+"""The compiler, the cache of kernels, and the buffers that kernels are given."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutc.buffers import as_buffer, check_disjoint
+from layoutc.compiler import Compiler, find_compiler
+from layoutc.errors import BufferError, CompilerError
+from layoutc.runtime import build, load
+
+SOURCE = "int answer(void) { return 42; }\n"
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler is here")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(folder))
+    return folder
+
+
+def script(path: Path, text: str) -> Compiler:
+    """A compiler of our own making."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return Compiler((str(path),))
+
+
+def answer(path: Path) -> int:
+    return load(path, "answer", [], ctypes.c_int)()
+
+
+@needs_compiler
+def test_builds_once(cache: Path) -> None:
+    first = build(SOURCE)
+    assert answer(first) == 42
+    before = first.stat()
+    assert build(SOURCE) == first
+    assert first.stat().st_mtime_ns == before.st_mtime_ns
+    assert build(SOURCE.replace("42", "43")) != first
+    assert cache.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o077 for path in cache.rglob("*")} == {0}
+    assert not list(cache.glob("build-*"))
+
+
+@pytest.mark.usefixtures("cache")
+@needs_compiler
+def test_another_compiler_or_other_flags_have_their_own_entries(tmp_path: Path) -> None:
+    real = find_compiler()
+    assert real is not None
+    wrapper = script(tmp_path / "mycc", f'exec {real.command[0]} "$@"')
+    paths = {build(SOURCE, real), build(SOURCE, wrapper), build(SOURCE, Compiler(real.command, (*real.flags, "-O1")))}
+    assert len(paths) == 3
+    script(tmp_path / "mycc", f'# changed\nexec {real.command[0]} "$@"')
+    assert build(SOURCE, wrapper) not in paths
+
+
+@pytest.mark.parametrize("damage", [b"", b"not an object"])
+@pytest.mark.usefixtures("cache")
+@needs_compiler
+def test_a_damaged_entry_is_built_again(damage: bytes) -> None:
+    path = build(SOURCE)
+    path.write_bytes(path.read_bytes()[:2000] + damage)
+    assert answer(build(SOURCE)) == 42
+
+
+@pytest.mark.usefixtures("cache")
+@needs_compiler
+def test_an_entry_that_others_can_write_is_built_again() -> None:
+    path = build(SOURCE)
+    inode = path.stat().st_ino
+    path.chmod(0o666)
+    again = build(SOURCE)
+    assert again.stat().st_mode & 0o777 == 0o600
+    assert again.stat().st_ino != inode
+
+
+@needs_compiler
+def test_a_cache_that_others_can_write_is_not_used(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    with pytest.warns(UserWarning, match="kernel cache not used: others can write to") as caught:
+        path = build(SOURCE)
+    assert answer(path) == 42
+    assert not list(cache.iterdir())
+    assert "\n" not in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert build(SOURCE) == path
+
+
+@needs_compiler
+def test_a_cache_below_a_folder_that_others_can_write_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(shared / "cache"))
+    with pytest.warns(UserWarning, match=f"others can write to {shared}"):
+        assert answer(build(SOURCE)) == 42
+
+
+@needs_compiler
+def test_a_cache_that_is_a_link_is_not_used(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    cache.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(UserWarning, match="is a symbolic link"):
+        assert answer(build(SOURCE)) == 42
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+@needs_compiler
+def test_a_cache_that_cannot_be_written_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    with pytest.warns(UserWarning, match="cannot be written"):
+        assert answer(build(SOURCE)) == 42
+
+
+@needs_compiler
+def test_a_cache_that_was_removed_is_made_again(cache: Path) -> None:
+    import shutil
+
+    build(SOURCE)
+    shutil.rmtree(cache)
+    assert answer(build(SOURCE)) == 42
+
+
+PROCESS = """
+import ctypes, sys
+from layoutc.runtime import build, load
+for n in range(4):
+    path = build("int answer(void) { return %d; }" % n)
+    assert load(path, "answer", [], ctypes.c_int)() == n
+"""
+
+
+@needs_compiler
+def test_processes_build_the_same_at_once(cache: Path) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", PROCESS], stderr=subprocess.PIPE) for _ in range(4)
+    ]
+    errors = [process.communicate(timeout=120)[1].decode() for process in processes]
+    assert errors == [""] * 4
+    assert len(list(cache.iterdir())) == 4
+
+
+def test_a_failing_compiler(cache: Path, tmp_path: Path) -> None:
+    compiler = script(
+        tmp_path / "badcc", 'echo "In file included from x" >&2; echo "x.c:1: error: no luck" >&2; exit 3'
+    )
+    with pytest.raises(CompilerError, match=r"compiler failed: .*badcc.*: x.c:1: error: no luck$"):
+        build(SOURCE, compiler)
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CompilerError, match="it said nothing"):
+        build(SOURCE, script(tmp_path / "silentcc", "exit 0"))
+
+
+def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
+    compiler = script(tmp_path / "slowcc", f"sleep 100 & echo $! > {tmp_path}/child; wait")
+    with pytest.raises(CompilerError, match="took more than 1 s"):
+        compiler.run(tmp_path / "x.c", tmp_path / "x.so", timeout_s=1)
+    child = int((tmp_path / "child").read_text())
+    state = Path(f"/proc/{child}/stat")
+    assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_compiler_that_cannot_start(tmp_path: Path) -> None:
+    (tmp_path / "nocc").write_bytes(b"\x00\x01")
+    (tmp_path / "nocc").chmod(0o755)
+    with pytest.raises(CompilerError, match="does not start"):
+        build(SOURCE, Compiler((str(tmp_path / "nocc"),)))
+
+
+@pytest.mark.parametrize("variable", ["LAYOUTC_CC", "CC"])
+def test_a_named_compiler_must_be_there(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LAYOUTC_CC", raising=False)
+    monkeypatch.setenv(variable, "/no/such/cc -O3")
+    with pytest.raises(CompilerError, match=rf"compiler '/no/such/cc', which \${variable} names, is not there"):
+        find_compiler()
+
+
+def test_a_named_compiler_comes_first_and_keeps_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path / "mycc", "exit 0")
+    monkeypatch.setenv("CC", "/no/such/cc")
+    monkeypatch.setenv("LAYOUTC_CC", f"{tmp_path}/mycc -m64 '-DX=a b'")
+    assert find_compiler() == Compiler((f"{tmp_path}/mycc", "-m64", "-DX=a b"))
+
+
+def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("LAYOUTC_CC", raising=False)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_compiler() is None
+    with pytest.raises(CompilerError, match="no C compiler"):
+        build(SOURCE)
+
+
+@pytest.mark.usefixtures("cache")
+@needs_compiler
+def test_a_symbol_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(CompilerError, match="'question' cannot be loaded"):
+        load(build(SOURCE), "question", [])
+    with pytest.raises(CompilerError, match="cannot be loaded"):
+        load(tmp_path / "absent.so", "answer", [])
+
+
+def test_importing_the_runtime_is_cheap() -> None:
+    code = "import sys, layoutc.runtime; print(*{'numpy', 'xdsl', 'ctypes', 'platformdirs'} & sys.modules.keys())"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
+
+
+# --- buffers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [b"12345678", bytearray(8), memoryview(b"12345678"), array.array("f", [1, 2]), np.ones((2, 2), np.int16)],
+    ids=lambda obj: type(obj).__name__,
+)
+def test_a_buffer_shares_the_memory(obj: Any) -> None:
+    found = as_buffer("source", obj, 8, writable=False)
+    assert found.tobytes() == bytes(memoryview(obj))
+    assert np.shares_memory(found, np.frombuffer(obj, np.uint8))
+
+
+def test_ml_dtypes_have_no_buffer_protocol_but_memory() -> None:
+    import ml_dtypes
+
+    values = np.arange(4).astype(ml_dtypes.bfloat16)
+    found = as_buffer("source", values, 8, writable=True)
+    assert found.tobytes() == values.tobytes()
+    assert np.shares_memory(found, values)
+
+
+def test_writing_through_a_buffer() -> None:
+    target = bytearray(4)
+    as_buffer("destination", target, 4, writable=True)[:] = [97, 98, 99, 100]
+    assert target == b"abcd"
+
+
+READ_ONLY = np.zeros(4, np.uint8)
+READ_ONLY.flags.writeable = False
+BAD_BUFFERS: list[tuple[Any, str]] = [
+    (bytearray(3), "target has 3 bytes, expected 4"),
+    (bytearray(0), "target has 0 bytes, expected 4"),
+    ([1, 2, 3, 4], "target is a list, expected bytes"),
+    (None, "target is a NoneType, expected bytes"),
+    (b"1234", "target is read-only"),
+    (READ_ONLY, "target is read-only"),
+    (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
+    (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
+    (np.array([None], object), "target holds Python objects"),
+]
+
+
+@pytest.mark.parametrize(("obj", "message"), BAD_BUFFERS)
+def test_bad_buffers(obj: Any, message: str) -> None:
+    with pytest.raises(BufferError, match=message):
+        as_buffer("target", obj, 4, writable=True)
+
+
+def test_a_misaligned_buffer() -> None:
+    view = memoryview(bytearray(12))[1:9]
+    as_buffer("target", view, 8, writable=True)
+    with pytest.raises(BufferError, match="expected a multiple of 4"):
+        as_buffer("target", view, 8, writable=True, alignment=4)
+
+
+def test_overlap_is_counted_in_bytes() -> None:
+    memory = np.zeros(32, np.uint8)
+    check_disjoint(memory[:8], memory[8:16])
+    check_disjoint(memory[8:16], memory[:8])
+    with pytest.raises(BufferError, match="overlap in 1 bytes"):
+        check_disjoint(memory[:8], memory[7:])
+    with pytest.raises(BufferError, match="overlap in 4 bytes"):
+        check_disjoint(memory[8:12], memory)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders away")
+@needs_compiler
+def test_a_cache_of_another_user_is_not_used(cache: Path) -> None:
+    cache.mkdir(mode=0o700)
+    os.chown(cache, 12345, -1)
+    with pytest.warns(UserWarning, match="belongs to another user"):
+        assert answer(build(SOURCE)) == 42
