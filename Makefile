@@ -33,7 +33,7 @@ clean: ## remove .venv and all that is built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache
 
 $(BIN)/python:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 10) else "layoutc needs Python 3.10 or later")'
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "layoutc needs Python 3.11 or later")'
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # The stamps depend on pyproject.toml alone: the installation is editable, so new sources need none.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     AffineMapAttr,
@@ -31,12 +32,22 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
 
-ShapedType = MemRefType[Any] | TensorType[Any]
+ShapedType: TypeAlias = MemRefType[Any] | TensorType[Any]
+
+
+def is_memref(type: Attribute) -> TypeIs[MemRefType[Any]]:
+    """Whether a type is a memref."""
+    return isinstance(type, MemRefType)
+
+
+def is_shaped(type: Attribute) -> TypeIs[ShapedType]:
+    """Whether a type is a memref or a tensor."""
+    return isinstance(type, MemRefType | TensorType)
 
 
 def layout_of(type: ShapedType) -> Attribute:
     """The layout attribute of a memref, the encoding of a tensor; NoneAttr if there is none."""
-    return type.layout if isinstance(type, MemRefType) else type.encoding
+    return type.layout if is_memref(type) else type.encoding
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from layoutc.descriptor import MemoryDesc, check_reorder
-from layoutc.dialects.memory import ShapedType, memory_desc
+from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
 from layoutc.errors import LayoutcError
 
 
@@ -84,13 +84,13 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     def target_type(self) -> ShapedType:
         """The type that is written: the destination's in the memref form, the result's in the value form."""
         target = self.destination or self.result
-        assert target is not None and isinstance(target.type, MemRefType | TensorType)
+        assert target is not None and is_shaped(target.type)
         return target.type
 
     @property
     def source_desc(self) -> MemoryDesc:
         """The memory descriptor of the source."""
-        assert isinstance(self.source.type, MemRefType | TensorType)
+        assert is_shaped(self.source.type)
         return memory_desc(self.source.type)
 
     @property
@@ -189,7 +189,7 @@ def find_fault(source: Attribute, target: Attribute) -> tuple[int, str] | None:
     """What is wrong with reordering one type into another: (0 for the source or 1 for the target, the reason)."""
     descs: list[MemoryDesc] = []
     for position, type in enumerate((source, target)):
-        if not isinstance(type, MemRefType | TensorType):
+        if not is_shaped(type):
             return position, f"got {type}, expected a memref or a tensor"
         try:
             descs.append(memory_desc(type))

@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.transforms.canonicalize import CanonicalizePass
 
 from layoutc.dialects.layout import Layout
+from layoutc.dialects.memory import is_memref
 from layoutc.runtime import build, load
 from layoutc.targets.c import emit_c
 from layoutc.transforms.lower_reorders import LowerReordersPass
@@ -68,7 +69,7 @@ class LowerAffineRelu(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: AffineReluOp, rewriter: PatternRewriter) -> None:
-        assert isinstance(op.input.type, MemRefType)
+        assert is_memref(op.input.type)
         builder = Builder(InsertPoint.before(op))
         zero, one = (builder.insert(arith.ConstantOp(IntegerAttr(v, IndexType()))).result for v in (0, 1))
         scale, shift, nothing = (

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, builtin, func, memref, scf
-from xdsl.dialects.builtin import FunctionType, MemRefType, ModuleOp, TensorType
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
@@ -16,7 +16,7 @@ from xdsl.transforms.canonicalize import CanonicalizePass
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects import layout
 from layoutc.dialects.attributes import LayoutAttr, TagAttr
-from layoutc.dialects.memory import layout_of, memref_type
+from layoutc.dialects.memory import is_shaped, layout_of, memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
@@ -41,7 +41,7 @@ class Stage:
             if isinstance(op, self.forbidden_ops):
                 raise LayoutcError(f"{op.name} remains after {self.name}")
             for type in _types(op):
-                if isinstance(type, MemRefType | TensorType) and isinstance(layout_of(type), self.forbidden_layouts):
+                if is_shaped(type) and isinstance(layout_of(type), self.forbidden_layouts):
                     raise LayoutcError(f"{type} remains after {self.name}")
 
 
@@ -99,6 +99,6 @@ def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder"
     block = Block(arg_types=types)
     for arg, hint in zip(block.args, ("src", "dst"), strict=True):
         arg.name_hint = hint
-    block.add_op(ReorderOp(*block.args, axes=common_axis_names(source.layout, target.layout)))
+    block.add_op(ReorderOp(block.args[0], block.args[1], axes=common_axis_names(source.layout, target.layout)))
     block.add_op(func.ReturnOp())
     return ModuleOp([func.FuncOp(name, FunctionType.from_lists(types, ()), Region(block))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from math import gcd
 
@@ -83,7 +83,7 @@ class _Budget:
             raise LayoutcError(f"strides {self.strides} interleave too much to decide whether offsets are distinct")
 
 
-def _positions(axes: Axes, offset: int, budget: _Budget):
+def _positions(axes: Axes, offset: int, budget: _Budget) -> Iterator[tuple[int, ...]]:
     """All positions with this offset, the largest values of the largest strides first."""
     if not axes:
         if offset == 0:
@@ -102,7 +102,7 @@ def _positions(axes: Axes, offset: int, budget: _Budget):
                 yield (value, *tail)
 
 
-def _combinations(differences: tuple[tuple[int, int], ...], target: int, budget: _Budget, zero_so_far: bool):
+def _combinations(differences: Axes, target: int, budget: _Budget, zero_so_far: bool) -> Iterator[tuple[int, ...]]:
     """Non-zero integer combinations of the strides, each within plus or minus its limit, that make `target`."""
     if not differences:
         if target == 0 and not zero_so_far:

@@ -73,9 +73,7 @@ class BlockingDesc:
             _check_strides(given, self.strides)
 
     @classmethod
-    def of_layout(
-        cls, dims: Sequence[int], layout: Layout | str, *, release: str = DEFAULT_RELEASE
-    ) -> BlockingDesc:
+    def of_layout(cls, dims: Sequence[int], layout: Layout | str, *, release: str = DEFAULT_RELEASE) -> BlockingDesc:
         """The packed descriptor of logical dims in a layout; empty for ANY and SCALAR, and for no dims."""
         return cls(dims, Layout.of(layout), release=release)
 

@@ -11,6 +11,7 @@ from layoutc.errors import LayoutcError
 
 DEFAULT_RELEASE = "2021.4"
 MAX_SIZE = 2**63 - 1
+MAX_LENGTH = 1000
 
 
 class InferenceEngineError(LayoutcError):
@@ -47,6 +48,8 @@ def sizes(what: str, values: Sequence[int]) -> tuple[int, ...]:
         checked = tuple(map(index, values))
     except TypeError:
         raise LayoutcError(f"{what} {shown(values)} are not integers") from None
+    if len(checked) > MAX_LENGTH:
+        raise LayoutcError(f"got {len(checked)} {what}, expected at most {MAX_LENGTH}")
     for value in checked:
         if not 0 <= value <= MAX_SIZE:
             raise LayoutcError(f"{what} {shown(checked)} hold {shown(value)}, expected 0 or more and below 2^63")

@@ -30,7 +30,9 @@ class Precision:
         found = PRECISIONS.get(name or str(precision)[:40])
         if found is None:
             known = " ".join(PRECISIONS)
-            raise LayoutcError(f"the Inference Engine has no precision {shown(str(precision))}, expected one of {known}")
+            raise LayoutcError(
+                f"the Inference Engine has no precision {shown(str(precision))}, expected one of {known}"
+            )
         return found
 
     @classmethod

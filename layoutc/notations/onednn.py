@@ -1,60 +1,73 @@
 """
-oneDNN's format tags: `abcd`, `nChw16c`, `OIhw4i16o4i`, and any blocked tag outside of its enum, `aBcd5b`.
+oneDNN: its format tags (`nChw16c`, `OIhw4i16o4i`, and any blocked tag outside of its enum, `aBcd5b`), its memory
+descriptors with the operations on them, and what its users ask of both: names, un-blocking, words.
 
-A tag is a head, one letter per axis from the slowest on, upper case where the axis is blocked, and a tail of blocks,
-outermost first. Canonical tags letter the logical axes a, b, c, ...; aliases (`nchw`) come from a table, since
-a few of them do not say what they mean.
+The tags are in `onednn_tags`, `Desc` in `onednn_desc`, its making in `onednn_create`, its operations in
+`onednn_views`, names in `onednn_names`, words in `onednn_words`; all of it is offered here, loaded when first used.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
-from math import prod
-from pathlib import Path
-from typing import NoReturn
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.errors import LayoutcError, NotationError
-from layoutc.layout import MAX_BLOCK, MAX_RANK, Digit, Layout
-from layoutc.notations.reading import Piece, Reading, nested_digits, pieces_of
-from layoutc.notations.scanner import Scanner, near_index, near_match
+from layoutc.errors import LayoutcError
+from layoutc.notations.onednn_tags import ALPHABET, enum_names, format, parse
+from layoutc.notations.reading import Reading
+
+if TYPE_CHECKING:
+    from layoutc.notations.onednn_create import create_with_strides, create_with_tag
+    from layoutc.notations.onednn_desc import RUNTIME_DIM, Desc, StatusError
+    from layoutc.notations.onednn_memory import from_memory_desc, memory_desc
+    from layoutc.notations.onednn_names import names, tag, unblocked
+    from layoutc.notations.onednn_views import permute_axes, reshape, submemory
+    from layoutc.notations.onednn_words import explain_tag
 
 NAME = "onednn"
-ALPHABET = "abcdefghijkl"
+
+_HOMES = {
+    "onednn_create": ("create_with_strides", "create_with_tag"),
+    "onednn_desc": ("RUNTIME_DIM", "Desc", "StatusError"),
+    "onednn_memory": ("from_memory_desc", "memory_desc"),
+    "onednn_names": ("names", "tag", "unblocked"),
+    "onednn_views": ("permute_axes", "reshape", "submemory"),
+    "onednn_words": ("explain_tag",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ALPHABET",
+    "NAME",
+    "RUNTIME_DIM",
+    "Desc",
+    "StatusError",
+    "create_with_strides",
+    "create_with_tag",
+    "enum_names",
+    "explain_tag",
+    "format",
+    "format_desc",
+    "from_memory_desc",
+    "get_size",
+    "inner_blks",
+    "inner_idxs",
+    "memory_desc",
+    "names",
+    "parse",
+    "permute_axes",
+    "read",
+    "reshape",
+    "strides",
+    "submemory",
+    "tag",
+    "unblocked",
+]
 
 
 def read(text: str) -> Reading:
     """The layout of a tag. Raises NotationError, with the column, for a text that is none."""
     return Reading(parse(text))
-
-
-def parse(text: str) -> Layout:
-    """The layout of a tag. Raises NotationError, with the column, for a text that is none."""
-    canonical = _canonical_tags().get(text)
-    if canonical is None:
-        return _Tag(text).layout
-    layout = _Tag(canonical).layout
-    return layout if canonical == text else replace(layout, axis_names=_alias_letters(text, canonical))
-
-
-def format(layout: Layout) -> str:
-    """The canonical tag. Raises LayoutcError for what blocks of single axes cannot express."""
-    pieces = pieces_of(layout)
-    if layout.rank == 0:
-        raise LayoutcError("oneDNN has no tag of rank 0")
-    if layout.align:
-        raise LayoutcError(f"oneDNN pads blocked axes only, {layout} is aligned to {layout.align}")
-    if any(len(digit.axes) > 1 for digit in layout.digits):
-        raise LayoutcError(f"oneDNN has no flattened axes, got {layout}")
-    if pieces is None:
-        raise LayoutcError(f"oneDNN nests the blocks of an axis, the most significant first, got {layout}")
-    if any(size is not None for _, size in pieces[: layout.rank]):
-        raise LayoutcError(f"oneDNN keeps all blocks inside of all axes, got {layout}")
-    blocked = {axes[0] for axes, size in pieces if size is not None}
-    letters = [ALPHABET[axes[0]] for axes, _ in pieces]
-    head = "".join(c.upper() if ALPHABET.index(c) in blocked else c for c in letters[: layout.rank])
-    return head + "".join(f"{size}{c}" for c, (_, size) in zip(letters, pieces, strict=True) if size is not None)
 
 
 def format_desc(desc: MemoryDesc) -> str:
@@ -64,178 +77,33 @@ def format_desc(desc: MemoryDesc) -> str:
     return format(desc.layout)
 
 
-def enum_names(layout: Layout) -> tuple[str, ...]:
-    """All names that oneDNN's enum has for a layout, the canonical tag first; empty if it has none."""
-    return _enum().get(format(layout), ())
-
-
-# --- what the library answers about a descriptor -------------------------------------------------------------------
-
-
 def strides(desc: MemoryDesc) -> tuple[int, ...]:
     """The stride of each axis between its outermost blocks, in logical order, as `dnnl_query_strides`."""
-    return tuple(desc.strides[position] for position in _outer_positions(desc))
+    return _desc_of(desc).strides
 
 
 def inner_blks(desc: MemoryDesc) -> tuple[int, ...]:
     """Block sizes, outermost first, as `dnnl_query_inner_blks`."""
-    return tuple(size for _, size in desc.inner_blocks)
+    return _desc_of(desc).inner_blks
 
 
 def inner_idxs(desc: MemoryDesc) -> tuple[int, ...]:
     """The axis of each block, as `dnnl_query_inner_idxs`."""
-    return tuple(axis for axis, _ in desc.inner_blocks)
+    return _desc_of(desc).inner_idxs
 
 
 def get_size(desc: MemoryDesc) -> int:
-    """
-    Bytes by `dnnl_memory_desc_get_size`: the largest extent x stride of an axis, base offset left out.
-
-    It is not the span: rows with a pitch count in full, the last one too.
-    """
-    counts = [desc.physical_shape[position] for position in _outer_positions(desc)]
-    elements = max(n * (1 if n == 1 else stride) for n, stride in zip(counts, strides(desc), strict=True))
-    return desc.element_type.size_bytes(elements if elements > 1 else prod(inner_blks(desc)))
+    """Bytes by `dnnl_memory_desc_get_size`, which is not the span: see `Desc.get_size`."""
+    return _desc_of(desc).get_size()
 
 
-def _outer_positions(desc: MemoryDesc) -> list[int]:
-    format(desc.layout)
-    return [group.digits[-1] for group in desc.layout.groups]
+def _desc_of(desc: MemoryDesc) -> Desc:
+    from layoutc.notations.onednn_memory import from_memory_desc
+
+    return from_memory_desc(desc)
 
 
-# --- the table -----------------------------------------------------------------------------------------------------
-
-
-@cache
-def _enum() -> dict[str, tuple[str, ...]]:
-    """Canonical tag -> itself and its aliases, in the order of oneDNN's enum."""
-    lines = Path(__file__).with_name("onednn_tags.txt").read_text().splitlines()
-    return {line.split(" ", 1)[0]: tuple(line.split()) for line in lines}
-
-
-@cache
-def _canonical_tags() -> dict[str, str]:
-    return {name: canonical for canonical, names in _enum().items() for name in names}
-
-
-@cache
-def _near_names() -> dict[str, str]:
-    return near_index(tuple(_canonical_tags()))
-
-
-@cache
-def _logical_orders() -> dict[str, str]:
-    """Sorted letters of the plain aliases -> those letters in logical order."""
-    plain = {name: canonical for name, canonical in _canonical_tags().items() if name.isalpha() and name.islower()}
-    orders: dict[str, str] = {}
-    for name, canonical in plain.items():
-        orders.setdefault("".join(sorted(name)), "".join(_alias_letters(name, canonical)))
-    return orders
-
-
-def _alias_letters(alias: str, canonical: str) -> tuple[str, ...]:
-    """
-    The alias's letter for each logical axis.
-
-    The blocks decide, the head fills in the rest: in gIOhw2i8o16i2o the head has i and o the wrong way round.
-    """
-    names = dict(zip(_tail_letters(canonical), _tail_letters(alias), strict=True))
-    for letter, name in zip(_head(canonical).lower(), _head(alias).lower(), strict=True):
-        if name not in names.values():
-            names[letter] = name
-    return tuple(names[letter] for letter in sorted(names))
-
-
-def _head(tag: str) -> str:
-    return tag[: next((k for k, c in enumerate(tag) if c.isdigit()), len(tag))]
-
-
-def _tail_letters(tag: str) -> list[str]:
-    return [c for c in tag[len(_head(tag)) :] if c.isalpha()]
-
-
-# --- the grammar ---------------------------------------------------------------------------------------------------
-
-
-class _Tag:
-    """Reads a tag by the grammar."""
-
-    def __init__(self, text: str):
-        self.text, self.scanner = text, Scanner(text)
-        self.head = self._read_head()
-        self.axes = self._logical_axes()
-        pieces: list[Piece] = [((self.axes.index(letter.lower()),), None) for letter in self.head]
-        pieces += self._read_tail()
-        self.layout = Layout(len(self.axes), self._digits(pieces), axis_names=tuple(self.axes))
-
-    def _fail(self, message: str, at: int | None = None) -> NoReturn:
-        self.scanner.fail(message, at, near_match(self.text, _near_names()))
-
-    def _read_head(self) -> str:
-        head = self.scanner.word()
-        if not head:
-            self._fail("expected the letter of an axis", 0)
-        for column, letter in enumerate(head):
-            if column == MAX_RANK:
-                self._fail(f"a tag has at most {MAX_RANK} axes", column)
-            if letter == "_":
-                self._fail("expected an axis, a block size or the end", column)
-            if letter.lower() in head[:column].lower():
-                self._fail(f"axis {letter.lower()!r} appears twice", column)
-        return head
-
-    def _logical_axes(self) -> str:
-        letters = "".join(sorted(self.head.lower()))
-        if letters == ALPHABET[: len(letters)]:
-            return letters
-        known = _logical_orders()
-        if letters in known:
-            return known[letters]
-        used = set(ALPHABET).union(*known)
-        column = next((k for k, c in enumerate(self.head) if c.lower() not in used), None)
-        if column is not None:
-            self._fail(f"unknown axis {self.head[column]!r}", column)
-        expected = ALPHABET[: len(letters)]
-        column = next((k for k, c in enumerate(self.head) if c.lower() not in expected), 0)
-        return self._fail(f"these axes have no known order, expected the letters {' '.join(expected)}", column)
-
-    def _read_tail(self) -> list[Piece]:
-        blocks: list[Piece] = []
-        while not self.scanner.at_end:
-            size = self._block()
-            blocks.append(((self._block_axis(size),), size))
-        return blocks
-
-    def _block(self) -> int:
-        try:
-            return self.scanner.block()
-        except NotationError as error:
-            self._fail(error.message, error.column)
-
-    def _block_axis(self, size: int) -> int:
-        column = self.scanner.position
-        letter = self.text[column : column + 1]
-        names = " ".join(self.head.lower())
-        if not letter:
-            self._fail(f"expected the axis of block {size}, one of {names}")
-        if letter not in self.axes:
-            if letter.lower() in self.axes:
-                self._fail(f"a block names its axis in lower case, expected {letter.lower()!r}")
-            self._fail(f"unknown axis {letter!r}, a block names one of {names}")
-        if letter in self.head:
-            self._fail(f"axis {letter!r} is blocked, its letter in {self.head!r} must be upper case")
-        self.scanner.position += 1
-        return self.axes.index(letter)
-
-    def _digits(self, pieces: list[Piece]) -> tuple[Digit, ...]:
-        blocks = dict.fromkeys(range(len(self.axes)), 1)
-        for (axis, *_), size in pieces:
-            blocks[axis] *= size or 1
-        sized = {axes[0] for axes, size in pieces if size is not None}
-        for column, letter in enumerate(self.head):
-            axis = self.axes.index(letter.lower())
-            if letter.isupper() and axis not in sized:
-                self._fail(f"upper case {letter!r} needs a block such as 8{letter.lower()}", column)
-            if blocks[axis] > MAX_BLOCK:
-                self._fail(f"the blocks of axis {letter.lower()!r} multiply to more than {MAX_BLOCK}", column)
-        return nested_digits(pieces)
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"layoutc.notations.{_HOME_OF[name]}"), name)

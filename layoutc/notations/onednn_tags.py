@@ -24,6 +24,7 @@ NO_LAYOUT = {
     "undef": "'undef' is the absence of a layout",
 }
 
+
 def parse(text: str) -> Layout:
     """The layout of a tag. Raises NotationError, with the column, for a text that is none."""
     if text in NO_LAYOUT:

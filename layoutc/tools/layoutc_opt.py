@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from xdsl.dialects import affine, arith, builtin, func, memref, scf
-from xdsl.utils.arg_spec import ArgSpecParseError
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from layoutc.errors import LayoutcError
 from layoutc.universe import LAYOUTC_UNIVERSE
-
-DIALECTS = (builtin.Builtin, func.Func, arith.Arith, affine.Affine, memref.MemRef, scf.Scf)
 
 
 class LayoutcOptMain(xDSLOptMain):
@@ -40,7 +36,7 @@ class LayoutcOptMain(xDSLOptMain):
 def one_line(error: BaseException) -> str:
     """What went wrong, without the module that xDSL prints around it."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else type(error).__name__
+    return lines[0].strip() if lines else type(error).__name__
 
 
 def main(args: Sequence[str] | None = None) -> None:

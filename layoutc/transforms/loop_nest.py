@@ -46,13 +46,13 @@ class NestBuilder:
 
         Returns the outermost operation: the first loop, or what `body` returns if there is none.
         """
-        steps = [(loop, *(map(self.constant, (loop.values.start, loop.values.stop, 1)))) for loop in loops]
+        bounds = [[self.constant(value) for value in (loop.values.start, loop.values.stop, 1)] for loop in loops]
         builder = Builder(InsertPoint.before(self.before))
         made: list[scf.ForOp] = []
-        for loop, *bounds in steps:
+        for loop, (start, stop, step) in zip(loops, bounds, strict=True):
             block = Block([scf.YieldOp()], arg_types=[IndexType()])
             block.args[0].name_hint = loop.name
-            made.append(builder.insert(scf.ForOp(*bounds, [], Region(block))))
+            made.append(builder.insert(scf.ForOp(start, stop, step, [], Region(block))))
             builder = Builder(InsertPoint.at_start(block))
         inner = body(builder, tuple(op.body.block.args[0] for op in made))
         return made[0] if made else inner

@@ -39,7 +39,6 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     MemRefType,
     ModuleOp,
-    TensorType,
     UnrealizedConversionCastOp,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -55,7 +54,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
-from layoutc.dialects.memory import memory_desc
+from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.transforms.convert_types import convert_types
 from layoutc.transforms.loop_nest import NestBuilder
@@ -72,7 +71,7 @@ TRANSPARENT_OPS = (
 
 def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
     """Whether a type is a memref whose layout only layoutc can lower."""
-    return isinstance(type, MemRefType) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
+    return is_memref(type) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
 
 
 def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
@@ -82,7 +81,7 @@ def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
 
 def flat_view(value: SSAValue, builder: Builder) -> SSAValue:
     """A memref as a flat buffer: converted later if it has a layout, reinterpreted if it has none of ours."""
-    assert isinstance(value.type, MemRefType)
+    assert is_memref(value.type)
     flat = flat_type(value.type)
     if value.type == flat:
         return value
@@ -150,7 +149,7 @@ def check_flattens(op: Operation) -> None:
                 f"{op.name} uses {value.type}: only loads, stores, allocations, calls and reorders "
                 "of a memref with a layout can be lowered"
             )
-        if isinstance(value.type, TensorType) and isinstance(value.type.encoding, LayoutAttr):
+        if is_shaped(value.type) and isinstance(layout_of(value.type), LayoutAttr):
             raise PassFailedException(f"{op.name} uses {value.type}: bufferize tensors with a layout first")
 
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    Signedness,
     StringAttr,
     UnrealizedConversionCastOp,
 )
@@ -126,12 +127,12 @@ def _build_zero(builder: NestBuilder, target: Buffer) -> SSAValue:
     if isinstance(element, Float16Type | BFloat16Type | Float32Type | Float64Type):
         zero = arith.ConstantOp(FloatAttr(0.0, element))
     else:
-        zero = arith.ConstantOp(IntegerAttr(0, element if element == IntegerType(1) else width))
+        zero = arith.ConstantOp(IntegerAttr(0, IntegerType(1) if element == IntegerType(1) else width))
     value = builder.insert(zero).results[0]
     value.name_hint = "zero"
     if value.type == element:
         return value
-    if isinstance(element, IntegerType):
+    if element == IntegerType(width.width.data, Signedness.UNSIGNED):
         cast = UnrealizedConversionCastOp.cast_one(value, element)[0]
     else:
         cast = arith.BitcastOp(value, element)

@@ -27,7 +27,7 @@ from xdsl.pattern_rewriter import (
 )
 
 from layoutc.dialects.attributes import MapAttr, TagAttr
-from layoutc.dialects.memory import layout_of, memory_desc
+from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.layout import common_axis_names, generic_names
 from layoutc.transforms.convert_types import convert_types
@@ -48,10 +48,10 @@ class NameAxes(RewritePattern):
 
 def resolved(type: Attribute) -> Attribute:
     """The type with its `#layout.tag`, if it has one, as a `#layout.map`."""
-    if not isinstance(type, MemRefType | TensorType) or not isinstance(layout_of(type), TagAttr):
+    if not is_shaped(type) or not isinstance(layout_of(type), TagAttr):
         return type
     layout = MapAttr.of(memory_desc(type))
-    if isinstance(type, MemRefType):
+    if is_memref(type):
         return MemRefType(type.element_type, type.shape, layout, type.memory_space)
     return TensorType(type.element_type, type.get_shape(), layout)
 
