@@ -53,7 +53,8 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     %r = layout.reorder %t : tensor<2x17x5x4xf32> to tensor<2x17x5x4xf32, #layout.tag<"nChw8c">>
     ```
 
-    `axes` names the logical axes, for the loops that it is lowered to. The memrefs must not overlap.
+    `axes` names the logical axes, for the loops that it is lowered to; `plan` says how it runs, a line per copy
+    (see `plan-reorders`). The memrefs must not overlap.
     """
 
     name = "layout.reorder"
@@ -62,6 +63,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     destination = opt_operand_def(MemRefType)
     result = opt_result_def(TensorType)
     axes = opt_prop_def(ArrayAttr[StringAttr])
+    plan = opt_prop_def(ArrayAttr[StringAttr])
 
     traits = traits_def(ReorderEffects())
 
@@ -73,11 +75,15 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         destination: SSAValue | Operation | None = None,
         result_type: Attribute | None = None,
         axes: Sequence[str] = (),
+        plan: Sequence[str] = (),
     ):
         super().__init__(
             operands=[source, destination],
             result_types=[result_type],
-            properties={"axes": ArrayAttr(map(StringAttr, axes)) if axes else None},
+            properties={
+                name: ArrayAttr(map(StringAttr, texts)) if texts else None
+                for name, texts in (("axes", axes), ("plan", plan))
+            },
         )
 
     @property
@@ -131,7 +137,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
-        axes = _parse_axes(parser)
+        axes, plan = _parse_texts(parser, "axes"), _parse_texts(parser, "plan")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types: list[tuple[int, Attribute, int]] = [_parse_type(parser)]
@@ -147,6 +153,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             parser.resolve_operand(destination, target_type) if destination else None,
             None if destination else target_type,
             axes,
+            plan,
         )
         op.attributes |= attributes
         try:
@@ -161,9 +168,10 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         if self.destination is not None:
             printer.print_string(" into ")
             printer.print_operand(self.destination)
-        if self.axes is not None:
-            printer.print_string(" axes ")
-            printer.print_attribute(self.axes)
+        for name, texts in (("axes", self.axes), ("plan", self.plan)):
+            if texts is not None:
+                printer.print_string(f" {name} ")
+                printer.print_attribute(texts)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)
@@ -171,8 +179,8 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         printer.print_attribute(self.target_type)
 
 
-def _parse_axes(parser: Parser) -> list[str]:
-    if parser.parse_optional_keyword("axes") is None:
+def _parse_texts(parser: Parser, keyword: str) -> list[str]:
+    if parser.parse_optional_keyword(keyword) is None:
         return []
     return list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
 

@@ -18,6 +18,8 @@ from layoutc.strides import are_distinct, dense_strides, position_of
 if TYPE_CHECKING:
     from xdsl.ir.affine import AffineMap
 
+    from layoutc.equality import NormalForm
+
 MAX_BITS = 2**63 - 1
 
 Box = tuple[range | None, ...]
@@ -202,6 +204,12 @@ class MemoryDesc:
         from layoutc.equality import same_memory
 
         return same_memory(self, other)
+
+    def normal_form(self) -> NormalForm:
+        """The offset map with nothing left that could be left out or merged; equal for equal memory."""
+        from layoutc.equality import normal_form
+
+        return normal_form(self)
 
     # --- the inverse, and the padding --------------------------------------------------------------------------
 

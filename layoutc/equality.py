@@ -26,6 +26,9 @@ class NormalGroup:
     """(border above, first padding coordinate, last + 1), None without block padding"""
 
 
+NormalForm = tuple[int, frozenset[NormalGroup]]
+
+
 def same_memory(one: MemoryDesc, other: MemoryDesc) -> bool:
     """
     Whether both put every element and every padding position at the same offset of an equally large buffer.
@@ -36,7 +39,7 @@ def same_memory(one: MemoryDesc, other: MemoryDesc) -> bool:
     return sizes and normal_form(one) == normal_form(other)
 
 
-def normal_form(desc: MemoryDesc) -> tuple[int, frozenset[NormalGroup]]:
+def normal_form(desc: MemoryDesc) -> NormalForm:
     """
     The base offset and the terms of the offset map, in a form that is equal for equal maps.
 

@@ -136,7 +136,8 @@ def are_disjoint(one: MemoryDesc, other: MemoryDesc) -> bool:
     extents: dict[int, int] = {}
     for desc in (one, other):
         for extent, stride in zip(desc.physical_shape, desc.strides, strict=True):
-            extents[stride] = extents.get(stride, 1) + extent - 1
+            if stride:
+                extents[stride] = extents.get(stride, 1) + extent - 1
     reach = replace(other, base_offset=0).span - 1
     meeting = other.base_offset - one.base_offset + reach
     return position_of(tuple(extents.values()), tuple(extents), meeting) is None

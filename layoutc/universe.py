@@ -18,6 +18,12 @@ def _resolve_layouts() -> type[ModulePass]:
     return ResolveLayoutsPass
 
 
+def _plan_reorders() -> type[ModulePass]:
+    from layoutc.transforms.plan_reorders import PlanReordersPass
+
+    return PlanReordersPass
+
+
 def _lower_reorders() -> type[ModulePass]:
     from layoutc.transforms.lower_reorders import LowerReordersPass
 
@@ -32,6 +38,10 @@ def _c() -> type[Target]:
 
 LAYOUTC_UNIVERSE = Universe(
     all_dialects={"layout": _layout},
-    all_passes={"resolve-layouts": _resolve_layouts, "lower-reorders": _lower_reorders},
+    all_passes={
+        "resolve-layouts": _resolve_layouts,
+        "plan-reorders": _plan_reorders,
+        "lower-reorders": _lower_reorders,
+    },
     all_targets={"c": _c},
 )

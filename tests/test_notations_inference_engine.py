@@ -100,7 +100,7 @@ def test_a_descriptor_formats_as_a_blocking_descriptor_and_reads_back(source: st
         ("BlockingDesc({1,2},{0,1,2})", 19, "got 3 axes in the order, expected 2"),
         ("BlockingDesc({1,2},{0,2})", 19, "axis 1 is missing from the order"),
         ("BlockingDesc({1,2},{0,1000000})", 19, "axis 1000000 is outside 0..11"),
-        ("BlockingDesc({1,0},{0,1})", 13, "blocked dims hold 0"),
+        ("BlockingDesc({1,0},{0,1})", 13, "blocked dims (1, 0) hold 0"),
         ("BlockingDesc({1,100000},{0,0})", 13, "block 100000 of axis d0 is outside 1..65536"),
         ("BlockingDesc({1,2},{0,1},0,{0})", 27, "got 1 dim offsets, expected 2"),
         ("BlockingDesc({1,2},{0,1},0,{0,0},{1})", 33, "got 1 strides, expected 2"),

@@ -32,7 +32,7 @@ def test_text_of_every_stage_leads_to_the_same_c(name: str) -> None:
         text = kernel.ir(stage)
         module = Parser(make_context(), text).parse_module()
         module.verify()
-        assert f"{module}\n" == text, stage
+        assert str(module) + "\n" == text, stage
         lower(module)
         module.verify()
         assert emit_c(module) == kernel.c_source, stage

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "layoutc"
 
-CORE = {"errors", "element_type", "strides", "layout", "equality", "descriptor"}
+CORE = {"errors", "element_type", "strides", "layout", "equality", "descriptor", "split"}
 AFFINE = {"affine_digits", "affine_text"}
 IR = CORE | AFFINE | {"notations", "dialects"}
 
@@ -24,7 +24,8 @@ ALLOWED = {
     "strides": {"errors"},
     "layout": {"errors"},
     "equality": {"errors", "layout", "strides", "descriptor"},
-    "descriptor": CORE - {"equality"},
+    "descriptor": CORE - {"equality", "split"},
+    "split": CORE - {"equality"},
     "notations": CORE | {"affine_text"},
     "reference": CORE,
     "planning": CORE,

@@ -115,11 +115,14 @@ def desc(
     """
     The memory descriptor of a layout, given as a text in any notation or as a Layout, for these dims.
 
-    `dims` may be left out where the text gives them. `strides` are per physical axis, slowest first, in elements;
-    `offset` is in elements; `low` and `high` are border elements per axis; `align` is a multiple per axis.
+    `dims` may be left out where the text gives them; OpenVINO's formats complete a lower rank with ones. `strides`
+    are per physical axis, slowest first, in elements; `offset` is in elements; `low` and `high` are border elements
+    per axis; `align` is a multiple per axis.
     Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
     """
     reading = Reading(text) if isinstance(text, Layout) else read(_checked_text(text))
+    dims = None if dims is None else reading.completed(dims, 1)
+    low, high = reading.completed(low, 0), reading.completed(high, 0)
     return reading.bind(
         dims, element_type, strides=tuple(strides or ()), offset=offset, low=low, high=high, align=align
     )
@@ -140,7 +143,7 @@ def translate(text: str, to: str, dims: Sequence[int] | None = None, element_typ
     target, reading = notation(to), read(_checked_text(text))
     if dims is None and reading.is_layout:
         return target.format(reading.layout)
-    return target.format_desc(reading.bind(dims, element_type))
+    return target.format_desc(desc(text, dims, element_type))
 
 
 def names(layout: Layout) -> dict[str, str]:

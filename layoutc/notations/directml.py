@@ -1,21 +1,55 @@
 """
 DirectML's tensors: sizes and strides, `{2,3},{5,1}` or `sizes={2,3} strides={5,1}` or sizes alone, and the labels
 that its pages use for orders of axes, `HW`, `WHD`, `NHWC`. Logical axes are always in the order N, C, D, H, W.
+
+`BufferTensorDesc` and `calc_buffer_tensor_size` are DirectML's own descriptor, with its rules.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
+from layoutc.notations.directml_desc import BufferTensorDesc
+from layoutc.notations.directml_labels import (
+    ALPHABET,
+    KNOWN_LABELS,
+    axes_of_rank,
+    interleaved_channel_strides,
+)
+from layoutc.notations.directml_memory import strides_of
+from layoutc.notations.directml_types import (
+    MAX_DIMENSIONS,
+    DataType,
+    Flags,
+    calc_buffer_tensor_size,
+    checked_sizes,
+    checked_strides,
+    last_element,
+)
 from layoutc.notations.reading import Reading, planar, planar_order
-from layoutc.notations.scanner import Scanner
+from layoutc.notations.scanner import Scanner, near_index, near_match
 from layoutc.strides import dense_strides
 
+__all__ = [
+    "NAME",
+    "BufferTensorDesc",
+    "DataType",
+    "Flags",
+    "calc_buffer_tensor_size",
+    "format",
+    "format_desc",
+    "from_memory_desc",
+    "interleaved_channel_strides",
+    "parse",
+    "read",
+]
+
 NAME = "directml"
-ALPHABET = "NCDHW"
-MAX_DIMENSIONS = 8
-_DEFAULT_AXES = {1: "w", 2: "hw", 3: "dhw", 4: "nchw", 5: "ncdhw"}
+
+from_memory_desc = BufferTensorDesc.from_memory_desc
 
 
 def read(text: str) -> Reading:
@@ -46,17 +80,9 @@ def format(layout: Layout) -> str:
 
 def format_desc(desc: MemoryDesc) -> str:
     """Sizes and strides of a descriptor; LayoutcError for blocks, border or a base offset."""
-    order = planar_order(desc.layout)
-    if order is None:
-        raise LayoutcError(f"DirectML has one stride per axis, no blocks or padding, got {desc.layout}")
-    if desc.base_offset or desc.low or desc.high:
-        raise LayoutcError("DirectML has no base offset or border")
-    if not 1 <= desc.rank <= MAX_DIMENSIONS:
-        raise LayoutcError(f"DirectML has 1 to {MAX_DIMENSIONS} dimensions, got {desc.rank}")
-    strides = [desc.strides[order.index(axis)] for axis in range(desc.rank)]
-    sizes, text = desc.dims, ",".join(map(str, desc.dims))
-    packed = tuple(strides) == dense_strides(sizes)
-    return f"{{{text}}}" if packed else f"{{{text}}},{{{','.join(map(str, strides))}}}"
+    strides = strides_of(desc)
+    sizes, steps = (",".join(map(str, values)) for values in (desc.dims, strides))
+    return f"{{{sizes}}}" if strides == dense_strides(desc.dims) else f"{{{sizes}}},{{{steps}}}"
 
 
 def _label_letters(layout: Layout) -> str | None:
@@ -64,20 +90,26 @@ def _label_letters(layout: Layout) -> str | None:
     own = "".join(layout.axis_names)
     if own and "".join(c for c in ALPHABET.lower() if c in own) == own:
         return own
-    return _DEFAULT_AXES.get(layout.rank)
+    return axes_of_rank(layout.rank) or None
 
 
 def _read_label(text: str) -> Layout:
     scanner = Scanner(text)
+    near = near_match(text, _near_labels())
     for column, letter in enumerate(text):
         if letter not in ALPHABET:
             expected = "expected sizes such as {2,3}, or a label" if column == 0 else "a label"
-            scanner.fail(f"{expected} of the axes {' '.join(ALPHABET)}", column)
+            scanner.fail(f"{expected} of the axes {' '.join(ALPHABET)}", column, near)
         if letter in text[:column]:
-            scanner.fail(f"axis {letter!r} appears twice", column)
+            scanner.fail(f"axis {letter!r} appears twice", column, near)
     if not text:
         scanner.fail("expected sizes such as {2,3}, or a label such as NCHW")
     return planar(text, ALPHABET)
+
+
+@cache
+def _near_labels() -> dict[str, str]:
+    return near_index(KNOWN_LABELS)
 
 
 def _read_sizes(scanner: Scanner) -> Reading:
@@ -93,6 +125,10 @@ def _read_sizes(scanner: Scanner) -> Reading:
         scanner.fail("a size is 0, expected 1 or more", at)
     strides = _read_strides(scanner, named, len(sizes))
     scanner.expect_end()
+    try:
+        last_element(checked_sizes(sizes), checked_strides(strides, len(sizes)) if strides else None)
+    except LayoutcError as error:
+        scanner.fail(str(error), at)
     return Reading(Layout.row_major(len(sizes)), sizes, strides)
 
 

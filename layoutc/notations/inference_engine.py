@@ -4,11 +4,14 @@ The Inference Engine's layouts: names of its `Layout` enum (`NCHW`, `GOIDHW`) an
 
 In an order, the last occurrence of an axis is its least significant digit. Dim offsets say where a region starts in the
 tensor it was cut from; they are already part of the offset, so they move no element.
+
+`BlockingDesc`, `TensorDesc`, `make_roi_desc` and `layout_by_dims` are the library's own descriptors, with its answers.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from operator import mul
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -16,7 +19,7 @@ from layoutc.layout import Layout as MemoryLayout
 from layoutc.notations.inference_engine_blocking import BlockingDesc
 from layoutc.notations.inference_engine_common import InferenceEngineError
 from layoutc.notations.inference_engine_layouts import Layout, layout_by_dims, layout_by_rank
-from layoutc.notations.inference_engine_memory import Blocks, blocking_desc
+from layoutc.notations.inference_engine_memory import Blocks, OrderError, blocking_desc
 from layoutc.notations.inference_engine_precision import Precision
 from layoutc.notations.inference_engine_roi import ROI, make_roi_desc
 from layoutc.notations.inference_engine_tensor import TensorDesc
@@ -121,9 +124,14 @@ def _read_blocking(scanner: Scanner) -> Reading:
     scanner.expect(")")
     scanner.expect_end()
     try:
-        return Blocks.of(BlockingDesc(shape, order, offset, starts, strides)).reading()
+        blocking = BlockingDesc(shape, order, offset, starts, strides)
+        reading = Blocks.of(blocking).reading()
     except LayoutcError as error:
-        scanner.fail(str(error), order_at if "axis" in str(error).split()[:1] else shape_at)
+        scanner.fail(str(error), order_at if isinstance(error, OrderError) else shape_at)
+    skipped = sum(map(mul, blocking.dim_offsets, blocking.strides))
+    if skipped > offset:
+        scanner.fail(f"dim offsets put the first element at {skipped}, the offset says {offset}", 0)
+    return reading
 
 
 def _optional_list(scanner: Scanner, length: int, what: str) -> tuple[int, ...] | None:

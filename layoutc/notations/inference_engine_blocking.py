@@ -13,6 +13,7 @@ from layoutc.notations.inference_engine_common import (
     is_checked,
     size,
     sizes,
+    year_of,
 )
 from layoutc.notations.inference_engine_layouts import Layout
 from layoutc.strides import dense_strides
@@ -69,7 +70,8 @@ class BlockingDesc:
             raise InferenceEngineError("Strides are not initialized for all dimensions.")
         if dim_offsets is not None and len(self.dim_offsets) != len(given):
             raise InferenceEngineError("Offsets are not initialized for all dimensions.")
-        if strides is not None and is_checked(release):
+        is_dynamic = 0 in given and year_of(release) >= 2023
+        if strides is not None and is_checked(release) and not is_dynamic:
             _check_strides(given, self.strides)
 
     @classmethod
@@ -129,9 +131,7 @@ def _packed(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _check_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
-    """From 2022 on no stride may be below the packed one over the strides that follow; a dim of 0 lifts that."""
-    if 0 in shape:
-        return
+    """From 2022 on no stride may be below the packed one over the strides that follow."""
     packed = 1
     for place in range(len(shape) - 1, -1, -1):
         if strides[place] < packed:

@@ -11,7 +11,7 @@ from layoutc.errors import LayoutcError
 
 DEFAULT_RELEASE = "2021.4"
 MAX_SIZE = 2**63 - 1
-MAX_LENGTH = 1000
+MAX_LENGTH = 100
 
 
 class InferenceEngineError(LayoutcError):

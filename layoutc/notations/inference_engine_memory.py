@@ -16,6 +16,10 @@ from layoutc.notations.reading import Piece, Reading, nested_digits, pieces_of
 from layoutc.strides import dense_strides
 
 
+class OrderError(LayoutcError):
+    """An order that is not one of the axes 0..rank - 1."""
+
+
 @dataclass(frozen=True)
 class Blocks:
     """
@@ -58,13 +62,15 @@ def _layout(shape: tuple[int, ...], order: tuple[int, ...], axis_names: tuple[st
         raise LayoutcError(f"blocked dims {shape} hold 0, expected 1 or more")
     rank = max(order, default=-1) + 1
     if rank > MAX_RANK:
-        raise LayoutcError(f"axis {rank - 1} is outside 0..{MAX_RANK - 1}")
+        raise OrderError(f"axis {rank - 1} is outside 0..{MAX_RANK - 1}")
     missing = set(range(rank)) - set(order)
     if missing:
-        raise LayoutcError(f"axis {min(missing)} is missing from the order {order}")
+        raise OrderError(f"axis {min(missing)} is missing from the order")
+    seen: set[int] = set()
     pieces: list[Piece] = []
-    for place, (axis, extent) in enumerate(zip(order, shape, strict=True)):
-        pieces.append(((axis,), extent if axis in order[:place] else None))
+    for axis, extent in zip(order, shape, strict=True):
+        pieces.append(((axis,), extent if axis in seen else None))
+        seen.add(axis)
     return MemoryLayout(rank, nested_digits(pieces), axis_names=axis_names)
 
 

@@ -31,19 +31,23 @@ class ROI:
 
 
 def make_roi_desc(
-    desc: TensorDesc, roi: ROI | Sequence[int], end: Sequence[int] | None = None, *, use_orig_mem_desc: bool = True
+    desc: TensorDesc,
+    roi: ROI | Sequence[int],
+    end: Sequence[int] | bool | None = None,
+    use_orig_mem_desc: bool = True,
 ) -> TensorDesc:
     """
     The descriptor of a part of a tensor: of an ROI, or, from 2022 on, from begin to end (`roi`, `end`) on every axis.
 
-    With `use_orig_mem_desc` it describes the part where it lies, with the strides of the whole, else a packed copy.
-    Raises InferenceEngineError with the library's text: an ROI needs NCHW or NHWC, and a blocked tensor has no parts.
+    With `use_orig_mem_desc`, which stands third after an ROI as in the library, it describes the part where it lies,
+    with the strides of the whole, else a packed copy. Raises InferenceEngineError with the library's text: an ROI
+    needs NCHW or NHWC, and a blocked tensor has no parts.
     """
     if isinstance(roi, ROI):
-        if end is not None:
+        if end is not None and not isinstance(end, bool):
             raise LayoutcError("make_roi_desc takes an ROI, or begin and end, got both")
-        return _part(desc, _image_slices(desc, roi), use_orig_mem_desc)
-    if end is None:
+        return _part(desc, _image_slices(desc, roi), use_orig_mem_desc if end is None else end)
+    if end is None or isinstance(end, bool):
         raise LayoutcError("make_roi_desc takes an ROI, or begin and end, got no end")
     return _part(desc, _slices(desc, sizes("begin", roi), sizes("end", end)), use_orig_mem_desc)
 
@@ -51,8 +55,9 @@ def make_roi_desc(
 def _image_slices(desc: TensorDesc, roi: ROI) -> list[Slice]:
     if desc.layout not in (Layout.NCHW, Layout.NHWC):
         raise InferenceEngineError(f"Unsupported layout {desc.layout.printed(desc.release)}")
-    channels = desc.dims[1] if len(desc.dims) > 1 else 0
-    return [(roi.id, 1), (0, channels), (roi.pos_y, roi.size_y), (roi.pos_x, roi.size_x)]
+    if len(desc.dims) != 4:
+        raise LayoutcError(f"an ROI needs 4 dims, got {desc.dims}")
+    return [(roi.id, 1), (0, desc.dims[1]), (roi.pos_y, roi.size_y), (roi.pos_x, roi.size_x)]
 
 
 def _slices(desc: TensorDesc, begin: tuple[int, ...], end: tuple[int, ...]) -> list[Slice]:
@@ -71,6 +76,8 @@ def _part(desc: TensorDesc, slices: list[Slice], use_orig_mem_desc: bool) -> Ten
     _assert(len(blocking.strides) == rank, "origBlkStrides.size() == numDims", desc)
     _assert(len(blocking.order) == rank, "origBlkOrder.size() == numDims", desc)
     _assert(len(blocking.dim_offsets) == rank, "roiBlkDimOffsets.size() == numDims", desc)
+    if any(axis >= rank for axis in blocking.order):
+        raise LayoutcError(f"the order {blocking.order} names axes past dims {desc.dims}")
     dims = [0] * rank
     for axis in blocking.order:
         dims[axis] = slices[axis][1]
@@ -89,9 +96,7 @@ def _check_slices(desc: TensorDesc, slices: list[Slice]) -> None:
         raise InferenceEngineError(f"ROI num dims {len(slices)} differs from original num dims {len(desc.dims)}")
     for axis, ((start, count), dim) in enumerate(zip(slices, desc.dims, strict=True)):
         if start + count > dim:
-            raise InferenceEngineError(
-                f"ROI [{start}, {start + count}) is out of range {dim} for dimension {axis}"
-            )
+            raise InferenceEngineError(f"ROI [{start}, {start + count}) is out of range {dim} for dimension {axis}")
 
 
 def _assert(holds: bool, condition: str, desc: TensorDesc) -> None:

@@ -114,9 +114,7 @@ class TensorDesc:
         blocking = self._blocking(self.dims, layout) if is_default else self.blocking
         return self._changed(self.dims, layout, blocking)
 
-    def reshape(
-        self, dims: Sequence[int], layout_or_blocking: Layout | str | BlockingDesc = Layout.ANY
-    ) -> TensorDesc:
+    def reshape(self, dims: Sequence[int], layout_or_blocking: Layout | str | BlockingDesc = Layout.ANY) -> TensorDesc:
         """
         The descriptor with other dims, and a layout (ANY keeps the present one) or a blocking of its own.
 
@@ -152,7 +150,8 @@ class TensorDesc:
     def _shifts(self, rest: list[int]) -> int:
         """The sum over all blocked dims, the least significant part of an axis, which is its last, taken first."""
         blocking, total = self.blocking, 0
-        parts = zip(blocking.order, blocking.blocked_dims, blocking.dim_offsets, blocking.strides, strict=True)
+        # Without an order, which counts, there may be dim offsets.
+        parts = zip(blocking.order, blocking.blocked_dims, blocking.dim_offsets, blocking.strides, strict=False)
         for axis, extent, start, stride in reversed(list(parts)):
             rest[axis], shift = divmod(rest[axis], extent)
             total += (shift + start) * stride
@@ -194,7 +193,7 @@ class TensorDesc:
         """
         The memory descriptor: an element lies at `offset` plus its shifts times strides, dim offsets not counted again.
 
-        Raises LayoutcError for ANY, for a precision that layoutc has not, and for blocked dims that do not hold the dims.
+        Raises LayoutcError for ANY, for a precision that layoutc lacks, and for blocked dims that do not hold the dims.
         """
         element_type = self.precision.element_type
         if self.layout is Layout.ANY:

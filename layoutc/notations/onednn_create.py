@@ -99,16 +99,17 @@ def dense_strides(
 def checked(desc: Desc) -> Desc:
     """The descriptor; StatusError for negative strides, sizes past 64 bits, and 4-bit elements that begin mid-byte."""
     _check_elements(desc)
+    if 0 in desc.dims or desc.is_runtime:
+        return desc  # nothing is stored, or it is checked when it is known
     for letter, dim, stride in zip(desc.letters, desc.dims, desc.strides, strict=True):
-        if stride < 0 and stride != RUNTIME_DIM:
+        if dim > 1 and stride < 0:
             invalid_arguments(f"stride {stride} of axis {letter} is negative")
-        if desc.element_type.bits < 8 and dim > 1 and stride % 2 and stride != 1:
+        if dim > 1 and desc.element_type.bits < 8 and stride % 2 and stride != 1:
             message = f"stride {stride} of axis {letter} begins inside of a byte, expected 1 or an even one"
             invalid_arguments(f"{message} for {desc.data_type}")
-    if 0 not in desc.dims and not desc.is_runtime:
-        elements = desc.size_elements
-        if elements > MAX_ELEMENTS or desc.element_type.size_bytes(elements) > MAX_BYTES:
-            invalid_arguments(f"dims {desc.dims} with strides {desc.strides} need more than 2^64 bytes")
+    elements = desc.size_elements
+    if elements > MAX_ELEMENTS or desc.element_type.size_bytes(elements) > MAX_BYTES:
+        invalid_arguments(f"dims {desc.dims} with strides {desc.strides} need more than 2^64 bytes")
     return desc
 
 

@@ -93,7 +93,7 @@ def format_in(name: str, release: str) -> Format:
     """The format that a release calls so. LayoutcError if it has none of that name."""
     release, format = known_release(release), formats().get(name)
     if format is None:
-        raise LayoutcError(f"OpenVINO has no format {name[:60]!r}")
+        raise LayoutcError(f"OpenVINO has no format {name[:60]}")
     if not RELEASES.index(format.first) <= RELEASES.index(release) <= RELEASES.index(format.last):
         held = format.first if format.first == format.last else f"{format.first} to {format.last}"
         raise LayoutcError(f"OpenVINO {release} has no format {name}, which is in {held}")

@@ -23,6 +23,7 @@ from layoutc.notations.scanner import Scanner
 
 DATA_AXES = "bflkvuwzyx"
 WEIGHTS_AXES = "goivuwzyx"
+_LETTERS = frozenset(DATA_AXES + WEIGHTS_AXES)
 SWIZZLED = 32
 """output channels that a swizzle reorders among themselves"""
 
@@ -98,8 +99,9 @@ class FormatName:
         self._columns[letters] = column
 
     def _check_letters(self, letters: str, column: int) -> None:
-        for offset, letter in enumerate(letters):
-            if letter not in DATA_AXES + WEIGHTS_AXES:
+        # Of more letters than there are axes, an early one is wrong or repeated, which is found after this.
+        for offset, letter in enumerate(letters[: len(_LETTERS) + 1]):
+            if letter not in _LETTERS:
                 self._fail(f"unknown axis {letter!r}, expected one of b f o i g v u w z y x", column + offset)
 
     def _number(self, start: int, stop: int) -> int:
@@ -135,7 +137,9 @@ class FormatName:
     def _layout(self) -> Layout:
         for letters, size in self.blocks:
             if (letters, True) not in self.outer:
-                self._fail(f"block {letters}sv{size} has no slice {letters}s before it", self._columns[f"{letters} block"])
+                self._fail(
+                    f"block {letters}sv{size} has no slice {letters}s before it", self._columns[f"{letters} block"]
+                )
         for letters, sliced in self.outer:
             if sliced and letters not in dict(self.blocks):
                 self._fail(f"slice {letters}s needs a block such as {letters}sv16", self._columns[letters])

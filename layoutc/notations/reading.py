@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ class Reading:
 
     `shape` are physical extents that the text states (Inference Engine's blocked dims): they may be
     larger than the dims need, which binds as an alignment. `extents` are (axis, coordinate count) pairs
-    that coefficients in the text imply.
+    that coefficients in the text imply. With `trailing_ones`, dims of a lower rank than the layout's are completed.
     """
 
     layout: Layout
@@ -34,6 +34,12 @@ class Reading:
     base_offset: int = 0
     shape: tuple[int, ...] = ()
     extents: tuple[tuple[int, int], ...] = ()
+    trailing_ones: bool = field(default=False, compare=False, kw_only=True)
+
+    def completed(self, sizes: Sequence[int], fill: int) -> tuple[int, ...]:
+        """Sizes per axis, followed by `fill` up to the layout's rank where the notation completes a lower rank."""
+        missing = self.layout.rank - len(sizes) if self.trailing_ones and (sizes or fill) else 0
+        return (*sizes, *(fill,) * missing)
 
     @property
     def is_layout(self) -> bool:

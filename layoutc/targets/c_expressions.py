@@ -85,6 +85,11 @@ def element(pointer: Expression, offset: Expression) -> Expression:
     return Expression(f"{pointer.at_least(ATOM)}[{offset.text}]", reads=True)
 
 
+def address(pointer: Expression, offset: Expression) -> Expression:
+    """`pointer + offset`, as an address; the pointer alone where the offset is 0."""
+    return pointer if offset.literal == 0 else binary("+", pointer, offset)
+
+
 def integer(value: int, type: Attribute) -> Expression:
     """The literal of an integer type, its bits taken as C's type for it holds them."""
     bits = width(type)

@@ -10,7 +10,7 @@ from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation
 
-from layoutc.targets.c_expressions import Expression, binary, call, element, integer
+from layoutc.targets.c_expressions import Expression, address, binary, call, element, integer
 from layoutc.targets.c_types import element_count, element_name, strides_and_offset, width
 from layoutc.targets.errors import EmissionError, no_spelling
 
@@ -25,6 +25,16 @@ INDEX = IndexType()
 
 def element_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Expression]) -> Expression:
     """`pointer[h * 5 + w]`: the element of a memref at these indices."""
+    return element(pointer, offset_of(type, indices))
+
+
+def address_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Expression]) -> Expression:
+    """`pointer + (h * 5 + w)`: where the element of a memref at these indices is."""
+    return address(pointer, offset_of(type, indices))
+
+
+def offset_of(type: MemRefType[Any], indices: Sequence[Expression]) -> Expression:
+    """`h * 5 + w`: the offset of the element at these indices."""
     strides, offset = strides_and_offset(type)
     if len(strides) != len(indices):
         raise EmissionError(f"{len(indices)} indices into {type}, expected {len(strides)}")
@@ -33,7 +43,7 @@ def element_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Exp
     terms = [term for term in terms if term.literal is None]
     if constant or not terms:
         terms.append(integer(constant, INDEX))
-    return element(pointer, reduce(_plus, terms))
+    return reduce(_plus, terms)
 
 
 def _plus(lhs: Expression, rhs: Expression) -> Expression:

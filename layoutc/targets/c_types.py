@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     ReducedPrecisionFloatType,
     Signedness,
     StridedLayoutAttr,
+    VectorType,
 )
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
@@ -34,6 +35,10 @@ MAX_BYTES = (1 << 63) - 1
 
 def is_memref(type: Attribute) -> TypeGuard[MemRefType[Any]]:
     return isinstance(type, MemRefType)
+
+
+def is_vector(type: Attribute) -> TypeGuard[VectorType[Any]]:
+    return isinstance(type, VectorType)
 
 
 def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
@@ -77,6 +82,37 @@ def scalar_name(type: Attribute) -> str:
     if isinstance(type, IntegerType | bit_floats) and width(type) in INTEGER_WIDTHS:
         return integer_name(width(type), is_unsigned(type))
     raise EmissionError(f"no C spelling for type {type}")
+
+
+def lane_count(type: VectorType[Any]) -> int:
+    """Lanes of a vector that C has a type for: of one axis and fixed size, a power of two. Raises EmissionError."""
+    lanes = prod(type.get_shape())
+    if type.get_num_dims() != 1 or any(axis.data for axis in type.scalable_dims) or lanes & (lanes - 1) or not lanes:
+        raise EmissionError(f"no C spelling for type {type}, expected a vector of one axis and 2^n lanes")
+    return lanes
+
+
+def lane_name(type: VectorType[Any]) -> str:
+    """The C type of a vector's elements; a boolean is a byte."""
+    element = cast(Attribute, type.element_type)
+    return "uint8_t" if is_boolean(element) else scalar_name(element)
+
+
+def vector_name(type: VectorType[Any]) -> str:
+    """The C type of a vector: `f32x16`, `u8x64`."""
+    lane = lane_name(type)
+    kind = lane[0] if lane[0] in "iu" else "f"
+    return f"{kind}{max(8, width(type.element_type))}x{lane_count(type)}"
+
+
+def vector_bytes(type: VectorType[Any]) -> int:
+    """Bytes of a vector in memory."""
+    return lane_count(type) * max(8, width(type.element_type)) // 8
+
+
+def type_name(type: Attribute) -> str:
+    """The C type of a value, scalar or vector. Raises EmissionError if there is none."""
+    return vector_name(type) if is_vector(type) else scalar_name(type)
 
 
 def element_name(type: MemRefType[Any]) -> str:

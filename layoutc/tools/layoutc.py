@@ -15,6 +15,7 @@ from layoutc.errors import LayoutcError, NotationError
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
     "translate": "Print a layout's name in other systems.",
+    "explain": "Say whether two layouts are the same memory, and where not.",
     "reorder": "Copy the tensor of a .npy file into another layout.",
     "compile": "Print the IR, the C or the header of a reorder, or build it.",
 }

@@ -59,6 +59,8 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.transforms.convert_types import convert_types
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
+from layoutc.transforms.plan_reorders import plan_of
+from layoutc.transforms.tiled_nest import build_planned_nest
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
@@ -103,7 +105,11 @@ class LowerReorder(RewritePattern):
         builder = Builder(InsertPoint.before(op))
         source = Buffer(flat_view(op.source, builder), op.source_desc)
         target = Buffer(flat_view(op.destination, builder), op.target_desc)
-        build_plain_nest(NestBuilder(op), source, target, op.axis_names)
+        plan = plan_of(op)
+        if plan is None:
+            build_plain_nest(NestBuilder(op), source, target, op.axis_names)
+        else:
+            build_planned_nest(NestBuilder(op), plan, source, target, op.axis_names)
         rewriter.erase(op)
 
 

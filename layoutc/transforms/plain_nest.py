@@ -71,7 +71,7 @@ def build_plain_nest(builder: NestBuilder, source: Buffer, target: Buffer, axis_
     names = [name if SSAValue.is_valid_name(name) else f"d{axis}" for axis, name in enumerate(axis_names)]
     _build_copy(builder, source, target, names)
     if target.desc.padding_boxes:
-        zero = _build_zero(builder, target)
+        zero = build_zero(builder, target)
         for box in target.desc.padding_boxes:
             _build_fill(builder, target, zero, IndexSpace(target.desc, box, names))
 
@@ -90,10 +90,13 @@ def _build_copy(builder: NestBuilder, source: Buffer, target: Buffer, names: Seq
         return load
 
     nest = builder.nest(space.loops, body)
-    comment = [f"from {_named(source.desc, names)}", f"to   {_named(target.desc, names)}"]
-    if space.loops:
-        comment.append(f"loop {', '.join(loop.name for loop in space.loops)}")
-    nest.attributes[COMMENT] = StringAttr("\n".join(comment))
+    loops = [f"loop {', '.join(loop.name for loop in space.loops)}"] if space.loops else []
+    nest.attributes[COMMENT] = comment(source.desc, target.desc, names, *loops)
+
+
+def comment(source: MemoryDesc, target: MemoryDesc, names: Sequence[str], *more: str) -> StringAttr:
+    """What is reordered, for people."""
+    return StringAttr("\n".join((f"from {_named(source, names)}", f"to   {_named(target, names)}", *more)))
 
 
 def _named(desc: MemoryDesc, names: Sequence[str]) -> MemoryDesc:
@@ -120,7 +123,7 @@ def _offset(
     return lambda inner, counters: apply(inner, offset, counters, name)
 
 
-def _build_zero(builder: NestBuilder, target: Buffer) -> SSAValue:
+def build_zero(builder: NestBuilder, target: Buffer) -> SSAValue:
     """A zero of the element type: all its bits are zero, also for e8m0, which has no number zero."""
     element = mlir_element_type(target.desc.element_type)
     width = IntegerType(target.desc.element_type.bits)

@@ -1,0 +1,56 @@
+"""Memory to measure on: aligned, touched, with a canary behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+PAGE = 4096
+POISON = 0xA5
+Bytes = NDArray[np.uint8]
+
+
+class Buffer:
+    """
+    `size` bytes at the start of a page, then a page of canary and room for `room` bytes in all.
+
+    `room` is for the copies, which move another number of bytes than the reorder needs on one side.
+    """
+
+    def __init__(self, size: int, room: int = 0) -> None:
+        self._all = np.empty(max(size, room) + 2 * PAGE, np.uint8)
+        start = -self._all.ctypes.data % PAGE
+        self._from_start = self._all[start:]
+        self.bytes: Bytes = self._from_start[:size]
+        self._canary: Bytes = self._from_start[size : size + PAGE]
+        self.poison()
+
+    def poison(self) -> None:
+        """Overwrite all of it."""
+        self._all.fill(POISON)
+
+    @property
+    def is_canary_alive(self) -> bool:
+        """Whether nothing was written behind the buffer since it was poisoned."""
+        return bool((self._canary == POISON).all())
+
+    @property
+    def address(self) -> int:
+        return self.bytes.ctypes.data
+
+
+def fill(buffer: Buffer, element_bytes: int, seed: int) -> None:
+    """
+    Random elements, each of them a normal number if it is read as a float.
+
+    Peers that compute instead of copying would change others: quiet a NaN, or flush a denormal.
+    """
+    draw = np.random.default_rng(seed)
+    data: Any = buffer.bytes
+    data[:] = np.frombuffer(draw.bytes(data.size), np.uint8)
+    if element_bytes > 1:
+        top = data[element_bytes - 1 :: element_bytes]
+        top %= 0x30
+        top += 0x30

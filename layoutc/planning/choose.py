@@ -1,0 +1,229 @@
+"""Choosing a plan: which lanes, tiles, macro tiles, loop orders and stores, by rules that benchmarks/ justifies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from math import prod
+from typing import Literal
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.plan import CopyPlan, Part, Plan
+from layoutc.planning.strided_copy import CopyDigit, StridedCopy, merged, strided_copies, without_partial
+
+SideName = Literal["src", "dst"]
+
+TILE_REGISTERS = 16
+"""registers of a tile: more would spill"""
+PIECE_BYTES = 16
+"""a load of less costs as much as one of this"""
+MAX_ELEMENT_BYTES = 8
+PARALLEL_BYTES = 512 << 10
+"""a destination below this is done before a second thread has started"""
+
+
+def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | None = None, threads: int = 1) -> Plan:
+    """
+    The plan of a reorder on a machine (default: this one).
+
+    Raises NotStrided if the reorder has no form as strided copies.
+    """
+    target = target or machine()
+    element = destination.element_type.bits // 8
+    threads = threads if destination.size_bytes >= PARALLEL_BYTES else 1
+    streams = source.size_bytes + destination.size_bytes > target.llc
+    copies = (_plan_copies(copy, element, target, streams) for copy in strided_copies(source, destination))
+    return Plan(tuple(chain.from_iterable(copies)), threads)
+
+
+def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
+    """The plan of a copy, and of its parts where one tile cannot hold both what is loaded and what is zero."""
+    copy, element = promoted(copy, element)
+    source_lanes, target_lanes = _lanes(copy, element, target)
+    stored = {part.digit for part in target_lanes}
+    apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
+    if apart is not None:
+        for part in without_partial(copy, apart):
+            yield from _plan_copies(part, element, target, streams)
+    else:
+        yield _plan_copy(copy, element, target, streams, source_lanes, target_lanes)
+
+
+def _plan_copy(
+    copy: StridedCopy,
+    element: int,
+    target: Machine,
+    streams: bool,
+    source_lanes: tuple[Part, ...],
+    target_lanes: tuple[Part, ...],
+) -> CopyPlan:
+    tile = _tile(copy, source_lanes, target_lanes)
+    plan = CopyPlan(
+        copy,
+        element,
+        target.vector,
+        tile,
+        source_lanes,
+        target_lanes,
+        macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
+        outer_order=_order(copy.digits, "dst"),
+        inner_order=_order(copy.digits, "dst"),
+    )
+    if not target_lanes:
+        macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
+        return replace(plan, macro=macro)
+    nontemporal = streams and target.streams_whole_lines and _stores_whole_lines(plan, target)
+    return _with_macro(replace(plan, store="nontemporal" if nontemporal else "normal"), nontemporal)
+
+
+def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
+    """The copy in the widest elements: pairs of bf16 that stay neighbours become elements of 4 bytes."""
+    *_, widest = promotions(copy, element)
+    return widest
+
+
+def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, int]]:
+    """The copy in elements of `element` bytes, and in all wider ones that it can be seen in."""
+    yield copy, element
+    while element < MAX_ELEMENT_BYTES:
+        unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
+        others = [n for i, d in enumerate(copy.digits) if i != unit for n in (d.src, d.dst)]
+        even = all(n % 2 == 0 for n in (*others, copy.src, copy.dst))
+        if unit is None or not even or copy.digits[unit].extent % 2 or not copy.digits[unit].is_whole:
+            return
+        digits = tuple(
+            CopyDigit(d.extent // 2, 1, 1, d.loaded // 2) if i == unit else replace(d, src=d.src // 2, dst=d.dst // 2)
+            for i, d in enumerate(copy.digits)
+        )
+        copy = merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
+        element *= 2
+        yield copy, element
+
+
+# --- lanes and tile --------------------------------------------------------------------------------------------------
+
+
+def _lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Contiguous parts on both sides, cut down until the tile fits the registers."""
+    lanes = target.vector // element
+    source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
+    destination = list(_chain(copy, "dst", lanes))
+    if not destination or not (source or copy.is_fill):
+        return (), ()
+    while _tile_bytes(copy, source, destination, element) > TILE_REGISTERS * target.vector:
+        shrinks = source if _extent(source) * element > PIECE_BYTES else destination
+        shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
+        if shrinks[-1].extent == 1:
+            shrinks.pop()
+    return tuple(source), tuple(destination)
+
+
+def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
+    """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
+    stride = 1
+    for position, digit in _contiguous(copy, side):
+        part = _power_of_two(min(lanes, digit.extent))
+        if not digit.is_whole:
+            if side == "src":
+                return
+            part = min(part, digit.extent & -digit.extent)
+        if part == 1:
+            return
+        yield Part(position, part)
+        lanes //= part
+        stride *= digit.extent
+        if part != digit.extent or lanes == 1:
+            return
+
+
+def _contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
+    """The digits by rising stride on one side, as long as each begins where the one before ends."""
+    stride = 1
+    while True:
+        found = next(((i, d) for i, d in enumerate(copy.digits) if getattr(d, side) == stride and d.extent > 1), None)
+        if found is None:
+            return
+        yield found
+        stride *= found[1].extent
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two up to a number."""
+    return 1 << (number.bit_length() - 1)
+
+
+def _extent(parts: Sequence[Part]) -> int:
+    return prod(part.extent for part in parts)
+
+
+def _tile(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:
+    tile = [1] * len(copy.digits)
+    for part in (part for parts in lanes for part in parts):
+        tile[part.digit] = max(tile[part.digit], part.extent)
+    return tuple(tile)
+
+
+def _tile_bytes(copy: StridedCopy, source: Sequence[Part], destination: Sequence[Part], element: int) -> int:
+    return prod(_tile(copy, source, destination)) * element
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def _order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
+    """Positions of the digits, the largest stride of one side outermost."""
+    return tuple(sorted(range(len(digits)), key=lambda i: (-getattr(digits[i], side), digits[i].extent)))
+
+
+def _with_macro(plan: CopyPlan, nontemporal: bool) -> CopyPlan:
+    """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
+    is_copy = plan.source_lanes == plan.target_lanes
+    budget, source_run, target_run = (16 << 10, 256, 64)
+    if nontemporal:
+        budget, source_run, target_run = (64 << 10, 1024, 64) if is_copy else (32 << 10, 256, 256)
+    macro = list(plan.macro)
+    _grow(plan, macro, "dst", target_run, budget)
+    _grow(plan, macro, "src", source_run, budget)
+    _grow(plan, macro, "dst", budget, budget)
+    inner = _order(plan.copy.digits, "src" if nontemporal and not is_copy else "dst")
+    return replace(plan, macro=tuple(macro), inner_order=inner)
+
+
+def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
+    """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
+    length = plan.element_bytes
+    for position, digit in _contiguous(plan.copy, side):
+        while length * macro[position] < run and macro[position] < digit.extent:
+            larger = min(2 * macro[position], digit.extent)
+            if prod(macro) // macro[position] * larger * plan.element_bytes > budget:
+                return
+            macro[position] = larger
+        if macro[position] < digit.extent:
+            _balance(macro, position, digit.extent, plan.tile[position])
+            return
+        length *= digit.extent
+
+
+def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
+    """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
+    count = -(-extent // macro[position])
+    even = -(-extent // count)
+    macro[position] = min(extent, -(-even // tile) * tile)
+
+
+def _stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether every store of the plan is an aligned cache line, if the buffer is."""
+    if _extent(plan.target_lanes) * plan.element_bytes < target.line:
+        return False
+    lanes = {part.digit for part in plan.target_lanes}
+    line = target.line // plan.element_bytes
+    if plan.copy.dst % line:
+        return False
+    for position, digit in enumerate(plan.copy.digits):
+        # Tiles start at multiples of the tile, and where the last one starts earlier.
+        steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
+        if any(step * digit.dst % line for step in steps if digit.extent > step):
+            return False
+    return True

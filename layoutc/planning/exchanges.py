@@ -1,0 +1,230 @@
+"""Which exchanges of a register bit with a lane bit lead from one order of lane bits to another most cheaply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import count, permutations
+from math import inf
+from typing import NamedTuple
+
+ENTERING = -1
+"""in the `sources` of an exchange: the bit that comes from the register number"""
+OTHER = -1
+"""in lanes: any bit that is no target lane; where it lies does not matter"""
+
+Lanes = tuple[int, ...]
+"""per lane position, low to high: the position at which the target has this bit, or OTHER"""
+
+WIDE_STAGE = 1.02
+"""cost of a stage that vpermt2 does with a mask of regular steps"""
+
+LAST_STAGE = 1.05
+"""cost of a stage that vpermt2 does with an arbitrary order of lanes: a stage, and its mask in a register"""
+
+LANE_BYTES = 16
+"""x86 has shuffles within 16 bytes for every vector width, and few across"""
+
+
+class Exchange(NamedTuple):
+    """A shuffle of every register: lane position p then holds the bit that was at `sources[p]`, or the entering one."""
+
+    cost: float
+    sources: tuple[int, ...]
+    leaving: int | None
+
+
+class Move(NamedTuple):
+    """One stage: an exchange, and the target position of the bit that enters (OTHER, or None if none enters)."""
+
+    sources: tuple[int, ...]
+    entering: int | None
+
+
+class Machine(NamedTuple):
+    """What decides the price of a shuffle."""
+
+    lane_count: int
+    element_bytes: int
+    native_bytes: int
+    unpack_only: bool
+
+    @property
+    def positions(self) -> int:
+        return self.lane_count.bit_length() - 1
+
+    @property
+    def inner(self) -> int:
+        """How many of the lane positions lie within 16 bytes."""
+        return min(self.positions, (LANE_BYTES // self.element_bytes).bit_length() - 1)
+
+    @property
+    def has_packs(self) -> bool:
+        """Whether shufps serves: even or odd lanes of two registers of four-byte elements."""
+        return self.element_bytes == 4 and self.inner == 2 and not (self.unpack_only or self.permutes)
+
+    @property
+    def permutes(self) -> bool:
+        """Whether any shuffle of two registers is one instruction: AVX-512's vpermt2."""
+        return self.native_bytes >= 64 and not self.unpack_only
+
+
+@lru_cache(maxsize=4096)
+def find_moves(lanes: Lanes, others: int, machine: Machine) -> tuple[Move, ...] | None:
+    """
+    The cheapest stages that bring every bit to its target position. None if no stages lead there.
+
+    `others` counts the bits that are no target lanes, in lanes and registers.
+    """
+    if OTHER in lanes or machine.permutes:
+        moves = _Search(lanes, others, machine, direct=True).run()
+        if moves is not None:
+            return moves
+    return _Search(lanes, others, machine, direct=False).run()
+
+
+class _Search:
+    """
+    A* over orders of lane bits.
+
+    `direct` takes only stages in which a target bit enters and one that is no target leaves: the fewest that can do,
+    and few to try. Where they do not suffice, all stages are searched.
+    """
+
+    def __init__(self, lanes: Lanes, others: int, machine: Machine, direct: bool):
+        self.start, self.goal = lanes, tuple(range(len(lanes)))
+        self.others, self.machine, self.direct = others, machine, direct
+        self.costs: dict[Lanes, float] = {lanes: 0.0}
+        self.came: dict[Lanes, tuple[Lanes, Move]] = {}
+
+    def run(self) -> tuple[Move, ...] | None:
+        serial = count()  # first found, first taken: the answer does not depend on how tuples compare
+        queue = [(0.0, 0.0, next(serial), self.start)]
+        while queue:
+            _, negative, _, state = heappop(queue)
+            if state == self.goal:
+                return self._path()
+            if -negative > self.costs[state]:
+                continue
+            for new in self._improved(state):
+                cost = self.costs[new]
+                heappush(queue, (cost + self._bound(new), -cost, next(serial), new))
+        return None
+
+    def _improved(self, state: Lanes) -> Iterator[Lanes]:
+        """The orders that one stage more reaches, if no cheaper way to them was known."""
+        for cost, move, new in self._stages(state):
+            reached = self.costs[state] + cost
+            if reached < self.costs.get(new, inf) and self._bound(new) < inf:
+                self.costs[new], self.came[new] = reached, (state, move)
+                yield new
+
+    def _path(self) -> tuple[Move, ...]:
+        moves: list[Move] = []
+        state = self.goal
+        while state != self.start:
+            state, move = self.came[state]
+            moves.append(move)
+        return tuple(reversed(moves))
+
+    def _stages(self, lanes: Lanes) -> Iterator[tuple[float, Move, Lanes]]:
+        missing = [position for position in self.goal if position not in lanes]
+        for cost, sources, leaving in _exchanges(self.machine):
+            if self.direct and (leaving is None or lanes[leaving] != OTHER):
+                continue
+            for label in self._entering(missing) if leaving is not None else (OTHER,):
+                new = tuple([label if source == ENTERING else lanes[source] for source in sources])
+                yield cost, Move(sources, None if leaving is None else label), new
+        if self.machine.permutes and len(missing) <= 1:
+            yield self._last_stage(lanes, missing)
+
+    def _entering(self, missing: list[int]) -> list[int]:
+        return missing if self.direct or self.others == len(missing) else [*missing, OTHER]
+
+    def _last_stage(self, lanes: Lanes, missing: list[int]) -> tuple[float, Move, Lanes]:
+        """One shuffle that ends it: the last bit enters, and all others go where they belong."""
+        sources = tuple(ENTERING if position in missing else lanes.index(position) for position in self.goal)
+        return LAST_STAGE, Move(sources, missing[0] if missing else None), self.goal
+
+    def _bound(self, lanes: Lanes) -> float:
+        """What is left costs at least this: a stage per missing bit, and more for those that unpacks cannot place."""
+        missing, misplaced = lanes.count(OTHER), _misplaced(lanes, self.machine.inner)
+        if self.machine.permutes:
+            return missing + (WIDE_STAGE - 1 if misplaced else 0)
+        if self.direct:
+            return inf if misplaced and not self.machine.has_packs else missing
+        return missing + (misplaced if self.machine.unpack_only else min(misplaced, 1))
+
+
+def _misplaced(lanes: Lanes, inner: int) -> int:
+    """How many bits have to leave their position by more than unpacks, which only move bits up within 16 bytes."""
+    return sum(
+        label not in (OTHER, position) and (position >= inner or not position < label < inner)
+        for position, label in enumerate(lanes)
+    )
+
+
+@lru_cache
+def _exchanges(machine: Machine) -> tuple[Exchange, ...]:
+    """
+    The shuffles worth trying. Costs are instructions per register, as measured with gcc 12 and clang 22.
+
+    Small fractions only choose among programs of equal length: where any shuffle is one instruction, the number of
+    stages is the smallest possible.
+    """
+    found = [_exchange(1.0, _unpack(machine, position)) for position in range(machine.inner)]
+    found += _chunk_exchanges(machine)
+    if machine.permutes:
+        found += [_exchange(WIDE_STAGE, _replace(machine, position)) for position in range(machine.inner - 1)]
+        found += _shifts(machine)
+    elif not machine.unpack_only:
+        found += [*_packs(machine), *_lane_orders(machine)]
+    return tuple(found)
+
+
+def _exchange(cost: float, sources: tuple[int, ...]) -> Exchange:
+    leaving = set(range(len(sources))) - set(sources)
+    return Exchange(cost, sources, leaving.pop() if leaving else None)
+
+
+def _unpack(machine: Machine, position: int) -> tuple[int, ...]:
+    """punpckl/punpckh of elements of 2**position lanes: a bit enters, those above move up, the highest leaves."""
+    inner = machine.inner
+    return (*range(position), ENTERING, *range(position, inner - 1), *range(inner, machine.positions))
+
+
+def _replace(machine: Machine, position: int) -> tuple[int, ...]:
+    """A bit takes the place of the one that leaves."""
+    return (*range(position), ENTERING, *range(position + 1, machine.positions))
+
+
+def _chunk_exchanges(machine: Machine) -> Iterator[Exchange]:
+    """Whole 16-byte chunks change places: vperm2i128, vinserti64x4; the lower position of 64 bytes takes vpermt2q."""
+    for position in range(machine.inner, machine.positions):
+        yield _exchange(1.0 if position == machine.positions - 1 else 1.01, _replace(machine, position))
+
+
+def _shifts(machine: Machine) -> Iterator[Exchange]:
+    """Interleaving two whole registers, and its inverse. Clang takes chunk moves before a last stage apart."""
+    positions = machine.positions
+    if positions > machine.inner:
+        yield _exchange(WIDE_STAGE, (ENTERING, *range(positions - 1)))
+        yield _exchange(WIDE_STAGE, (*range(1, positions), ENTERING))
+
+
+def _packs(machine: Machine) -> Iterator[Exchange]:
+    """shufps takes the even or the odd lanes of two registers; gcc needs float lanes to see it in 32 bytes."""
+    if machine.has_packs:
+        yield _exchange(1.5, (1, ENTERING, *range(2, machine.positions)))
+
+
+def _lane_orders(machine: Machine) -> Iterator[Exchange]:
+    """Shuffles of one register: pshufb or pshufd within 16 bytes, vpermq and vpermd across."""
+    inner, positions = machine.inner, machine.positions
+    across = machine.element_bytes >= 4
+    for order in permutations(range(positions if across else inner)):
+        if order != tuple(range(len(order))):
+            yield _exchange(1.0, (*order, *range(len(order), positions)))
+    if positions > inner and not across:
+        yield _exchange(1.0, (*range(inner - 1), inner, inner - 1, *range(inner + 1, positions)))

@@ -1,0 +1,99 @@
+"""What the planner knows of a machine: a handful of sizes, detected or given."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from layoutc.errors import LayoutcError
+
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart."""
+
+    name: str
+    vector: int
+    l1: int = 32 << 10
+    l2: int = 1 << 20
+    llc: int = 32 << 20
+    line: int = 64
+    page: int = 4096
+
+    @property
+    def streams_whole_lines(self) -> bool:
+        """Whether one store fills a cache line, so that a non-temporal store needs no neighbour."""
+        return self.vector == self.line
+
+
+TARGETS = {
+    "avx512": Machine("avx512", 64),
+    "avx2": Machine("avx2", 32),
+    "sse2": Machine("sse2", 16),
+    "neon": Machine("neon", 16),
+    "generic": Machine("generic", 16),
+}
+
+
+def machine(target: str = "native") -> Machine:
+    """
+    The machine of a target's name; `native` is this one, with its caches.
+
+    Raises LayoutcError for other names.
+    """
+    if target == "native":
+        return _native()
+    if target not in TARGETS:
+        raise LayoutcError(f"unknown target {target!r}, expected one of native {' '.join(TARGETS)}")
+    return TARGETS[target]
+
+
+@cache
+def _native() -> Machine:
+    found = TARGETS[_instruction_set()]
+    sizes = _cache_sizes()
+    return replace(found, name="native", **{k: v for k, v in sizes.items() if v})
+
+
+def _instruction_set() -> str:
+    if platform.machine() in ("aarch64", "arm64"):
+        return "neon"
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return "generic"
+    flags = _cpu_flags()
+    if {"avx512f", "avx512bw", "avx512vl", "avx512dq"} <= flags:
+        return "avx512"
+    return "avx2" if "avx2" in flags else "sse2"
+
+
+def _cpu_flags() -> frozenset[str]:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(next((line.split(":")[1].split() for line in lines if line.startswith("flags")), ()))
+
+
+def _cache_sizes() -> dict[str, int]:
+    """The data caches that one core sees, by our names."""
+    found: dict[int, int] = {}
+    for index in CACHES.glob("index*"):
+        try:
+            kind, level = (index / "type").read_text().strip(), int((index / "level").read_text())
+            size = (index / "size").read_text().strip()
+        except (OSError, ValueError):
+            continue
+        if kind != "Instruction" and size.endswith("K") and size[:-1].isdigit():
+            found[level] = int(size[:-1]) << 10
+    largest = found.get(max(found, default=0), 0)
+    return {"l1": found.get(1, 0), "l2": found.get(2, 0), "llc": largest}
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

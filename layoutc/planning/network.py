@@ -1,0 +1,165 @@
+"""Network: a straight-line program of vector shuffles on registers, its symbolic execution and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from layoutc.errors import LayoutcError
+
+T = TypeVar("T")
+Label = Hashable
+"""one bit of a tile's element index; any value that tells it from the others, such as (digit, bit)"""
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """
+    One step: lane j of the result is element `mask[j]` of the lanes of `first` followed by those of `second`.
+
+    Operands are numbers of values: the inputs of the network first, then the results of its steps in order.
+    """
+
+    first: int
+    second: int | None
+    mask: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    """
+    A program on `inputs` registers of `lanes` lanes each; `outputs` are the numbers of the values that it leaves.
+
+    Where registers are numbered by bits, `outputs[r]` is the register whose number r has bit k equal to the index
+    bit `target_registers[k]`. `stage_count` is the longest chain of steps between an input and an output.
+    Raises LayoutcError for a step that uses a value before it exists, or a mask that does not fit.
+    """
+
+    inputs: int
+    lanes: int
+    steps: tuple[Shuffle, ...]
+    outputs: tuple[int, ...]
+    target_registers: tuple[Label, ...] = ()
+
+    def __post_init__(self) -> None:
+        for number, step in enumerate(self.steps):
+            self._check_step(number, step)
+        values = self.inputs + len(self.steps)
+        for output in self.outputs:
+            if not 0 <= output < values:
+                raise LayoutcError(f"output is value {output}, expected one of {values} values")
+        if self.target_registers and len(self.outputs) != 1 << len(self.target_registers):
+            expected = 1 << len(self.target_registers)
+            raise LayoutcError(
+                f"got {len(self.outputs)} outputs, expected {expected} for {len(self.target_registers)} bits"
+            )
+
+    def _check_step(self, number: int, step: Shuffle) -> None:
+        values = self.inputs + number
+        operands = _operands(step)
+        for operand in operands:
+            if not 0 <= operand < values:
+                raise LayoutcError(f"step {number} uses value {operand}, expected one of the {values} before it")
+        if len(step.mask) != self.lanes:
+            raise LayoutcError(f"the mask of step {number} has {len(step.mask)} lanes, expected {self.lanes}")
+        for index in step.mask:
+            if not 0 <= index < len(operands) * self.lanes:
+                raise LayoutcError(
+                    f"the mask of step {number} has index {index}, expected 0 to {len(operands) * self.lanes - 1}"
+                )
+
+    @property
+    def stage_count(self) -> int:
+        depths = [0] * self.inputs
+        for step in self.steps:
+            depths.append(1 + max(depths[operand] for operand in _operands(step)))
+        return max((depths[output] for output in self.outputs), default=0)
+
+
+def execute(network: Network, registers: Sequence[Sequence[T]]) -> list[list[T]]:
+    """The registers that the network leaves, in the order of `network.outputs`."""
+    if len(registers) != network.inputs or any(len(register) != network.lanes for register in registers):
+        lengths = sorted({len(register) for register in registers})
+        expected = f"{network.inputs} registers of {network.lanes} lanes"
+        raise LayoutcError(f"got {len(registers)} registers of {lengths} lanes, expected {expected}")
+    values = [list(register) for register in registers]
+    for step in network.steps:
+        lanes = [lane for operand in _operands(step) for lane in values[operand]]
+        values.append([lanes[index] for index in step.mask])
+    return [values[output] for output in network.outputs]
+
+
+def check(
+    network: Network, source_lanes: Sequence[Label], source_registers: Sequence[Label], target_lanes: Sequence[Label]
+) -> None:
+    """Raise LayoutcError unless the network takes a tile from the source places of its bits to the target places."""
+    source = (*source_lanes, *source_registers)
+    target = (*target_lanes, *network.target_registers)
+    check_labels(source_lanes, source_registers, target_lanes)
+    if len(target) != len(source) or set(target) != set(source):
+        raise LayoutcError(f"the network leaves bits {_names(target)}, expected {_names(source)}")
+    place = {label: position for position, label in enumerate(source)}
+    elements = [move_bits(index, [place[label] for label in target]) for index in range(1 << len(target))]
+    check_elements(network, elements)
+
+
+def check_elements(network: Network, elements: Sequence[int]) -> None:
+    """
+    Raise LayoutcError unless the outputs hold these elements, lane by lane and register by register.
+
+    Input r holds elements r * lanes to (r + 1) * lanes - 1.
+    """
+    lanes = network.lanes
+    inputs = [list(range(first, first + lanes)) for first in range(0, network.inputs * lanes, lanes)]
+    got = [element for register in execute(network, inputs) for element in register]
+    if len(got) != len(elements):
+        raise LayoutcError(f"the network leaves {len(got)} elements, expected {len(elements)}")
+    for index, (held, expected) in enumerate(zip(got, elements, strict=True)):
+        if held != expected:
+            place = f"lane {index % lanes} of output {index // lanes}"
+            raise LayoutcError(f"{place} holds element {held}, expected element {expected}")
+
+
+def check_labels(
+    source_lanes: Sequence[Label], source_registers: Sequence[Label], target_lanes: Sequence[Label]
+) -> None:
+    """Raise LayoutcError unless each source bit has one place and the target lanes are some of them."""
+    source = (*source_lanes, *source_registers)
+    if len(set(source)) != len(source):
+        raise LayoutcError(f"a bit has two places in {_names(source)}")
+    if len(target_lanes) != len(source_lanes) or len(set(target_lanes)) != len(target_lanes):
+        raise LayoutcError(f"got target lanes {_names(target_lanes)}, expected {len(source_lanes)} different bits")
+    unknown = sorted(repr(label) for label in set(target_lanes) - set(source))
+    if unknown:
+        raise LayoutcError(f"target lanes name bits {', '.join(unknown)}, expected some of {_names(source)}")
+
+
+def move_bits(index: int, places: Sequence[int]) -> int:
+    """The number whose bit `places[k]` is bit k of `index`."""
+    return sum((index >> bit & 1) << place for bit, place in enumerate(places))
+
+
+def without_unused_steps(network: Network) -> Network:
+    """The same network, without steps that no output depends on."""
+    used = set(network.outputs)
+    for number, step in reversed(list(enumerate(network.steps, network.inputs))):
+        if number in used:
+            used.update(_operands(step))
+    kept = [number for number, _ in enumerate(network.steps, network.inputs) if number in used]
+    renumbered = {number: number for number in range(network.inputs)}
+    renumbered.update((number, network.inputs + position) for position, number in enumerate(kept))
+    steps = tuple(_renumber(network.steps[number - network.inputs], renumbered) for number in kept)
+    return replace(network, steps=steps, outputs=tuple(renumbered[output] for output in network.outputs))
+
+
+def _renumber(step: Shuffle, numbers: dict[int, int]) -> Shuffle:
+    return replace(step, first=numbers[step.first], second=None if step.second is None else numbers[step.second])
+
+
+def _operands(step: Shuffle) -> tuple[int, ...]:
+    return (step.first,) if step.second is None else (step.first, step.second)
+
+
+def _names(labels: Sequence[Label]) -> str:
+    return "(" + ", ".join(repr(label) for label in labels) + ")"

@@ -1,0 +1,125 @@
+"""
+Plans as text, a line per copy: printed for people, edited by hand, checked when read.
+
+    threads 2
+    copy 0 -> 0: 2x(340, 480) 20x(1, 8) 8x(20, 1), elements of 4, vectors of 64, tile 1x16x8, \
+lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
+
+A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
+loads the first 3 of 8 and makes the rest zero. Offsets and strides count elements of that many bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import promotions
+from layoutc.planning.plan import CopyPlan, Part, Plan, Store
+from layoutc.planning.strided_copy import CopyDigit, StridedCopy, without_partial
+
+STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal"}
+MAX_THREADS = 1024
+
+_NUMBERS = r"\d+(?:x\d+)*|-"
+_ORDER = r"\d+(?: \d+)*|-"
+_LANES = r"\d+:\d+(?: \d+:\d+)*|-"
+_LINE = re.compile(
+    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: \d+x\(\d+, \d+\)(?:/\d+)?)*)"
+    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), tile (?P<tile>{_NUMBERS})"
+    rf", lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
+    rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
+)
+_DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan as text, a line for the threads and one per copy."""
+    return [f"threads {plan.threads}", *map(_line, plan.copies)]
+
+
+def _line(plan: CopyPlan) -> str:
+    copy = plan.copy
+    head = f"fill -> {copy.dst}:" if copy.is_fill else f"copy {copy.src} -> {copy.dst}:"
+    digits = "".join(f" {d.extent}x({d.src}, {d.dst}){'' if d.is_whole else f'/{d.loaded}'}" for d in copy.digits)
+    return (
+        f"{head}{digits}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}, tile {_joined(plan.tile, 'x')}"
+        f", lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}, macro {_joined(plan.macro, 'x')}"
+        f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
+    )
+
+
+def _joined(numbers: Sequence[int], separator: str) -> str:
+    return separator.join(map(str, numbers)) or "-"
+
+
+def _lanes(parts: Sequence[Part]) -> str:
+    return " ".join(f"{part.digit}:{part.extent}" for part in parts) or "-"
+
+
+def parse_plan(lines: Sequence[str]) -> Plan:
+    """The plan of these lines. Raises LayoutcError, quoting the line, for text that is no plan."""
+    head = re.fullmatch(r"threads (\d{1,4})", lines[0]) if lines else None
+    if head is None or not 1 <= int(head[1]) <= MAX_THREADS:
+        raise LayoutcError(f"a plan begins with 'threads N', N from 1 to {MAX_THREADS}, got {(lines or ('',))[0]!r}")
+    return Plan(tuple(_parse_copy(line) for line in lines[1:]), int(head[1]))
+
+
+def _parse_copy(line: str) -> CopyPlan:
+    found = _LINE.fullmatch(line)
+    if found is None or len(line) > 4000:
+        raise LayoutcError(f"{line[:60]!r} is no copy of a plan, expected 'copy A -> B: ...' or 'fill -> B: ...'")
+    numbers = (tuple(int(n) for n in groups if n) for groups in _DIGIT.findall(found["digits"]))
+    digits = tuple(CopyDigit(n, src, dst, *(loaded or [n])) for n, src, dst, *loaded in numbers)
+    is_fill = found["src"] is None
+    copy = StridedCopy(int(found["dst" if is_fill else "src"]), int(found["dst"]), digits, is_fill)
+    return CopyPlan(
+        copy,
+        int(found["element"]),
+        int(found["vector"]),
+        _numbers(found["tile"]),
+        _parts(found["source"]),
+        _parts(found["target"]),
+        _numbers(found["macro"]),
+        _numbers(found["outer"]),
+        _numbers(found["inner"]),
+        STORES[found["store"]],
+    )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", text))
+
+
+def _parts(text: str) -> tuple[Part, ...]:
+    return tuple(Part(int(g), int(n)) for g, n in re.findall(r"(\d+):(\d+)", text))
+
+
+# --- what a plan must do -----------------------------------------------------------------------------------------------
+
+
+def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) -> None:
+    """
+    Raises LayoutcError unless the plan's copies are these copies of a reorder, in their order.
+
+    A copy may stand with wider elements, or cut into what is loaded and what is zero.
+    """
+    waiting = [(planned.copy, planned.element_bytes) for planned in plan.copies]
+    for copy in copies:
+        taken = next((v for v in _variants(copy, element_bytes) if v == waiting[: len(v)]), None)
+        if taken is None:
+            raise LayoutcError(f"the plan has no copy {copy} of the reorder at its place")
+        del waiting[: len(taken)]
+    if waiting:
+        raise LayoutcError(f"the plan has {len(waiting)} copies more than the reorder")
+
+
+def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[tuple[StridedCopy, int]]]:
+    """The ways in which a copy may stand in a plan."""
+    for wide, size in promotions(copy, element_bytes):
+        yield [(wide, size)]
+        for position, digit in enumerate(wide.digits):
+            if not digit.is_whole:
+                loaded, empty = (list(_variants(part, size)) for part in without_partial(wide, position))
+                yield from ([*one, *other] for one in loaded for other in empty)

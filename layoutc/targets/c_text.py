@@ -1,0 +1,31 @@
+"""Lines of C that are no wider than people read."""
+
+from __future__ import annotations
+
+MAX_WIDTH = 110
+CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
+    """A line broken behind commas, each next part below what follows the innermost open bracket."""
+    lines: list[str] = []
+    while len(line) > width:
+        end = line.rfind(", ", 0, width)
+        column = _hanging_column(line[: end + 1])
+        if end < 0 or column >= end:
+            break
+        lines.append(line[: end + 1])
+        line = " " * column + line[end + 2 :]
+    return [*lines, line]
+
+
+def _hanging_column(text: str) -> int:
+    """Where the text after the last bracket that is still open starts; the text's indentation if none is."""
+    open_brackets: list[int] = []
+    for column, letter in enumerate(text):
+        if letter in CLOSING.values():
+            open_brackets.append(column)
+        elif letter in CLOSING and open_brackets:
+            open_brackets.pop()
+    # A part that was broken off before starts below the bracket that it is in.
+    return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())

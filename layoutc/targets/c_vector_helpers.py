@@ -1,0 +1,141 @@
+"""
+What stands above code with vectors: their types, and how they come from memory and go there.
+
+Loads and stores are macros, because gcc warns of a function that is given or returns a vector wider than the
+registers, even where it is inlined.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from layoutc.targets.c_text import MAX_WIDTH, wrapped
+
+VECTOR_TYPE = r"[fiu](8|16|32|64)x\d+"
+RESERVED_NAME = rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes)_\d+$"
+"""a regular expression for the names that are, or might be, defined here"""
+
+KINDS = {"f": {32: "float", 64: "double"}} | {
+    kind: {bits: f"{sign}int{bits}_t" for bits in (8, 16, 32, 64)} for kind, sign in (("i", ""), ("u", "u"))
+}
+STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__AVX512F__", "movntdq512")}
+"""vector bytes, the macro of processors that have such registers, gcc's name for their non-temporal store"""
+
+MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "int"), 64: ("F", "di", "long long")}
+"""lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
+
+
+@dataclass(frozen=True, order=True)
+class VectorType:
+    """The type `f32x16`, sorted by kind, then lane, then lanes."""
+
+    kind: str
+    bits: int
+    lanes: int
+
+    @classmethod
+    def named(cls, name: str) -> VectorType:
+        bits, lanes = name[1:].split("x")
+        return cls(name[0], int(bits), int(lanes))
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.bits}x{self.lanes}"
+
+    @property
+    def lane(self) -> str:
+        """The C type of a lane."""
+        return KINDS[self.kind][self.bits]
+
+    @property
+    def bytes(self) -> int:
+        return self.bits * self.lanes // 8
+
+
+def vector_prelude(code: str) -> list[str]:
+    """The paragraphs that code with vectors needs above it: only what it uses, in a fixed order."""
+    used = {match.group() for match in re.finditer(rf"\b\w*{VECTOR_TYPE}\b", code)}
+    types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
+    streamed = [type for type in types if f"stream_{type}" in used]
+    definitions = [_definition(type, used) for type in types]
+    sizes = sorted({type.bytes for type in streamed if type.bytes in STREAMED})
+    return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed)]
+
+
+def _definition(type: VectorType, used: set[str]) -> str:
+    """A type, and the ways between it and memory that are used; streaming may store too."""
+    lines = [f"typedef {type.lane} {type} __attribute__((vector_size({type.bytes})));"]
+    loads, stores = f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
+    if loads or stores:
+        attributes = f"vector_size({type.bytes}), aligned({type.bits // 8}), may_alias"
+        lines.append(f"typedef {type.lane} {type}_unaligned __attribute__(({attributes}));")
+    if loads:
+        lines.append(f"#define load_{type}(from) (*(const {type}_unaligned *)(from))")
+    if stores:
+        lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
+    if f"broadcast_{type}" in used:
+        lines += _broadcast(type)
+    functions = [text for name, text in _first(type).items() if name in used]
+    return "\n\n".join(("\n".join(lines), *functions))
+
+
+def _broadcast(type: VectorType) -> list[str]:
+    lanes = wrapped(f"  (({type}){{{', '.join('x' * type.lanes)}}})", MAX_WIDTH - 2)
+    return f"#define broadcast_{type}(x) \\\n{_continued(lanes)}".split("\n")
+
+
+def _continued(lines: list[str]) -> str:
+    return " \\\n".join(lines)
+
+
+def _first(type: VectorType) -> dict[str, str]:
+    """Moves of the first lanes only: masked where the processor has that for whole vectors, else byte by byte."""
+    load = f"static inline void load_first_{type}({type} *lanes, const {type.lane} *from, int64_t count) {{"
+    store = f"static inline void store_first_{type}({type.lane} *to, const {type} *lanes, int64_t count) {{"
+    size = f"(size_t)count * sizeof({type.lane})"
+    copies = f"  memcpy(lanes, from, {size});", f"  memcpy(to, lanes, {size});"
+    if type.bytes != 64:
+        return {f"load_first_{type}": f"{load}\n{copies[0]}\n}}", f"store_first_{type}": f"{store}\n{copies[1]}\n}}"}
+    part, letters, lane = MASKED[type.bits]
+    mask = f"(uint{max(8, type.lanes)}_t)mask"
+    builtin = f"dqu{letters}512_mask"
+    moves = (
+        f"  *lanes = ({type})__builtin_ia32_load{builtin}((const void *)from, (native)*lanes, {mask});",
+        f"  __builtin_ia32_store{builtin}((void *)to, (native)*lanes, {mask});",
+    )
+    texts = (
+        f"""{head}
+#ifdef __AVX512{part}__
+  typedef {lane} native __attribute__((vector_size(64)));
+  const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;
+{move}
+#else
+{copy}
+#endif
+}}"""
+        for head, move, copy in zip((load, store), moves, copies, strict=True)
+    )
+    return dict(zip((f"load_first_{type}", f"store_first_{type}"), texts, strict=True))
+
+
+def _stream_of_size(size: int) -> str:
+    """The non-temporal store of aligned vectors of so many bytes, as each compiler calls it."""
+    macro, builtin = STREAMED[size]
+    return f"""// Past the caches, where compiler and processor can: what is stored is not read again soon.
+typedef long long bytes_{size} __attribute__((vector_size({size}), may_alias));
+#if defined(__clang__)
+#define stream_{size}(to, value) __builtin_nontemporal_store(value, to)
+#elif defined({macro})
+#define stream_{size}(to, value) __builtin_ia32_{builtin}(to, value)
+#else
+#define stream_{size}(to, value) (void)(*(to) = (value))
+#endif"""
+
+
+def _stream(type: VectorType) -> str:
+    """Non-temporal stores need an aligned address; others are stored as ever."""
+    if type.bytes not in STREAMED:
+        return f"#define stream_{type}(to, value) store_{type}(to, value)"
+    cast = f"(bytes_{type.bytes} *)(to), (bytes_{type.bytes})(value)"
+    return f"""#define stream_{type}(to, value) \\
+  ((uintptr_t)(to) % {type.bytes} == 0 ? stream_{type.bytes}({cast}) : (void)store_{type}(to, value))"""

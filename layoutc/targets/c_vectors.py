@@ -1,0 +1,206 @@
+"""How C spells the ops of `vector`: GNU vectors of one axis, whose bits move as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.targets.bounds import Interval
+from layoutc.targets.c_context import Site, Spelling
+from layoutc.targets.c_expressions import (
+    ATOM,
+    Expression,
+    bits_literal,
+    call,
+    element,
+    floating,
+    integer,
+)
+from layoutc.targets.c_expressions import cast as spell_cast
+from layoutc.targets.c_memory import INDEX, address_at
+from layoutc.targets.c_types import is_float, is_memref, is_vector, lane_count, strides_and_offset, vector_name, width
+from layoutc.targets.errors import no_spelling
+
+if TYPE_CHECKING:
+    from layoutc.targets.c_function import FunctionPrinter
+
+PREFETCH = "layout.prefetch"
+"""on a vector.load: so many elements further on lies what is asked for into the second-level cache meanwhile"""
+
+Load = vector.LoadOp | vector.MaskedLoadOp
+Store = vector.StoreOp | vector.MaskedStoreOp
+
+# --- values ------------------------------------------------------------------------------------------------------
+
+
+def _typed(value: SSAValue) -> VectorType[Any]:
+    return cast("VectorType[Any]", value.type)
+
+
+def _spell_shuffle(site: Site) -> Expression:
+    op = site.op
+    assert isinstance(op, vector.ShuffleOp)
+    if op.v1.type != op.v2.type:
+        raise no_spelling(op, f"of {op.v1.type} and {op.v2.type}, expected vectors of one type")
+    lanes = (Expression(str(lane)) for lane in op.mask.get_values())
+    return call("__builtin_shufflevector", *site.operands, *lanes)
+
+
+def _spell_bitcast(site: Site) -> Expression:
+    source, target = (vector_name(_typed(value)) for value in (site.op.operands[0], site.op.results[0]))
+    return site.operands[0] if source == target else spell_cast(target, site.operands[0])
+
+
+def _spell_broadcast(site: Site) -> Expression:
+    source, target = site.op.operands[0].type, _typed(site.op.results[0])
+    if source == target:
+        return site.operands[0]
+    if is_vector(source):
+        raise no_spelling(site.op, f"from {source} to {target}")
+    return call(f"broadcast_{vector_name(target)}", *site.operands)
+
+
+def _spell_extract(site: Site) -> Expression:
+    op = site.op
+    assert isinstance(op, vector.ExtractOp)
+    return element(Expression(site.operands[0].at_least(ATOM)), _position(op, site.operands[1:]))
+
+
+def _position(op: vector.ExtractOp | vector.InsertOp, dynamic: Sequence[Expression]) -> Expression:
+    """The lane that is meant, the one position of a vector of one axis."""
+    static = op.static_position.get_values()
+    if len(static) != 1:
+        raise no_spelling(op, f"at {len(static)} positions, expected one")
+    return dynamic[0] if dynamic else integer(static[0], INDEX)
+
+
+VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
+    vector.ShuffleOp: _spell_shuffle,
+    vector.BitcastOp: _spell_bitcast,
+    vector.BroadcastOp: _spell_broadcast,
+    vector.ExtractOp: _spell_extract,
+}
+"""the spelling of each op on vectors without side effects"""
+
+
+def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
+    """A constant vector: zeros where they are used, a variable for others."""
+    assert isinstance(values := op.value, DenseIntOrFPElementsAttr)
+    type, lanes = _typed(op.result), _lanes(values)
+    # All zero bits; -0.0 has another.
+    if set(lanes) <= {"0", "0.0f", "0.0"}:
+        printer.values[op.result] = Expression(f"({vector_name(type)}){{0}}")
+    else:
+        printer.declare(op.result, f"{{{', '.join(lanes)}}}")
+
+
+def _lanes(values: DenseIntOrFPElementsAttr) -> list[str]:
+    type = cast(Attribute, values.get_element_type())
+    return [_lane(value, type).text for value in cast("Sequence[int | float]", values.get_values())]
+
+
+def _lane(value: int | float, type: Attribute) -> Expression:
+    if isinstance(type, IntegerType):
+        return integer(int(value), type)
+    return floating(value, type) if is_float(type) else bits_literal(value, type)
+
+
+def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
+    """A copy of the vector, one of whose lanes is then set."""
+    source, destination, *dynamic = (printer.take(value) for value in op.operands)
+    name = printer.declare(op.result, destination.text, qualifier="")
+    printer.line(f"{name}[{_position(op, dynamic).text}] = {source.text};")
+
+
+# --- memory ------------------------------------------------------------------------------------------------------
+
+
+def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
+    """A load is an expression that reads; the prefetch that it carries stands above it."""
+    address = _address(printer, op)
+    _print_prefetch(printer, op, address)
+    loaded = call(f"load_{vector_name(_typed(op.result))}", address)
+    printer.define(op, Expression(loaded.text, reads=True))
+
+
+def print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
+    value, address = printer.take(op.vector), _address(printer, op)
+    printer.settle_reads()
+    name = "stream" if streams(op) else "store"
+    printer.long_line(f"{name}_{vector_name(_typed(op.vector))}({address.text}, {value.text});")
+
+
+def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
+    """The first lanes come from memory, the others from a vector."""
+    address, count = _address(printer, op), _first_lanes(printer, op)
+    printer.settle_reads()
+    name = printer.declare(op.result, printer.take(op.pass_thru).text, qualifier="")
+    printer.line(f"load_first_{vector_name(_typed(op.result))}(&{name}, {address.text}, {count.text});")
+
+
+def print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
+    value, address, count = printer.take(op.value_to_store), _address(printer, op), _first_lanes(printer, op)
+    printer.settle_reads()
+    type = vector_name(_typed(op.value_to_store))
+    if not value.is_name:
+        # Its address is taken.
+        name = printer.names.fresh(None, "stored")
+        printer.line(f"const {type} {name} = {value.text};")
+        value = Expression(name)
+    printer.line(f"store_first_{type}({address.text}, &{value.text}, {count.text});")
+
+
+def print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
+    """A mask is the number of its first lanes that are on, in C."""
+    if len(op.mask_dim_sizes) != 1:
+        raise no_spelling(op, f"of {len(op.mask_dim_sizes)} axes, expected one")
+    size, lanes = op.mask_dim_sizes[0], lane_count(_typed(op.mask_vector))
+    count = printer.take(size)
+    if printer.bounds[size] not in Interval(0, lanes):
+        printer.helpers |= {"min_signed", "max_signed"}
+        count = call("min_signed", call("max_signed", count, integer(0, INDEX)), integer(lanes, INDEX))
+    if count.literal is None and not count.is_name:
+        name = printer.names.fresh(op.mask_vector.name_hint, "count")
+        printer.line(f"const int64_t {name} = {count.text};")
+        count = Expression(name)
+    printer.values[op.mask_vector] = count
+
+
+def _first_lanes(printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.MaskedStoreOp) -> Expression:
+    """The number of lanes that a mask has on, which are its first ones."""
+    if isinstance(op.mask.owner, vector.CreateMaskOp):
+        return printer.take(op.mask)
+    if isinstance(op.mask.owner, arith.ConstantOp):
+        lanes = op.mask.owner.value
+        assert isinstance(lanes, DenseIntOrFPElementsAttr)
+        values = [bool(lane) for lane in lanes.get_values()]
+        count = sum(values)
+        if all(values[:count]):
+            return integer(count, INDEX)
+    raise no_spelling(op, "under this mask, expected a constant or vector.create_mask with the first lanes on")
+
+
+def _address(printer: FunctionPrinter, op: Load | Store) -> Expression:
+    """Where the lanes are, which must lie one after another."""
+    type = op.base.type
+    assert is_memref(type)
+    strides, _ = strides_and_offset(cast("MemRefType[Any]", type))
+    if strides[-1:] != (1,):
+        raise no_spelling(op, f"of {type}, expected an innermost axis of stride 1")
+    return address_at(type, printer.take(op.base), [printer.take(index) for index in op.indices])
+
+
+def _print_prefetch(printer: FunctionPrinter, op: vector.LoadOp, address: Expression) -> None:
+    distance = op.attributes.get(PREFETCH)
+    if isinstance(distance, IntegerAttr):
+        ahead_bytes = distance.value.data * max(8, width(_typed(op.result).element_type)) // 8
+        printer.line(f"prefetch({address.text}, {ahead_bytes});")
+
+
+def streams(op: Operation) -> bool:
+    """Whether an op is a non-temporal store."""
+    return isinstance(op, vector.StoreOp) and op.nontemporal == BoolAttr.from_bool(True)

@@ -1,0 +1,60 @@
+"""`layoutc explain`: whether two layouts are the same memory, and where they differ if not."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import click
+
+from layoutc import notations
+from layoutc.compare import Verdict, compare, first_difference
+from layoutc.tools import options
+
+
+@click.command("explain")
+@click.argument("one")
+@click.argument("other")
+@options.dims_option
+@options.json_option
+def command(one: str, other: str, dims: tuple[int, ...] | None, as_json: bool) -> None:
+    """
+    Say whether two layouts mean the same memory: for all dims, for the given dims, or not.
+
+    If not, print the smallest index whose offsets differ, and both offsets in elements.
+    """
+    verdict = verdict_of(one, other, dims)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(verdict), indent=2))
+        return
+    click.echo("\n".join(in_words(one, other, dims is not None, verdict)))
+
+
+def verdict_of(one: str, other: str, dims: tuple[int, ...] | None) -> Verdict:
+    """Compares layouts; texts that give strides or dims of their own are compared for those dims."""
+    readings = [notations.read(text) for text in (one, other)]
+    if all(reading.is_layout for reading in readings):
+        return compare(readings[0].layout, readings[1].layout, dims)
+    dims = dims or next((reading.dims for reading in readings if reading.dims), None)
+    descs = [reading.bind(dims, "f32") for reading in readings]
+    return Verdict(False, descs[0].dims, first_difference(*descs), descs[0].same_memory(descs[1]))
+
+
+def in_words(one: str, other: str, dims_given: bool, verdict: Verdict) -> list[str]:
+    """The verdict, the reason on the second line."""
+    if verdict.for_all_dims:
+        return ["equal for all dims"]
+    assert verdict.dims is not None
+    shown = ",".join(map(str, verdict.dims))
+    if verdict.difference is None:
+        rest = "" if verdict.same_padding else "; block padding or size differ"
+        return [
+            f"equal for dims {shown}, not for all dims{rest}"
+            if dims_given
+            else f"equal offsets for all dims tried{rest}"
+        ]
+    here, there = verdict.difference.offsets
+    return [
+        f"different for dims {shown}",
+        f"index {verdict.difference.index} has offset {here} in {one}, {there} in {other}",
+    ]

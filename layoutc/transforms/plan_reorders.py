@@ -1,0 +1,91 @@
+"""
+`plan-reorders`: attaches to every reorder the decisions about how it runs fast.
+
+Before:
+```mlir
+layout.reorder %src into %dst : memref<64x64xf32> into memref<64x64xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+```
+After `plan-reorders{target=avx512 threads=2}`:
+```mlir
+layout.reorder %src into %dst plan ["threads 1",
+  "copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 4, vectors of 64, tile 16x16, lanes 0:16 -> 1:16, ..."]
+  : memref<64x64xf32> into memref<64x64xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+```
+Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: a plan on each reorder that has
+a form as strided copies and elements of whole bytes; the others are lowered by the plain plan. A plan that is there
+already is kept: it may have been edited, and `lower-reorders` checks it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.ops import ReorderOp
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.plan import Plan
+from layoutc.planning.plan_text import MAX_THREADS, check_covers, parse_plan, plan_lines
+from layoutc.planning.strided_copy import NotStrided, strided_copies
+
+
+def can_plan(desc: MemoryDesc) -> bool:
+    """Whether elements are whole bytes in vectors too: MLIR packs vectors of i1 to bits."""
+    return desc.element_type.bits >= 8 and desc.element_type.name != "boolean"
+
+
+def plan_of(op: ReorderOp) -> Plan | None:
+    """
+    The plan of a reorder, if it has one.
+
+    Raises LayoutcError for text that is no plan, or not one of this reorder.
+    """
+    if op.plan is None:
+        return None
+    source, target = op.source_desc, op.target_desc
+    if not can_plan(target):
+        raise LayoutcError(f"elements of {target.element_type} have no plan, only the plain one")
+    plan = parse_plan([line.data for line in op.plan])
+    check_covers(plan, strided_copies(source, target), target.element_type.bits // 8)
+    return plan
+
+
+@dataclass(frozen=True)
+class AttachPlan(RewritePattern):
+    """The planner's choice for one reorder."""
+
+    target: Machine
+    threads: int
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
+        if op.destination is None or op.plan is not None or not can_plan(op.target_desc):
+            return
+        try:
+            plan = choose_plan(op.source_desc, op.target_desc, self.target, self.threads)
+        except NotStrided:
+            return
+        op.plan = ArrayAttr(map(StringAttr, plan_lines(plan)))
+        rewriter.notify_op_modified(op)
+
+
+@dataclass(frozen=True)
+class PlanReordersPass(ModulePass):
+    """Attaches plans for a target (`native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`) and a number of threads."""
+
+    name = "plan-reorders"
+
+    target: str = "native"
+    threads: int = 1
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not 1 <= self.threads <= MAX_THREADS:
+            raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
+        pattern = AttachPlan(machine(self.target), self.threads)
+        PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
