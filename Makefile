@@ -26,8 +26,13 @@ format: $(VENV)/.installed-dev ## rewrite the files as ruff formats them
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/.installed ## measure the compiler; results go to benchmarks/results/
+bench: $(VENV)/.installed-bench ## measure compiler and reorders; BENCH="--sizes l2" and the like narrow it down
 	$(BIN)/python -m benchmarks.compile_time
+	$(BIN)/python -m benchmarks.reorders --json benchmarks/results/reorders.json $(BENCH)
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	touch $@
 
 clean: ## remove .venv and all that is built
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .ruff_cache

@@ -22,9 +22,9 @@ class Buffer:
     def __init__(self, size: int, room: int = 0) -> None:
         self._all = np.empty(max(size, room) + 2 * PAGE, np.uint8)
         start = -self._all.ctypes.data % PAGE
-        self._from_start = self._all[start:]
-        self.bytes: Bytes = self._from_start[:size]
-        self._canary: Bytes = self._from_start[size : size + PAGE]
+        self.memory = self._all[start:]
+        self.bytes: Bytes = self.memory[:size]
+        self._canary: Bytes = self.memory[size : size + PAGE]
         self.poison()
 
     def poison(self) -> None:
@@ -52,5 +52,5 @@ def fill(buffer: Buffer, element_bytes: int, seed: int) -> None:
     data[:] = np.frombuffer(draw.bytes(data.size), np.uint8)
     if element_bytes > 1:
         top = data[element_bytes - 1 :: element_bytes]
-        top %= 0x30
-        top += 0x30
+        top &= 0x1F
+        top |= 0x20

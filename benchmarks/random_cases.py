@@ -22,7 +22,36 @@ LEAST, MOST = 16_000_000, 64_000_000
 MOST_PADDING = 2
 """A buffer is at most this many times as large as the elements in it."""
 BLOCKS = (2, 3, 4, 4, 5, 6, 8, 8, 12, 16, 16, 16, 24, 32, 32, 48, 64)
-EXTENTS = (1, 2, 3, 4, 5, 7, 8, 12, 14, 16, 17, 24, 28, 32, 48, 49, 56, 64, 75, 96, 100, 112, 128, 192, 197, 224, 255, 256)
+EXTENTS = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    12,
+    14,
+    16,
+    17,
+    24,
+    28,
+    32,
+    48,
+    49,
+    56,
+    64,
+    75,
+    96,
+    100,
+    112,
+    128,
+    192,
+    197,
+    224,
+    255,
+    256,
+)
 
 
 def random_cases(count: int, seed: int) -> list[Case]:
@@ -92,5 +121,3 @@ def text_of(layout: Layout) -> str:
         return "onednn:" + notations.notation("onednn").format(layout)
     except LayoutcError:
         return f"affine:{layout}"
-
-

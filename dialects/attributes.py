@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
 
 from layoutc import notations
-from layoutc.affine_digits import physical_map, read_map
+from layoutc.affine_digits import parser_fault, physical_map, read_map
 from layoutc.affine_text import map_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
@@ -44,7 +46,7 @@ class Options:
             position = parser.pos
             name = parser.parse_keyword_in(names, ": an option of a layout")
             if name in values:
-                parser.raise_error(f"option {name} is given twice", position, parser.pos)
+                parser.raise_error(f"option {name} is given twice", position, end_of_text(parser, position))
             parser.parse_punctuation("=")
             values[name] = _parse_size(parser) if name == "offset" else _parse_sizes(parser)
         return cls(**values)  # pyright: ignore[reportArgumentType]
@@ -54,6 +56,14 @@ class Options:
             value: Ints | int = getattr(self, name)
             if value not in ((), 0):
                 printer.print_string(f", {name} = {value if isinstance(value, int) else list(value)}")
+
+
+def end_of_text(parser: AttrParser, start: int) -> int:
+    """Where the text from `start` up to the next token ends, without the blanks and comments before that."""
+    content = parser.lexer.input.content
+    assert isinstance(content, str)
+    text = re.sub(r"(\s|//[^\n]*(?=\n))*\Z", "", content[start : parser.pos])
+    return start + max(len(text), 1)
 
 
 def _parse_size(parser: AttrParser) -> int:
@@ -113,7 +123,7 @@ class TagAttr(LayoutAttr):
                 column = start + 1 + error.column
                 parser.raise_error(error.message, column, column + 1)
             except LayoutcError as error:
-                parser.raise_error(str(error), start, parser.pos)
+                parser.raise_error(str(error), start, end_of_text(parser, start))
             return [StringAttr(tag), _encode(Options.parse(parser))]
 
     def print_parameters(self, printer: Printer) -> None:
@@ -161,11 +171,18 @@ class MapAttr(LayoutAttr):
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
         with parser.in_angle_brackets():
             start = parser.pos
-            map = parser.parse_affine_map()
             try:
+                map = parser.parse_affine_map()
                 read_map(map, None)
+            except ParseError:
+                raise
             except LayoutcError as error:
-                parser.raise_error(getattr(error, "message", str(error)), start, parser.pos)
+                parser.raise_error(getattr(error, "message", str(error)), start, end_of_text(parser, start))
+            except Exception as error:
+                message = parser_fault(error)
+                if message is None:
+                    raise
+                parser.raise_error(message, start, start + 1)
             return [AffineMapAttr(map), _encode(Options.parse(parser))]
 
     def print_parameters(self, printer: Printer) -> None:

@@ -25,6 +25,7 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 from layoutc.descriptor import MemoryDesc, check_reorder
+from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
 from layoutc.errors import LayoutcError
 
@@ -159,7 +160,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         try:
             op.verify_()
         except VerifyException as error:
-            parser.raise_error(str(error), start, parser.pos)
+            parser.raise_error(str(error), start, end_of_text(parser, start))
         return op
 
     def print(self, printer: Printer) -> None:
@@ -190,7 +191,7 @@ def _parse_type(parser: Parser) -> tuple[int, Attribute, int]:
     parser.parse_optional_characters("")
     start = parser.pos
     type = parser.parse_type()
-    return start, type, parser.pos
+    return start, type, end_of_text(parser, start)
 
 
 def find_fault(source: Attribute, target: Attribute) -> tuple[int, str] | None:

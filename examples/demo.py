@@ -10,7 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import CompilerError
 from layoutc.kernel import Executor
 from layoutc.tools.memory_order import place_text, places
-from layoutc.tools.offset_text import offset_text
+from layoutc.affine_text import offset_text
 
 DIMS = (2, 17, 5, 4)
 EXECUTORS: tuple[Executor, ...] = ("reference", "interpret", "c")

@@ -2,7 +2,8 @@
 layoutc: a compiler for tensor memory layouts.
 
 `desc` reads a layout in any notation, `compile` makes a kernel that reorders between two of them, `reorder` does
-it on a NumPy array, `translate` names a layout in another notation. The names are loaded when they are first used:
+it on a NumPy array, `translate` names a layout in another notation; `from_array` describes an array's memory, and
+`view` shows a buffer as an array. The names are loaded when they are first used:
 importing layoutc imports neither xDSL nor NumPy, and needs no C compiler.
 """
 
@@ -17,6 +18,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
     __path__.append(_path.dirname(__path__[0]))
 
 if TYPE_CHECKING:
+    from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
     from layoutc.descriptor import MemoryDesc
     from layoutc.element_type import ElementType
     from layoutc.errors import (
@@ -26,15 +28,16 @@ if TYPE_CHECKING:
         LayoutcError,
         NotationError,
     )
-    from layoutc.kernel import Kernel, compile, reorder
+    from layoutc.kernel import Kernel, compile
     from layoutc.layout import Digit, Layout
     from layoutc.notations import desc, names, parse, translate
 
 _HOMES = {
+    "arrays": ("from_array", "from_dlpack", "from_strides", "logical_strides", "reorder", "view"),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
-    "kernel": ("Kernel", "compile", "reorder"),
+    "kernel": ("Kernel", "compile"),
     "layout": ("Digit", "Layout"),
     "notations": ("desc", "names", "parse", "translate"),
 }
@@ -53,10 +56,15 @@ __all__ = [
     "NotationError",
     "compile",
     "desc",
+    "from_array",
+    "from_dlpack",
+    "from_strides",
+    "logical_strides",
     "names",
     "parse",
     "reorder",
     "translate",
+    "view",
 ]
 
 

@@ -15,16 +15,11 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
+from layoutc.affine_text import digit_expr
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Digit, Layout
 from layoutc.notations.reading import Reading
 
-_NOT_READ: dict[type[Exception], str] = {
-    NotImplementedError: "a product or quotient of axes is not affine",
-    RecursionError: "nested too deeply",
-    ZeroDivisionError: "division by 0",
-    ValueError: "a number has too many digits",
-}
 _Add, _Mul = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
 
@@ -72,6 +67,21 @@ def read_map(
     return reader(map, None if dims is None else tuple(dims), tuple(axis_names))
 
 
+def parser_fault(error: Exception) -> str | None:
+    """What an exception means that xDSL's affine parser and arithmetic let out; None for any other."""
+    match error:
+        case NotImplementedError():
+            return "a product or quotient of axes is not affine"
+        case RecursionError():
+            return "nested too deeply"
+        case ZeroDivisionError():
+            return "division by 0"
+        case ValueError() if "digits" in str(error):
+            return "a number has too many digits"
+        case _:
+            return None
+
+
 def parse_map(text: str, start: int, stop: int) -> AffineMap:
     """
     The map that `text[start:stop]` spells, `(n, c) -> (n, c floordiv 8, c mod 8)`.
@@ -92,9 +102,11 @@ def parse_map(text: str, start: int, stop: int) -> AffineMap:
     except ParseError as error:
         message = error.msg.splitlines()[0]
         raise NotationError(text, start + error.span.start, message[:1].lower() + message[1:]) from None
-    except (NotImplementedError, RecursionError, ZeroDivisionError, ValueError) as error:
-        column = text.find("(", text.find("->")) + 1
-        raise NotationError(text, column, _NOT_READ[type(error)]) from None
+    except Exception as error:
+        message = parser_fault(error)
+        if message is None:
+            raise
+        raise NotationError(text, text.find("(", text.find("->")) + 1, message) from None
 
 
 def physical_map(layout: Layout, extents: Sequence[int]) -> AffineMap:
@@ -103,18 +115,9 @@ def physical_map(layout: Layout, extents: Sequence[int]) -> AffineMap:
 
     `extents` are the coordinate counts of the axes; only those of flattened axes are used.
     """
-    results = [_digit_expr(digit, extents) for digit in layout.digits]
+    dims = [AffineExpr.dimension(axis) for axis in range(layout.rank)]
+    results = [digit_expr(digit, extents, dims) for digit in layout.digits]
     return AffineMap(layout.rank, 0, tuple(results))
-
-
-def _digit_expr(digit: Digit, extents: Sequence[int]) -> AffineExpr:
-    first, *rest = digit.axes
-    expr = AffineExpr.dimension(first)
-    for axis in rest:
-        expr = expr * extents[axis] + AffineExpr.dimension(axis)
-    if digit.divisor != 1:
-        expr = expr // digit.divisor
-    return expr if digit.modulus is None else expr % digit.modulus
 
 
 # --- several results: physical axes --------------------------------------------------------------------------------

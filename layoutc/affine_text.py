@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.layout import Digit
 
 if TYPE_CHECKING:
     from xdsl.ir.affine import AffineMap
@@ -43,6 +44,17 @@ def offset_text(desc: MemoryDesc, names: Sequence[str] = ()) -> str:
     """The offset map of a descriptor in terms of `names`, by default those of its axes."""
     index = [AffineText(name) for name in names or desc.layout.axis_names]
     return str(desc.coordinate_offset([desc.group_coordinate(group, index) for group in desc.layout.groups]))
+
+
+def digit_expr(digit: Digit, extents: Sequence[int], index: Sequence[Any]) -> Any:
+    """A digit of an index of affine expressions, or of texts of them; `extents` matter for flattened axes only."""
+    first, *rest = digit.axes
+    expr = index[first]
+    for axis in rest:
+        expr = expr * extents[axis] + index[axis]
+    if digit.divisor != 1:
+        expr = expr // digit.divisor
+    return expr if digit.modulus is None else expr % digit.modulus
 
 
 def map_text(map: AffineMap) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from operator import index
 from typing import TYPE_CHECKING, Any
 
+from layoutc.checks import MAX_SIZE, instance, integer, integers, shown, verb
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import AxisGroup, Layout
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from layoutc.equality import NormalForm
 
-MAX_BITS = 2**63 - 1
+MAX_BOXES = 1024
+"""boxes of block padding, each of which becomes a loop nest"""
 
 Box = tuple[range | None, ...]
 """One entry per axis group: a range of its (flattened) coordinates, or None for all its logical indices."""
@@ -48,28 +49,29 @@ class MemoryDesc:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "dims", _integers("dims", self.dims, 1))
+        instance("layout", self.layout, Layout, "layoutc.desc reads a text")
+        put(self, "dims", integers("dims", self.dims, 1))
         put(self, "element_type", element_type(self.element_type))
         self._check_length("dims", self.dims)
         for name in ("low", "high"):
-            border = _integers(f"{name} border", getattr(self, name), 0)
+            border = integers(f"{name} border", getattr(self, name))
             put(self, name, border if any(border) else ())
             self._check_length(f"{name} border", border, allow_empty=True)
-        put(self, "base_offset", _integers("base offset", (self.base_offset,), 0)[0])
-        if not self.strides:
-            put(self, "strides", dense_strides(self.physical_shape))
-        put(self, "strides", _integers("strides", self.strides, 0))
+        put(self, "base_offset", integer("base offset", self.base_offset))
+        strides = integers("strides", self.strides)
+        put(self, "strides", strides or dense_strides(self.physical_shape))
         if len(self.strides) != len(self.physical_shape):
             raise LayoutcError(
                 f"got {len(self.strides)} strides, expected {len(self.physical_shape)}, "
                 f"one per physical axis of {self.layout}"
             )
-        if max(self.span, prod(self.physical_shape)) * self.element_type.bits > MAX_BITS:
-            raise LayoutcError(f"dims {_shown(self.dims)} need more than 2^63 bits")
+        if max(self.span, prod(self.physical_shape)) * self.element_type.bits > MAX_SIZE:
+            raise LayoutcError(f"dims {shown(self.dims)} need more than 2^63 bits")
 
     def _check_length(self, name: str, got: tuple[int, ...], allow_empty: bool = False) -> None:
         if len(got) != self.layout.rank and (got or not allow_empty):
-            raise LayoutcError(f"{name} {_shown(got)} have rank {len(got)}, layout {self.layout} has rank {self.rank}")
+            has = verb(name, "have")
+            raise LayoutcError(f"{name} {shown(got)} {has} rank {len(got)}, layout {self.layout} has rank {self.rank}")
 
     # --- sizes -------------------------------------------------------------------------------------------------
 
@@ -83,8 +85,17 @@ class MemoryDesc:
         """Coordinates per axis: dims and borders."""
         if not self.low and not self.high:
             return self.dims
-        low, high = (border or (0,) * self.rank for border in (self.low, self.high))
-        return tuple(below + dim + above for below, dim, above in zip(low, self.dims, high, strict=True))
+        return tuple(map(sum, zip(self.lows, self.dims, self.highs, strict=True)))
+
+    @cached_property
+    def lows(self) -> tuple[int, ...]:
+        """Border elements before each axis, also where there are none."""
+        return self.low or (0,) * self.rank
+
+    @cached_property
+    def highs(self) -> tuple[int, ...]:
+        """Border elements after each axis, also where there are none."""
+        return self.high or (0,) * self.rank
 
     @cached_property
     def physical_shape(self) -> tuple[int, ...]:
@@ -142,8 +153,9 @@ class MemoryDesc:
 
     def coordinates(self, index: Sequence[int]) -> tuple[int, ...]:
         """The coordinate of each axis group at a logical index: border added, flattened axes joined."""
+        index = integers("index", index, -MAX_SIZE)
         if len(index) != self.rank or not all(0 <= i < n for i, n in zip(index, self.dims, strict=True)):
-            raise LayoutcError(f"index {tuple(index)} lies outside of dims {self.dims}")
+            raise LayoutcError(f"index {index} lies outside of dims {self.dims}")
         return tuple(self.group_coordinate(group, index) for group in self.layout.groups)
 
     def group_coordinate(self, group: AxisGroup, index: Sequence[Any]) -> Any:
@@ -155,6 +167,7 @@ class MemoryDesc:
         return coordinate
 
     def _shifted(self, axis: int, index: Sequence[Any]) -> Any:
+        # Nothing is added to an affine expression that need not be.
         return index[axis] + self.low[axis] if self.low and self.low[axis] else index[axis]
 
     def physical_index(self, *index: int) -> tuple[int, ...]:
@@ -215,23 +228,21 @@ class MemoryDesc:
 
     def index_of(self, offset: int) -> tuple[int, ...] | None:
         """The logical index at an offset in elements; None for padding, border and gaps."""
-        found = position_of(self.physical_shape, self.strides, offset - self.base_offset)
+        distance = integer("offset", offset, -MAX_SIZE) - self.base_offset
+        found = position_of(self.physical_shape, self.strides, distance)
         return None if found is None else self.logical_index(found)
 
     def logical_index(self, position: Sequence[int]) -> tuple[int, ...] | None:
         """The logical index at a physical index; None for padding and border."""
-        index = [
-            coordinate - (self.low[a] if self.low else 0)
-            for a, coordinate in enumerate(self.axis_coordinates(position))
-        ]
-        return tuple(index) if all(0 <= i < n for i, n in zip(index, self.dims, strict=True)) else None
+        index = tuple(c - low for c, low in zip(self.axis_coordinates(position), self.lows, strict=True))
+        return index if all(0 <= i < n for i, n in zip(index, self.dims, strict=True)) else None
 
     def axis_coordinates(self, position: Sequence[int]) -> tuple[int, ...]:
         """The coordinate of every axis at a physical index, in border and block padding too."""
         coordinates = [0] * self.rank
         for group in self.layout.groups:
             digits = self.layout.digits
-            rest = sum(position[p] * digits[p].divisor for p in group.digits)
+            rest = sum(position[p] * digits[p].divisor for p in group.positions)
             for axis in reversed(group.axes[1:]):
                 rest, coordinates[axis] = divmod(rest, self.extents[axis])
             coordinates[group.axes[0]] = rest
@@ -240,19 +251,33 @@ class MemoryDesc:
     @cached_property
     def padding_boxes(self) -> tuple[Box, ...]:
         """
-        The block padding as disjoint boxes.
+        The block padding as disjoint boxes; LayoutcError for more than `MAX_BOXES`.
 
         Block padding is where some group's coordinate is past its last data or border element, and every
         other group's is either that too or a logical index: a border's own padding belongs to the border.
         """
-        groups = self.layout.groups
-        tails = [self._tail(group) for group in groups]
+        tails = [self._tail(group) for group in self.layout.groups]
+        spans = [self._with_tail(g, t) for g, t in zip(self.layout.groups, tails, strict=True)]
+        # A border above keeps indices and tail apart, in two ranges; no loop nest leaves out what lies between.
+        count = sum(prod(map(len, spans[k + 1 :])) for k, tail in enumerate(tails) if tail)
+        if count > MAX_BOXES:
+            raise LayoutcError(
+                f"block padding is {count} boxes, expected at most {MAX_BOXES}: "
+                f"{sum(len(span) > 1 for span in spans)} axes have a border between their last index and their padding"
+            )
         boxes: list[Box] = []
         for k, tail in enumerate(tails):
             if tail:
-                later = (self._with_tail(g, t) for g, t in zip(groups[k + 1 :], tails[k + 1 :], strict=True))
-                boxes += ((None,) * k + (tail, *rest) for rest in product(*later))
+                boxes += ((None,) * k + (tail, *rest) for rest in product(*spans[k + 1 :]))
         return tuple(boxes)
+
+    @cached_property
+    def padding_elements(self) -> int:
+        """How many positions of the physical shape are block padding."""
+        data = [prod(self.dims[axis] for axis in group.axes) for group in self.layout.groups]
+        tails = [self._tail(group) for group in self.layout.groups]
+        # len() of a range stops at 2^63.
+        return prod(n + t.stop - t.start for n, t in zip(data, tails, strict=True)) - prod(data)
 
     def _extent(self, group: AxisGroup) -> int:
         return prod(self.extents[axis] for axis in group.axes)
@@ -266,8 +291,8 @@ class MemoryDesc:
         """A group's logical indices and its tail, as one range where they touch."""
         if not tail:
             return (None,)
-        low = sum(self.low[axis] for axis in group.axes) if self.low else 0
-        high = sum(self.high[axis] for axis in group.axes) if self.high else 0
+        low = sum(self.lows[axis] for axis in group.axes)
+        high = sum(self.highs[axis] for axis in group.axes)
         if high or (low and len(group.axes) > 1):
             return (None, tail)
         return (range(low, tail.stop),)
@@ -285,7 +310,8 @@ def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
     """
     Raises LayoutcError unless a tensor can be copied from one descriptor to the other.
 
-    Dims and element types must be equal, and the destination must hold each position once.
+    Dims and element types must be equal, and the destination must hold each position once, with block padding in
+    boxes that are not too many.
     """
     if source.dims != destination.dims:
         raise LayoutcError(f"source dims {source.dims} differ from destination dims {destination.dims}")
@@ -299,20 +325,5 @@ def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
             f"destination strides {destination.strides} put two positions of shape "
             f"{destination.physical_shape} at one offset"
         )
+    _ = destination.padding_boxes  # refuses too many
 
-
-def _integers(name: str, values: Sequence[int], least: int) -> tuple[int, ...]:
-    """The values as plain ints, each at least `least` and within 63 bits."""
-    try:
-        checked = tuple(map(index, values))
-    except TypeError:
-        raise LayoutcError(f"{name} {_shown(values)} are not integers") from None
-    for value in checked:
-        if not least <= value <= MAX_BITS:
-            raise LayoutcError(f"{name} {_shown(checked)} hold {value}, expected {least} or more and below 2^63")
-    return checked
-
-
-def _shown(values: object) -> str:
-    text = str(values)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -86,19 +86,37 @@ def _by_name() -> dict[str, ElementType]:
         for name in (t.name, t.numpy_name, t.numpy_name.rstrip("_"), *others):
             if name is not None:
                 names.setdefault(name, t)
+        if t.mlir.startswith("i") and t.name != "boolean":
+            names.setdefault(f"s{t.mlir}", t)  # MLIR's signed integers, beside its signless ones
     return names
 
 
-def element_type(name: str | ElementType) -> ElementType:
+def element_type(name: str | ElementType | np.dtype[Any] | type[Any]) -> ElementType:
     """
-    The element type of that name, in layoutc's words (`f32`, `s8`) or any system's (`FP32`, `int8`).
+    The element type of that name, in layoutc's words (`f32`, `s8`) or any system's (`FP32`, `int8`, `si8`).
 
-    Raises LayoutcError, naming the known types, for any other text.
+    NumPy's types are names too, as a scalar type (`np.float32`) or a dtype in this machine's byte order.
+    Raises LayoutcError, naming the known types, for anything else.
     """
     if isinstance(name, ElementType):
         return name
-    found = _by_name().get(name)
+    text = name if isinstance(name, str) else _numpy_name(name)
+    found = _by_name().get(text)
     if found is None:
         known = " ".join(t.name for t in ELEMENT_TYPES)
-        raise LayoutcError(f"unknown element type {str(name)[:40]!r}, expected one of {known}")
+        raise LayoutcError(f"unknown element type {text[:40]!r}, expected one of {known}")
     return found
+
+
+def _numpy_name(type: object) -> str:
+    """What a dtype or a scalar type calls itself; any other object as text."""
+    if getattr(type, "isnative", True) is False:
+        raise LayoutcError(f"element type {type} is not in this machine's byte order")
+    name = getattr(type, "name", None) or getattr(type, "__name__", None)
+    return name if isinstance(name, str) else str(type)
+
+
+def check_whole_bytes(element: ElementType) -> None:
+    """Raises LayoutcError for an element that does not fill whole bytes: no executor reads packed ones yet."""
+    if element.bits < 8:
+        raise LayoutcError(f"element type {element} is packed below a byte: not supported yet")

@@ -64,8 +64,8 @@ def _split(desc: MemoryDesc, group: AxisGroup) -> list[NormalGroup]:
     padded = desc.layout.padded(group, extent)
     pieces = _merged(_pieces(desc, group))
     axes = tuple(axis for axis in group.axes if desc.extents[axis] > 1) or group.axes
-    low = tuple(desc.low[axis] if desc.low else 0 for axis in axes)
-    high = sum(desc.high[axis] for axis in axes) if desc.high else 0
+    low = tuple(desc.lows[axis] for axis in axes)
+    high = sum(desc.highs[axis] for axis in axes)
     whole = NormalGroup(axes, low, pieces, (high, extent, padded) if padded > extent else None)
     if padded > extent:
         return [whole]
@@ -82,7 +82,7 @@ def _split(desc: MemoryDesc, group: AxisGroup) -> list[NormalGroup]:
 def _pieces(desc: MemoryDesc, group: AxisGroup) -> list[Piece]:
     """The group's digits of extent above 1, least significant first."""
     shape, strides, digits = desc.physical_shape, desc.strides, desc.layout.digits
-    return [(digits[p].divisor, shape[p], strides[p]) for p in group.digits if shape[p] > 1]
+    return [(digits[p].divisor, shape[p], strides[p]) for p in group.positions if shape[p] > 1]
 
 
 def _merged(pieces: list[Piece]) -> tuple[Piece, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm, prod
+from typing import Any
 
+from layoutc.checks import instance, integer, integers, shown
 from layoutc.errors import LayoutcError
 
 MAX_RANK = 12
@@ -26,6 +28,15 @@ class Digit:
     divisor: int = 1
     modulus: int | None = None
 
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "axes", integers("digit axes", self.axes))
+        if not self.axes:
+            raise LayoutcError("a digit has no axes, expected one or more")
+        put(self, "divisor", integer("digit divisor", self.divisor, 1))
+        if self.modulus is not None:
+            put(self, "modulus", integer("digit modulus", self.modulus, 1))
+
     def of(self, coordinate: int) -> int:
         """The digit's value for a coordinate of its (flattened) axes; NumPy arrays work too."""
         quotient = coordinate // self.divisor if self.divisor != 1 else coordinate
@@ -42,10 +53,10 @@ class Digit:
 
 @dataclass(frozen=True)
 class AxisGroup:
-    """Axes that are cut into digits together: one axis, or several flattened. Digits from the least significant."""
+    """Axes that are cut into digits together: one axis, or several flattened."""
 
     axes: tuple[int, ...]
-    digits: tuple[int, ...]
+    positions: tuple[int, ...]
     """positions of the group's digits in the layout, least significant first"""
     block: int
     """product of the moduli"""
@@ -68,6 +79,7 @@ class Layout:
     axis_names: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        self._normalise()
         if not 0 <= self.rank <= MAX_RANK:
             raise LayoutcError(f"rank {self.rank} is outside 0..{MAX_RANK}")
         if not self.axis_names:
@@ -79,6 +91,19 @@ class Layout:
         if all(multiple == 1 for multiple in self.align):
             object.__setattr__(self, "align", ())
         _ = self.groups  # checks the digits
+
+    def _normalise(self) -> None:
+        put = object.__setattr__
+        put(self, "rank", integer("rank", self.rank))
+        if not isinstance(self.digits, tuple):
+            put(self, "digits", tuple(_sequence("digits", self.digits)))
+        for digit in self.digits:
+            instance("a digit", digit, Digit)
+        put(self, "align", integers("alignments", self.align))
+        if not isinstance(self.axis_names, tuple):
+            put(self, "axis_names", tuple(_sequence("axis names", self.axis_names)))
+        for name in self.axis_names:
+            instance("an axis name", name, str)
 
     @classmethod
     def row_major(cls, rank: int, axis_names: Sequence[str] = ()) -> Layout:
@@ -135,9 +160,9 @@ class Layout:
         """
         names = [self.axis_name(digit.axes) for digit in self.digits]
         for group in self.groups:
-            if len(group.digits) > 1:
-                *outer, inner = sorted(p for p in group.digits if self.digits[p].modulus is not None)
-                names[group.digits[-1]] += "s"
+            if len(group.positions) > 1:
+                *outer, inner = sorted(p for p in group.positions if self.digits[p].modulus is not None)
+                names[group.positions[-1]] += "s"
                 names[inner] += "sv"
                 for letter, position in zip("abcdefghijkl", outer, strict=False):
                     names[position] += f"s{letter}"
@@ -146,7 +171,8 @@ class Layout:
     def __str__(self) -> str:
         source = ", ".join(self.axis_names)
         results = ", ".join(d.text(self.axis_name(d.axes)) for d in self.digits)
-        return f"({source}) -> ({results})"
+        align = f" align {self.align}" if self.align else ""
+        return f"({source}) -> ({results}){align}"
 
     def padded(self, group: AxisGroup, extent: int) -> int:
         """`extent` coordinates of a group rounded up to whole blocks and to the alignment."""
@@ -157,8 +183,14 @@ class Layout:
         shape = [d.modulus or 0 for d in self.digits]
         for group in self.groups:
             padded = self.padded(group, prod(extents[axis] for axis in group.axes))
-            shape[group.digits[-1]] = padded // group.block
+            shape[group.positions[-1]] = padded // group.block
         return tuple(shape)
+
+
+def _sequence(name: str, values: Any) -> Iterable[Any]:
+    if not isinstance(values, Iterable):
+        raise LayoutcError(f"{name} are {shown(values)}, expected a sequence")
+    return values  # pyright: ignore[reportUnknownVariableType]
 
 
 def generic_names(rank: int) -> tuple[str, ...]:

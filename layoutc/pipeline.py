@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, builtin, func, memref, scf
+from xdsl.dialects import affine, arith, builtin, func, memref, scf, vector
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -21,7 +21,11 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
 from layoutc.transforms.lower_reorders import LowerReordersPass
+from layoutc.transforms.plan_reorders import PlanReordersPass
 from layoutc.transforms.resolve_layouts import ResolveLayoutsPass
+
+
+PLAIN = "plain"
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,23 @@ class Stage:
                     raise LayoutcError(f"{type} remains after {self.name}")
 
 
-STAGES = (
-    Stage("source"),
-    # Names first: all that follows compares and composes digits.
-    Stage("resolve-layouts", ResolveLayoutsPass(), (TagAttr,)),
-    # Before lowering, while a chain of reorders is still a chain and not loops.
-    Stage("canonicalize", CanonicalizePass(), (TagAttr,)),
-    Stage("lower-reorders", LowerReordersPass(), (LayoutAttr,), (ReorderOp,)),
-)
+def stages(target: str = PLAIN, threads: int = 1) -> tuple[Stage, ...]:
+    """
+    The stages in order. With the target `plain` reorders are not planned, and lower to the textbook loop nest.
+    """
+    plan = None if target == PLAIN else PlanReordersPass(target, threads)
+    return (
+        Stage("source"),
+        # Names first: all that follows compares and composes digits.
+        Stage("resolve-layouts", ResolveLayoutsPass(), (TagAttr,)),
+        # Before planning, while a chain of reorders is still a chain: what remains is worth a plan.
+        Stage("canonicalize", CanonicalizePass(), (TagAttr,)),
+        Stage("plan-reorders", plan, (TagAttr,)),
+        Stage("lower-reorders", LowerReordersPass(), (LayoutAttr,), (ReorderOp,)),
+    )
+
+
+STAGES = stages()
 
 
 def _types(op: Operation) -> Iterable[Attribute]:
@@ -67,18 +80,32 @@ def _types(op: Operation) -> Iterable[Attribute]:
 def make_context() -> Context:
     """A context with the dialects of every stage."""
     context = Context()
-    for dialect in (builtin.Builtin, func.Func, arith.Arith, affine.Affine, memref.MemRef, scf.Scf, layout.Layout):
+    for dialect in (
+        builtin.Builtin,
+        func.Func,
+        arith.Arith,
+        affine.Affine,
+        memref.MemRef,
+        scf.Scf,
+        vector.Vector,
+        layout.Layout,
+    ):
         context.load_dialect(dialect)
     return context
 
 
 def lower(
-    module: ModuleOp, until: str = STAGES[-1].name, after: Callable[[Stage, ModuleOp], Any] | None = None
+    module: ModuleOp,
+    until: str = STAGES[-1].name,
+    after: Callable[[Stage, ModuleOp], Any] | None = None,
+    *,
+    target: str = PLAIN,
+    threads: int = 1,
 ) -> None:
     """
     Runs the stages on a module in place, up to and including the one named `until`.
 
-    `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
+    `target` and `threads` are what reorders are planned for (see `stages`). `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
     """
     names = [stage.name for stage in STAGES]
     if until not in names:
@@ -86,7 +113,7 @@ def lower(
     context = make_context()
     # What comes in may be anybody's; what the passes make of it is verified by the tests, not on every run.
     module.verify()
-    for stage in STAGES[: names.index(until) + 1]:
+    for stage in stages(target, threads)[: names.index(until) + 1]:
         stage.run(context, module)
         if after is not None:
             after(stage, module)

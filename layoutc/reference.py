@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutc.descriptor import Box, MemoryDesc
-from layoutc.errors import BufferError, LayoutcError
+from layoutc.descriptor import Box, MemoryDesc, check_reorder
+from layoutc.element_type import check_whole_bytes
+from layoutc.errors import BufferError
 
 Offsets = NDArray[np.int64]
 Array = NDArray[Any]
+MAX_POSITIONS = 1 << 48
 
 
 def offsets(desc: MemoryDesc) -> Offsets:
     """Offset in elements of every logical element: an array of shape `desc.dims`."""
+    _check_countable(desc)
     index = np.ogrid[tuple(slice(0, dim) for dim in desc.dims)]
     coordinates = [desc.group_coordinate(group, index) for group in desc.layout.groups]
     return np.broadcast_to(np.asarray(desc.coordinate_offset(coordinates), np.int64), desc.dims)
@@ -24,6 +28,7 @@ def offsets(desc: MemoryDesc) -> Offsets:
 
 def padding_offsets(desc: MemoryDesc) -> Offsets:
     """Offset in elements of every position of the block padding: a flat array, in no particular order."""
+    _check_countable(desc)
     parts = [_box_offsets(desc, box) for box in desc.padding_boxes]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
@@ -36,12 +41,14 @@ def reorder(src: MemoryDesc, dst: MemoryDesc, source: Array, destination: Array)
     Nothing else of `destination` is touched. Raises LayoutcError for descriptors that do not fit each other or
     element types under 8 bits, BufferError for buffers that do not fit their descriptors.
     """
-    _check(src, dst)
+    check_reorder(src, dst)
     elements, result = storage("source", src, source), storage("destination", dst, destination)
     if not result.flags.writeable:
         raise BufferError("destination is read-only")
-    result[offsets(dst)] = elements[offsets(src)]
-    result[padding_offsets(dst)] = 0
+    # Memory may run out while the offsets are made: then nothing has been written yet.
+    values, padding = elements[offsets(src)], padding_offsets(dst)
+    result[offsets(dst)] = values
+    result[padding] = 0
 
 
 def storage(name: str, desc: MemoryDesc, buffer: Array) -> Array:
@@ -51,8 +58,7 @@ def storage(name: str, desc: MemoryDesc, buffer: Array) -> Array:
     Raises BufferError unless the buffer is C-contiguous and holds exactly `desc.size_bytes`, and LayoutcError for
     element types under 8 bits.
     """
-    if desc.element_type.bits < 8:
-        raise LayoutcError(f"element type {desc.element_type} is not supported yet: it is packed below a byte")
+    check_whole_bytes(desc.element_type)
     if not buffer.flags.c_contiguous:
         raise BufferError(f"{name} is not contiguous")
     if buffer.nbytes != desc.size_bytes:
@@ -60,13 +66,10 @@ def storage(name: str, desc: MemoryDesc, buffer: Array) -> Array:
     return buffer.reshape(-1).view(f"u{desc.element_type.bits // 8}")
 
 
-def _check(src: MemoryDesc, dst: MemoryDesc) -> None:
-    if src.dims != dst.dims:
-        raise LayoutcError(f"source dims {src.dims} differ from destination dims {dst.dims}")
-    if src.element_type != dst.element_type:
-        raise LayoutcError(f"source type {src.element_type} differs from destination type {dst.element_type}")
-    if not dst.is_injective:
-        raise LayoutcError(f"destination strides {dst.strides} put two positions at one offset")
+def _check_countable(desc: MemoryDesc) -> None:
+    """NumPy has other errors for sizes past any memory; those that it merely cannot get it reports itself."""
+    if prod(desc.physical_shape) > MAX_POSITIONS:
+        raise MemoryError(f"{desc} has more than 2^48 positions")
 
 
 def _box_offsets(desc: MemoryDesc, box: Box) -> Offsets:

@@ -126,7 +126,7 @@ def test_size_bytes_is_the_span_in_bytes(desc: MemoryDesc) -> None:
 def test_padded_dims_hold_the_physical_shape(desc: MemoryDesc) -> None:
     """Padded dims are the least multiples of block and alignment that hold dims and border."""
     for group in desc.layout.groups:
-        padded = prod(desc.physical_shape[p] for p in group.digits)
+        padded = prod(desc.physical_shape[p] for p in group.positions)
         extent = prod(desc.extents[axis] for axis in group.axes)
         assert extent <= padded < extent + group.multiple
         assert padded % group.block == 0 and padded % group.multiple == 0
@@ -163,7 +163,7 @@ def test_padding_boxes_are_the_block_padding(desc: MemoryDesc) -> None:
 
 
 def _coordinate(desc: MemoryDesc, group: AxisGroup, position: tuple[int, ...]) -> int:
-    return sum(position[p] * desc.layout.digits[p].divisor for p in group.digits)
+    return sum(position[p] * desc.layout.digits[p].divisor for p in group.positions)
 
 
 def _kind(desc: MemoryDesc, coordinates: tuple[int, ...]) -> str:

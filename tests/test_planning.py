@@ -16,7 +16,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.network import execute
 from layoutc.planning.plan import CopyPlan, Plan
-from layoutc.planning.strided_copy import NotStrided, StridedCopy, strided_copies
+from layoutc.planning.strided_copy import NotStridedError, StridedCopy, strided_copies
 from layoutc.planning.tile import TileProgram
 from tests.descriptors import PAIRS
 from tests.strategies import many, reorders
@@ -105,7 +105,7 @@ def test_strided_copies_are_the_reorder(name: str) -> None:
     read, written, expected = buffers(source, destination)
     try:
         run_copies(source, destination, read.view("u4"), written.view("u4"))
-    except NotStrided:
+    except NotStridedError:
         assert "flattened" in name or "border" in name
         return
     np.testing.assert_array_equal(written, expected)
@@ -118,7 +118,7 @@ def test_plans_are_the_reorder(name: str, target: str) -> None:
     read, written, expected = buffers(source, destination)
     try:
         plan = choose_plan(source, destination, TARGETS[target])
-    except NotStrided:
+    except NotStridedError:
         return
     run_plan(plan, read, written)
     np.testing.assert_array_equal(written, expected)
@@ -131,7 +131,7 @@ def test_plans_of_random_reorders(pair: tuple[MemoryDesc, MemoryDesc]) -> None:
     read, written, expected = buffers(source, destination)
     try:
         plan = choose_plan(source, destination, TARGETS["avx2"])
-    except NotStrided:
+    except NotStridedError:
         return
     run_plan(plan, read, written)
     np.testing.assert_array_equal(written, expected)

@@ -14,7 +14,7 @@ from layoutc.layout import Layout
 from layoutc.tools.facts import padding_elements
 from layoutc.tools.layoutc import main
 from layoutc.tools.memory_order import listing, places
-from layoutc.tools.offset_text import offset_text
+from layoutc.affine_text import offset_text
 
 Capture = pytest.CaptureFixture[str]
 

@@ -34,37 +34,100 @@ func.func @two_channels(%t: tensor<2x2x5x4xf32, #layout.tag<"nchw">>) -> tensor<
   func.return %r : tensor<2x2x5x4xf32, #layout.tag<"nhwc">>
 }
 
-// A chain through a buffer of its own becomes one reorder, and the buffer goes.
+// A chain through a buffer of its own becomes one reorder, and the buffer goes: what is allocated here cannot
+// be an argument.
 // CHECK-LABEL: func.func @chain(
-// CHECK-NEXT: layout.reorder %src into %dst axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #layout.map<(d0, d1) -> (d1, d0)>>
-// CHECK-NEXT: func.return
-func.func @chain(%src: memref<2x17xf32>, %dst: memref<2x17xf32, #layout.tag<"ba">>) {
+// CHECK-NEXT: [[DST:%.*]] = memref.alloc() : memref<2x17xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+// CHECK-NEXT: layout.reorder %src into [[DST]] axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+// CHECK-NEXT: func.return [[DST]] :
+func.func @chain(%src: memref<2x17xf32>) -> memref<2x17xf32, #layout.tag<"ba">> {
   %middle = memref.alloc() : memref<2x17xf32, #layout.tag<"openvino:bs_fs_bsv4_fsv4">>
+  %dst = memref.alloc() : memref<2x17xf32, #layout.tag<"ba">>
   layout.reorder %src into %middle axes ["n", "c"] : memref<2x17xf32> into memref<2x17xf32, #layout.tag<"openvino:bs_fs_bsv4_fsv4">>
   layout.reorder %middle into %dst axes ["n", "c"] : memref<2x17xf32, #layout.tag<"openvino:bs_fs_bsv4_fsv4">> into memref<2x17xf32, #layout.tag<"ba">>
   memref.dealloc %middle : memref<2x17xf32, #layout.tag<"openvino:bs_fs_bsv4_fsv4">>
+  func.return %dst : memref<2x17xf32, #layout.tag<"ba">>
+}
+
+// The same from a buffer of this function into an argument, through a view of it.
+// CHECK-LABEL: func.func @chain_out(
+// CHECK-NEXT: [[SRC:%.*]] = memref.alloca() : memref<34xf32>
+// CHECK-NEXT: [[VIEW:%.*]] = memref.reinterpret_cast [[SRC]] to
+// CHECK-NEXT: layout.reorder [[VIEW]] into %dst :
+// CHECK-NEXT: func.return
+func.func @chain_out(%dst: memref<2x17xf32>) {
+  %src = memref.alloca() : memref<34xf32>
+  %view = memref.reinterpret_cast %src to offset: [0], sizes: [2, 17], strides: [17, 1] : memref<34xf32> to memref<2x17xf32>
+  %middle = memref.alloc() : memref<2x17xf32>
+  layout.reorder %view into %middle : memref<2x17xf32> into memref<2x17xf32>
+  layout.reorder %middle into %dst : memref<2x17xf32> into memref<2x17xf32>
   func.return
 }
 
 // Somebody's buffer in the middle is still written, though the second reorder reads past it.
 // CHECK-LABEL: func.func @observed_middle(
+// CHECK-NEXT: [[DST:%.*]] = memref.alloc()
 // CHECK-NEXT: layout.reorder %src into %middle :
-// CHECK-NEXT: layout.reorder %src into %dst :
+// CHECK-NEXT: layout.reorder %src into [[DST]] :
 // CHECK-NEXT: func.return
-func.func @observed_middle(%src: memref<2x17xf32>, %middle: memref<2x17xf32>, %dst: memref<2x17xf32>) {
+func.func @observed_middle(%src: memref<2x17xf32>, %middle: memref<2x17xf32>) -> memref<2x17xf32> {
+  %dst = memref.alloc() : memref<2x17xf32>
+  layout.reorder %src into %middle : memref<2x17xf32> into memref<2x17xf32>
+  layout.reorder %middle into %dst : memref<2x17xf32> into memref<2x17xf32>
+  func.return %dst : memref<2x17xf32>
+}
+
+// Two arguments may be one buffer: the first two and the last two do not overlap here, the outer two may.
+// CHECK-LABEL: func.func @two_arguments(
+// CHECK: layout.reorder %middle into %dst :
+func.func @two_arguments(%src: memref<2x17xf32>, %middle: memref<2x17xf32>, %dst: memref<2x17xf32>) {
   layout.reorder %src into %middle : memref<2x17xf32> into memref<2x17xf32>
   layout.reorder %middle into %dst : memref<2x17xf32> into memref<2x17xf32>
   func.return
 }
 
+// Two views of one buffer, by a cast and by a cast of a subview: in place, through a copy.
+// CHECK-LABEL: func.func @views_of_one_buffer(
+// CHECK: layout.reorder [[MIDDLE:%middle]] into %transposed :
+func.func @views_of_one_buffer() -> memref<3x3xf32> {
+  %buffer = memref.alloc() : memref<3x3xf32>
+  %middle = memref.alloc() : memref<3x3xf32>
+  %part = memref.subview %buffer[0, 0] [3, 3] [1, 1] : memref<3x3xf32> to memref<3x3xf32>
+  %transposed = memref.reinterpret_cast %part to offset: [0], sizes: [3, 3], strides: [1, 3] : memref<3x3xf32> to memref<3x3xf32, strided<[1, 3]>>
+  %whole = "memref.cast"(%buffer) : (memref<3x3xf32>) -> memref<3x3xf32>
+  layout.reorder %whole into %middle : memref<3x3xf32> into memref<3x3xf32>
+  layout.reorder %middle into %transposed : memref<3x3xf32> into memref<3x3xf32, strided<[1, 3]>>
+  func.return %buffer : memref<3x3xf32>
+}
+
+// What a call hands out, or a loop hands on, may be any buffer that the function has let out of its sight.
+// CHECK-LABEL: func.func @unknown_root(
+// CHECK: layout.reorder [[MIDDLE:%middle]] into %dst :
+// CHECK: layout.reorder [[MIDDLE]] into %carried :
+func.func @unknown_root(%n: index) {
+  %src = memref.alloc() : memref<2x17xf32>
+  %middle = memref.alloc() : memref<2x17xf32>
+  %dst = func.call @view_of(%src) : (memref<2x17xf32>) -> memref<2x17xf32>
+  layout.reorder %src into %middle : memref<2x17xf32> into memref<2x17xf32>
+  layout.reorder %middle into %dst : memref<2x17xf32> into memref<2x17xf32>
+  %last = scf.for %i = %n to %n step %n iter_args(%carried = %src) -> (memref<2x17xf32>) {
+    layout.reorder %src into %middle : memref<2x17xf32> into memref<2x17xf32>
+    layout.reorder %middle into %carried : memref<2x17xf32> into memref<2x17xf32>
+    scf.yield %src : memref<2x17xf32>
+  }
+  func.return
+}
+func.func private @view_of(memref<2x17xf32>) -> memref<2x17xf32>
+
 // A write in between breaks the chain: here the source may have changed.
 // CHECK-LABEL: func.func @written_between(
-// CHECK: layout.reorder %middle into %dst :
-func.func @written_between(%src: memref<2x17xf32>, %middle: memref<2x17xf32>, %dst: memref<2x17xf32>, %v: f32, %i: index) {
+// CHECK: layout.reorder %middle into [[DST:%.*]] :
+func.func @written_between(%src: memref<2x17xf32>, %middle: memref<2x17xf32>, %v: f32, %i: index) -> memref<2x17xf32> {
+  %dst = memref.alloc() : memref<2x17xf32>
   layout.reorder %src into %middle : memref<2x17xf32> into memref<2x17xf32>
   memref.store %v, %src[%i, %i] : memref<2x17xf32>
   layout.reorder %middle into %dst : memref<2x17xf32> into memref<2x17xf32>
-  func.return
+  func.return %dst : memref<2x17xf32>
 }
 
 // A copy back into its own source stays a copy: a reorder from a buffer into itself would overlap.

@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation
@@ -22,10 +22,11 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
 from layoutc.errors import InterpreterError
-from layoutc.interpreter.functions import ControlFunctions, MemoryFunctions, PureFunctions
+from layoutc.interpreter.control import ControlFunctions
+from layoutc.interpreter.functions import MemoryFunctions, PureFunctions
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef
-from layoutc.interpreter.values import Array, Fault, from_python, value_dtype
+from layoutc.interpreter.values import Array, Fault, OutOfOrder, from_python, value_dtype
 
 __all__ = ["Buffer", "run"]
 
@@ -36,6 +37,7 @@ def run(
     *args: Buffer | Array | float,
     write_once: Collection[int] = (),
     defined: Mapping[int, Array | bool] | None = None,
+    rewrite_same: bool = False,
     sequential: bool = False,
 ) -> tuple[Any, ...]:
     """
@@ -44,27 +46,57 @@ def run(
     A memref takes a Buffer, or a C-contiguous array (of any dtype of the element's width) whose memory is then used
     in place; arrays that are read-only stay so. `write_once` are the positions of array arguments of which each
     element may be stored only once, `defined` which elements of an array argument may be loaded (default: all).
-    `sequential` runs every loop one iteration after another, which gives the same results more slowly.
+    Iterations of an scf.parallel may not store to an element that another one stores to or loads. With
+    `rewrite_same` storing the value that an element has been given already counts as no store, in write-once memory
+    and among the iterations of an scf.parallel. `sequential` runs every loop one iteration after another, which gives the same results more slowly.
 
     Raises InterpreterError for ops that have no interpretation (before anything is written), for arguments that do
     not fit the function, and for what the IR must not do.
     """
-    functions = ControlFunctions(iterations := Iterations(), sequential)
-    interpreter = Interpreter(module, index_bitwidth=64)
-    for implementations in (PureFunctions(), MemoryFunctions(iterations), functions):
-        interpreter.register_implementations(implementations)
     try:
         function = _function(module, function_name)
         _check_ops(module, function, {function_name})
         values = tuple(_arguments(function, args, write_once, defined or {}))
         _check_overlap(values)
-        with np.errstate(all="ignore"):
-            results = interpreter.call_op(function, values)
+        results = _run(module, function, values, rewrite_same, sequential)
     except Fault as fault:
         raise InterpreterError(str(fault)) from None
     except DiagnosticException as error:
         raise InterpreterError(_root(error)) from error
     return tuple(value.buffer if isinstance(value, MemRef) else value[()] for value in results)
+
+
+def _run(
+    module: ModuleOp, function: func.FuncOp, values: tuple[Any, ...], rewrite_same: bool, sequential: bool
+) -> tuple[Any, ...]:
+    """Run loops at once where that can be; in order after all, if it turns out to make a difference."""
+    saved = [] if sequential or not _has_scratch(module) else _saved(values)
+    try:
+        return _interpret(module, function, values, rewrite_same, sequential)
+    except OutOfOrder:
+        for buffer, before in saved:
+            buffer.restore(before)
+        return _interpret(module, function, values, rewrite_same, sequential=True)
+
+
+def _interpret(
+    module: ModuleOp, function: func.FuncOp, values: tuple[Any, ...], rewrite_same: bool, sequential: bool
+) -> tuple[Any, ...]:
+    iterations = Iterations(rewrite_same)
+    interpreter = Interpreter(module, index_bitwidth=64)
+    for implementations in (PureFunctions(), MemoryFunctions(iterations), ControlFunctions(iterations, sequential)):
+        interpreter.register_implementations(implementations)
+    with np.errstate(all="ignore"):
+        return interpreter.call_op(function, values)
+
+
+def _has_scratch(module: ModuleOp) -> bool:
+    """Whether a loop, or anything in it, allocates on the stack."""
+    return any(isinstance(op, memref.AllocaOp) and not isinstance(op.parent_op(), func.FuncOp) for op in module.walk())
+
+
+def _saved(values: tuple[Any, ...]) -> list[tuple[Buffer, Buffer]]:
+    return [(value.buffer, value.buffer.saved()) for value in values if isinstance(value, MemRef)]
 
 
 def _function(module: ModuleOp, name: str) -> func.FuncOp:

@@ -1,21 +1,27 @@
-"""Loads and stores, of one element or of one per iteration, each checked."""
+"""Loads and stores, of one element or of many, each checked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.interpreter.iterations import Iterations
-from layoutc.interpreter.memory import Buffer, MemRef
-from layoutc.interpreter.values import Array, Fault
+from layoutc.interpreter.memory import Buffer, Mask, MemRef
+from layoutc.interpreter.values import Array, Fault, OutOfOrder
 
 
 @dataclass
 class Access:
-    """The elements of one memref that one op reaches: `indices` broadcast to `shape`, in sequential order."""
+    """
+    The elements of one memref that one op reaches.
+
+    `indices` broadcast to `shape`: the axes of the iterations that run at once, in sequential order, then those
+    of what one iteration reaches. `mask`, if any, says which of all these elements are meant.
+    """
 
     op: Operation
     operand: SSAValue
@@ -23,50 +29,91 @@ class Access:
     indices: Sequence[Array]
     iterations: Iterations
     shape: tuple[int, ...]
+    mask: Mask | None = None
+
+    @classmethod
+    def of_lanes(
+        cls,
+        op: Operation,
+        operand: SSAValue,
+        memref: MemRef,
+        indices: Sequence[Array],
+        iterations: Iterations,
+        lanes: int,
+        mask: Mask | None = None,
+    ) -> Access:
+        """As many elements from the indices on, along the memref's last axis."""
+        if not indices:
+            raise Fault(f"{op.name}: no interpretation for a memref without axes")
+        *outer, last = (index[..., None] for index in indices)
+        return cls(op, operand, memref, [*outer, last + np.arange(lanes)], iterations, (*iterations.shape, lanes), mask)
 
     def load(self) -> Array:
         """The values; faults outside of the memref and on undefined elements."""
-        buffer = self.memref.buffer
-        offsets = self._offsets()
+        if self._active is not None and not self._active.any():
+            return np.zeros(self.shape, self.memref.dtype)
+        buffer, offsets = self.memref.buffer, self._offsets()
         self._refuse(~buffer.defined[offsets], "is undefined")
+        region = self.iterations.region
+        if region is not None and region.watches(buffer):
+            another = region.stored_by_another(buffer, offsets, self._per_element(region.point))
+            self._refuse(another, "is stored by another iteration of the scf.parallel")
+            region.note_load(buffer, offsets if self._active is None else offsets[self._active])
         return np.asarray(buffer.data[offsets]).view(self.memref.dtype)
 
     def store(self, values: Array) -> None:
-        """Write the values; the last one in sequential order stays, unless the buffer is write-once."""
-        buffer = self.memref.buffer
-        everywhere = np.broadcast_to(self._offsets(), self.shape).reshape(-1)
-        bits = np.broadcast_to(values.view(buffer.data.dtype), self.shape).reshape(-1)
-        self._refuse(np.asarray(not buffer.writable), "is read-only")
-        repeated = _has_repeats(everywhere, buffer.data.size)
-        if buffer.written is not None:
-            self._write_once(buffer, everywhere, repeated)
-        elif repeated:
-            last = _last_of_each(everywhere)
-            everywhere, bits = everywhere[last], bits[last]
-        buffer.data[everywhere] = bits
-        buffer.defined[everywhere] = True
+        """Write the values; the last one in sequential order stays, unless a second one is refused."""
+        if self._active is not None and not self._active.any():
+            return
+        self._refuse(np.asarray(not self.memref.buffer.writable), "is read-only")
+        offsets, bits = self._flat(self._offsets()), self._flat(values.view(self.memref.buffer.data.dtype))
+        _Store(self, offsets, bits).run()
 
-    def _write_once(self, buffer: Buffer, offsets: Array, repeated: bool) -> None:
-        assert buffer.written is not None
-        again = buffer.written[offsets]
-        if repeated:
-            again |= _after_the_first(offsets)
-        self._refuse(again.reshape(self.shape), "is written a second time")
-        buffer.written[offsets] = True
+    # --- places --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _active(self) -> Mask | None:
+        """Which elements of the shape are meant; None for all."""
+        active = self.iterations.active
+        if active is None:
+            return None if self.mask is None else np.broadcast_to(self.mask, self.shape)
+        active = self._per_element(active)
+        return np.broadcast_to(active if self.mask is None else active & self.mask, self.shape)
+
+    def _per_element(self, values: Array) -> Array:
+        """What is known of iterations, for the elements that each one reaches."""
+        return values[(..., *[None] * (len(self.shape) - len(self.iterations.shape)))]
+
+    def _flat(self, values: Array) -> Array:
+        """Those of the elements that are meant, in sequential order."""
+        everywhere = np.broadcast_to(values, self.shape)
+        return everywhere.reshape(-1) if self._active is None else everywhere[self._active]
 
     def _offsets(self) -> Array:
+        """Where the elements are in the buffer; those that are not meant are taken to be at 0."""
         memref = self.memref
         self._refuse(np.asarray(memref.buffer.freed), "is deallocated")
         extent = "x".join(map(str, memref.shape)) or "1"
         for index, size in zip(self.indices, memref.shape, strict=True):
             self._refuse((index < 0) | (index >= size), f"is outside of {extent} elements")
         offsets = memref.offset_of(self.indices)
-        size = memref.buffer.data.size
-        self._refuse((offsets < 0) | (offsets >= size), f"is outside of {size} elements of memory")
-        return offsets
+        self._refuse((offsets < 0) | (offsets >= memref.room), f"is outside of {memref.room} elements of memory")
+        offsets = offsets + self._per_element(np.asarray(memref.base))
+        return offsets if self._active is None else np.where(self._active, offsets, 0)
+
+    # --- errors --------------------------------------------------------------------------------------------------
+
+    def refuse_flat(self, bad: Mask, what: str) -> None:
+        """Fault for the first of the elements that are meant at which `bad` holds."""
+        if bad.any():
+            everywhere = np.zeros(self.shape, np.bool_)
+            everywhere[np.ones(self.shape, np.bool_) if self._active is None else self._active] = bad
+            self._refuse(everywhere, what)
 
     def _refuse(self, bad: Array, what: str) -> None:
         """Fault for the first element, in sequential order, at which `bad` holds."""
+        if self._active is not None:
+            bad = bad & self._active
         if not bad.any():
             return
         shape = self.shape
@@ -77,7 +124,60 @@ class Access:
         element = f"%{self.operand.name_hint or 'memref'}[{', '.join(map(str, index))}]"
         if index != [offset]:
             element += f" (offset {offset})"
-        raise Fault(f"{self.op.name}: {element} {what}{self.iterations.at(place, shape)}")
+        raise Fault(f"{self.op.name}: {element} {what}{self.iterations.at(place)}")
+
+
+@dataclass
+class _Store:
+    """A store as flat arrays: where to, which bits."""
+
+    access: Access
+    offsets: Array
+    bits: Array
+
+    def run(self) -> None:
+        buffer, offsets, bits = self.access.memref.buffer, self.offsets, self.bits
+        repeated = _has_repeats(offsets, buffer.data.size)
+        first = _first_of_each(offsets) if repeated else np.arange(offsets.size)
+        self._check_scratch(buffer)
+        self._check_race(buffer, first)
+        self._check_write_once(buffer, first)
+        if repeated:
+            last = _last_of_each(offsets)
+            offsets, bits = offsets[last], bits[last]
+        buffer.data[offsets] = bits
+        buffer.defined[offsets] = True
+
+    def _check_write_once(self, buffer: Buffer, first: Array) -> None:
+        if buffer.written is None:
+            return
+        earlier = buffer.written[self.offsets]
+        again = self._with_another_value(buffer, earlier | _follows(first), earlier, first)
+        self.access.refuse_flat(again, "is written a second time")
+        buffer.written[self.offsets] = True
+
+    def _check_race(self, buffer: Buffer, first: Array) -> None:
+        region = self.access.iterations.region
+        if region is None or not region.watches(buffer):
+            return
+        points = self.access._flat(self.access._per_element(region.point))  # pyright: ignore[reportPrivateUsage]
+        loaded = region.loaded_by_another(buffer, self.offsets, points)
+        self.access.refuse_flat(loaded, "is loaded by another iteration of the scf.parallel")
+        earlier = region.stored_by_another(buffer, self.offsets, points)
+        raced = self._with_another_value(buffer, earlier | (points != points[first]), earlier, first)
+        self.access.refuse_flat(raced, "is stored by another iteration of the scf.parallel")
+        region.note_store(buffer, self.offsets, points)
+
+    def _with_another_value(self, buffer: Buffer, again: Mask, earlier: Mask, first: Array) -> Mask:
+        """Of the stores that come again, those that are not allowed to."""
+        if not self.access.iterations.rewrite_same or not again.any():
+            return again
+        return again & (np.where(earlier, buffer.data[self.offsets], self.bits[first]) != self.bits)
+
+    def _check_scratch(self, buffer: Buffer) -> None:
+        """Scratch memory of iterations that run at once does not know in which order ops came to an element."""
+        if buffer.scratch and (buffer.defined[self.offsets] & (buffer.data[self.offsets] != self.bits)).any():
+            raise OutOfOrder
 
 
 def _has_repeats(offsets: Array, size: int) -> bool:
@@ -90,15 +190,18 @@ def _has_repeats(offsets: Array, size: int) -> bool:
     return bool((writer[offsets] != numbers).any())
 
 
+def _first_of_each(offsets: Array) -> Array:
+    """For each offset, where it occurs first."""
+    _, first, which = np.unique(offsets, return_index=True, return_inverse=True)
+    return first[which]
+
+
+def _follows(first: Array) -> Mask:
+    """Which occurrences of an offset are not its first."""
+    return first != np.arange(first.size)
+
+
 def _last_of_each(offsets: Array) -> Array:
     """Where each distinct offset occurs last. NumPy does not promise an order for repeated indices."""
     _, from_the_end = np.unique(offsets[::-1], return_index=True)
     return offsets.size - 1 - from_the_end
-
-
-def _after_the_first(offsets: Array) -> Array:
-    """Which occurrences of an offset are not its first."""
-    _, first = np.unique(offsets, return_index=True)
-    again = np.ones(offsets.shape, np.bool_)
-    again[first] = False
-    return again

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
 from xdsl.ir import Operation
 
 from layoutc.interpreter.values import (
@@ -155,7 +155,9 @@ def _compare_floats(op: arith.CmpfOp, args: tuple[Array, ...]) -> Array:
 
 def _select(op: Operation, args: tuple[Array, ...]) -> Array:
     result_dtype(op)  # faults for memrefs
-    return np.where(*args)
+    condition, *choices = args
+    of_lanes = isinstance(op.results[0].type, VectorType) and not isinstance(op.operands[0].type, VectorType)
+    return np.where(condition[..., None] if of_lanes else condition, *choices)
 
 
 # --- constants, casts ------------------------------------------------------------------------------------------
@@ -165,6 +167,9 @@ def _constant(op: arith.ConstantOp, _: tuple[Array, ...]) -> Array:
     match op.value:
         case IntegerAttr() | FloatAttr() as value:
             return from_python(value.value.data, result_dtype(op))
+        case DenseIntOrFPElementsAttr() as values if isinstance(op.result.type, VectorType):
+            dtype = result_dtype(op)
+            return np.stack([from_python(value, dtype) for value in values.get_values()])
         case value:
             raise Fault(f"no interpretation for the constant {value}")
 

@@ -1,52 +1,55 @@
-"""What each op of lowered IR does: xDSL's interpreter functions over NumPy values."""
+"""What pure ops and those on memory do: xDSL's interpreter functions over NumPy values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import TypeVar
 
 import numpy as np
-from xdsl.dialects import affine, builtin, func, memref, scf
-from xdsl.interpreter import (
-    Interpreter,
-    InterpreterFunctions,
-    PythonValues,
-    ReturnedValues,
-    impl,
-    impl_callable,
-    impl_terminator,
-    register_impls,
-)
-from xdsl.ir import Operation
+from xdsl.dialects import affine, builtin, memref, vector
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef, shape_of
-from layoutc.interpreter.nests import BULK_POINTS, Nest, nest_of
 from layoutc.interpreter.values import Array, Fault
+from layoutc.interpreter.vectors import VECTORS, lanes_of
 
+VectorAccessOp = vector.LoadOp | vector.StoreOp | vector.MaskedLoadOp | vector.MaskedStoreOp
 FunctionsT = TypeVar("FunctionsT", bound=type[InterpreterFunctions])
 
 
 def apply_map(op: affine.ApplyOp, args: tuple[Array, ...]) -> Array:
     """affine.apply with floor semantics, as NumPy's // and % have them."""
+    return _results_of_map(op, args)[0]
+
+
+def least_of_map(op: affine.MinOp, args: tuple[Array, ...]) -> Array:
+    """affine.min: the least of the map's results."""
+    return reduce(np.minimum, _results_of_map(op, args))
+
+
+def _results_of_map(op: affine.ApplyOp | affine.MinOp, args: tuple[Array, ...]) -> list[Array]:
     map = op.map.data
-    for expr in map.results[0].dfs():
+    for expr in (expr for result in map.results for expr in result.dfs()):
         match expr:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add | AffineBinaryOpKind.Mul):
                 pass
             case AffineBinaryOpExpr(rhs=AffineConstantExpr(value=value)) if value <= 0:
-                raise Fault(f"affine.apply: {map} divides by {value}")
+                raise Fault(f"{op.name}: {map} divides by {value}")
             case _:
                 pass
-    (result,) = map.eval(args[: map.num_dims], args[map.num_dims :])  # pyright: ignore[reportArgumentType]
-    return np.asarray(result, np.int64)
+    results = map.eval(args[: map.num_dims], args[map.num_dims :])  # pyright: ignore[reportArgumentType]
+    return [np.asarray(result, np.int64) for result in results]
 
 
-PURE: dict[type[Operation], PureOp] = {**ARITHMETIC, affine.ApplyOp: apply_map}
+PURE: dict[type[Operation], PureOp] = {**ARITHMETIC, affine.ApplyOp: apply_map, affine.MinOp: least_of_map, **VECTORS}
 """Ops without side effects; they run on values of one iteration and of many alike."""
 
 
@@ -82,6 +85,34 @@ class MemoryFunctions(InterpreterFunctions):
         source, *indices = args
         return (Access(op, op.memref, source, indices, self.iterations, self.iterations.shape).load(),)
 
+    @impl(vector.LoadOp)
+    def vector_load(self, interpreter: Interpreter, op: vector.LoadOp, args: PythonValues) -> PythonValues:
+        source, *indices = args
+        return (self._of_lanes(op, source, indices, op.result.type).load(),)
+
+    @impl(vector.MaskedLoadOp)
+    def masked_load(self, interpreter: Interpreter, op: vector.MaskedLoadOp, args: PythonValues) -> PythonValues:
+        source, *indices, mask, otherwise = args
+        loaded = self._of_lanes(op, source, indices, op.result.type, mask).load()
+        return (np.where(mask, loaded, otherwise),)
+
+    @impl(vector.StoreOp)
+    def vector_store(self, interpreter: Interpreter, op: vector.StoreOp, args: PythonValues) -> PythonValues:
+        value, destination, *indices = args
+        self._of_lanes(op, destination, indices, op.vector.type).store(value)
+        return ()
+
+    @impl(vector.MaskedStoreOp)
+    def masked_store(self, interpreter: Interpreter, op: vector.MaskedStoreOp, args: PythonValues) -> PythonValues:
+        destination, *indices, mask, value = args
+        self._of_lanes(op, destination, indices, op.value_to_store.type, mask).store(value)
+        return ()
+
+    def _of_lanes(
+        self, op: VectorAccessOp, memref: MemRef, indices: list[Array], type: Attribute, mask: Array | None = None
+    ) -> Access:
+        return Access.of_lanes(op, op.base, memref, indices, self.iterations, lanes_of(type), mask)
+
     @impl(memref.StoreOp)
     def store(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
         value, destination, *indices = args
@@ -98,11 +129,21 @@ class MemoryFunctions(InterpreterFunctions):
 
     @impl(memref.AllocOp)
     def alloc(self, interpreter: Interpreter, op: memref.AllocOp, args: PythonValues) -> PythonValues:
-        return (_fresh(op),)
+        return (self._fresh(op),)
 
     @impl(memref.AllocaOp)
     def alloca(self, interpreter: Interpreter, op: memref.AllocaOp, args: PythonValues) -> PythonValues:
-        return (_fresh(op),)
+        return (self._fresh(op),)
+
+    def _fresh(self, op: memref.AllocOp | memref.AllocaOp) -> MemRef:
+        """Undefined memory, for each of the iterations that run at once a part of its own."""
+        dtype, shape, strides, offset = shape_of(op.memref.type)
+        span = MemRef(Buffer.poisoned(0, dtype), dtype, shape, strides, offset).span
+        around = self.iterations.shape
+        buffer = Buffer.poisoned(span * prod(around), dtype)
+        buffer.private, buffer.scratch = self.iterations.region is not None, bool(around)
+        base = np.arange(prod(around)).reshape(around) * span if around else 0
+        return MemRef(buffer, dtype, shape, strides, offset, base, span)
 
     @impl(memref.DeallocOp)
     def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
@@ -121,7 +162,8 @@ class MemoryFunctions(InterpreterFunctions):
             raise Fault("memref.reinterpret_cast: no interpretation for dynamic offsets, sizes or strides")
         sizes, strides = op.static_sizes.get_values(), op.static_strides.get_values()
         (offset,) = op.static_offsets.get_values()
-        return (MemRef(source.buffer, source.dtype, tuple(sizes), tuple(strides), offset),)
+        view = MemRef(source.buffer, source.dtype, tuple(sizes), tuple(strides), offset, source.base, source.part)
+        return (view,)
 
     @impl(builtin.UnrealizedConversionCastOp)
     def cast(
@@ -131,90 +173,5 @@ class MemoryFunctions(InterpreterFunctions):
         if len(args) != 1 or len(op.outputs) != 1:
             raise Fault(f"{op.name}: got {len(args)} values for {len(op.outputs)}, expected one for one")
         if isinstance(args[0], MemRef):
-            return (MemRef.typed(args[0].buffer, op.outputs[0].type),)
+            return (args[0].as_type(op.outputs[0].type),)
         return (reinterpret(op, args),)
-
-
-def _fresh(op: memref.AllocOp | memref.AllocaOp) -> MemRef:
-    dtype, shape, strides, offset = shape_of(op.memref.type)
-    span = MemRef(Buffer.poisoned(0, dtype), dtype, shape, strides, offset).span
-    return MemRef(Buffer.poisoned(span, dtype), dtype, shape, strides, offset)
-
-
-@register_impls
-@dataclass
-class ControlFunctions(InterpreterFunctions):
-    """scf and func. Loop nests whose iterations do not depend on each other run at once, unless `sequential`."""
-
-    iterations: Iterations
-    sequential: bool = False
-    nests: dict[scf.ForOp, Nest | None] = field(default_factory=dict[scf.ForOp, "Nest | None"])
-
-    @impl(scf.ForOp)
-    def run_for(self, interpreter: Interpreter, op: scf.ForOp, args: PythonValues) -> PythonValues:
-        lower, upper, step, *carried = args
-        if step <= 0:
-            raise Fault(f"scf.for: step {step} of %{op.body.block.args[0].name_hint or 'i'} is not positive")
-        steps, dtype = range(int(lower), int(upper), int(step)), lower.dtype
-        if self.iterations.shape:
-            return self._run_all(interpreter, op, steps, dtype)
-        chunk = 0 if self.sequential or not steps else self._chunk(interpreter, op)
-        if not chunk:
-            return self._run_in_order(interpreter, op, steps, dtype, carried)
-        for start in range(0, len(steps), chunk):
-            with self.iterations.nest(self._nest(op).depth):  # pyright: ignore[reportOptionalMemberAccess]
-                self._run_all(interpreter, op, steps[start : start + chunk], dtype)
-        return ()
-
-    def _nest(self, op: scf.ForOp) -> Nest | None:
-        if op not in self.nests:
-            self.nests[op] = nest_of(op, PURE.keys() | {builtin.UnrealizedConversionCastOp})
-        return self.nests[op]
-
-    def _chunk(self, interpreter: Interpreter, op: scf.ForOp) -> int:
-        """How many iterations of this loop run at once; 0 if one must run after another."""
-
-        def value_of(value: Any) -> Any:
-            return interpreter.get_values((value,))[0]
-
-        nest = self._nest(op)
-        if nest is None or not nest.is_independent(value_of):
-            return 0
-        return BULK_POINTS // max(1, nest.inner_points(value_of))
-
-    def _run_in_order(
-        self, interpreter: Interpreter, op: scf.ForOp, steps: range, dtype: Any, carried: list[Any]
-    ) -> PythonValues:
-        state = tuple(carried)
-        for step in steps:
-            value = np.asarray(step, dtype)
-            with self.iterations.one(op, value):
-                state = interpreter.run_ssacfg_region(op.body, (value, *state), "scf.for")
-        return state
-
-    def _run_all(self, interpreter: Interpreter, op: scf.ForOp, steps: range, dtype: Any) -> PythonValues:
-        if steps:
-            values: Array = np.arange(steps.start, steps.stop, steps.step).astype(dtype)
-            with self.iterations.all(op, values) as spread:
-                interpreter.run_ssacfg_region(op.body, (spread,), "scf.for")
-        return ()
-
-    @impl(scf.IfOp)
-    def run_if(self, interpreter: Interpreter, op: scf.IfOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.true_region if args[0] else op.false_region, (), "scf.if")
-
-    @impl_terminator(scf.YieldOp)
-    def run_yield(self, interpreter: Interpreter, op: scf.YieldOp, args: PythonValues) -> Any:
-        return ReturnedValues(args), ()
-
-    @impl_terminator(func.ReturnOp)
-    def run_return(self, interpreter: Interpreter, op: func.ReturnOp, args: PythonValues) -> Any:
-        return ReturnedValues(args), ()
-
-    @impl(func.CallOp)
-    def run_call(self, interpreter: Interpreter, op: func.CallOp, args: PythonValues) -> PythonValues:
-        return interpreter.call_op(op.callee, args)
-
-    @impl_callable(func.FuncOp)
-    def run_function(self, interpreter: Interpreter, op: func.FuncOp, args: PythonValues) -> PythonValues:
-        return interpreter.run_ssacfg_region(op.body, args, op.sym_name.data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Buffer:
 
     `data` holds unsigned integers of the element's width, so that bits are moved as they are. A load needs
     `defined`; a store needs `writable`. `written` marks what has been stored to memory in which each element may be
-    stored only once; for other memory it is None.
+    stored only once; for other memory it is None. `private` memory belongs to one iteration, `scratch` is such
+    memory for each of the iterations that run at once.
     """
 
     data: NDArray[Any]
@@ -34,6 +35,8 @@ class Buffer:
     written: Mask | None = None
     writable: bool = True
     freed: bool = False
+    private: bool = False
+    scratch: bool = False
 
     @classmethod
     def of(cls, array: Array, defined: Array | bool = True, write_once: bool = False) -> Buffer:
@@ -49,26 +52,58 @@ class Buffer:
         """Fresh memory, wholly undefined."""
         return cls(np.zeros(size, unsigned_dtype(dtype)), np.zeros(size, np.bool_))
 
+    def saved(self) -> Buffer:
+        """A copy of all that a run may change."""
+        written = None if self.written is None else self.written.copy()
+        return replace(self, data=self.data.copy(), defined=self.defined.copy(), written=written)
+
+    def restore(self, saved: Buffer) -> None:
+        """Back to what it was."""
+        if self.writable:
+            self.data[:] = saved.data
+        self.defined[:], self.freed = saved.defined, saved.freed
+        if self.written is not None and saved.written is not None:
+            self.written[:] = saved.written
+
 
 @dataclass(frozen=True, eq=False)
 class MemRef:
-    """A view of a buffer: the value of a memref. `offset` and `strides` are in elements."""
+    """
+    A view of a buffer: the value of a memref. `offset` and `strides` are in elements.
+
+    Where many iterations run at once, each has its own part of the buffer, `part` elements from `base` on.
+    """
 
     buffer: Buffer
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int = 0
+    base: Array | int = 0
+    part: int | None = None
 
     @classmethod
     def typed(cls, buffer: Buffer, type: Attribute) -> MemRef:
         """A whole buffer seen as a memref type; faults if the width or the size does not fit."""
-        memref = cls(buffer, *shape_of(type))
-        if memref.dtype.itemsize != buffer.data.itemsize:
-            raise Fault(f"elements of {buffer.data.itemsize} bytes, expected {memref.dtype.itemsize} for {type}")
-        if memref.span != buffer.data.size:
-            raise Fault(f"{buffer.data.size} elements, expected {memref.span} for {type}")
-        return memref
+        return cls(buffer, *shape_of(type)).checked(type)
+
+    def as_type(self, type: Attribute) -> MemRef:
+        """The same memory seen as another memref type."""
+        return MemRef(self.buffer, *shape_of(type), self.base, self.part).checked(type)
+
+    def checked(self, type: Attribute) -> MemRef:
+        """Itself; faults if it does not fill its memory."""
+        itemsize = self.buffer.data.itemsize
+        if self.dtype.itemsize != itemsize:
+            raise Fault(f"elements of {itemsize} bytes, expected {self.dtype.itemsize} for {type}")
+        if self.span != self.room:
+            raise Fault(f"{self.room} elements, expected {self.span} for {type}")
+        return self
+
+    @property
+    def room(self) -> int:
+        """Elements of the memory that it is a view of."""
+        return self.buffer.data.size if self.part is None else self.part
 
     @property
     def span(self) -> int:
@@ -78,7 +113,7 @@ class MemRef:
         return self.offset + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + 1
 
     def offset_of(self, indices: Sequence[Array]) -> Array:
-        """Offset in the buffer of the elements at these indices."""
+        """Offset of the elements at these indices, in the buffer or the part of it that the memref is a view of."""
         start = np.asarray(self.offset, np.int64)
         return sum((i * s for i, s in zip(indices, self.strides, strict=True)), start)
 

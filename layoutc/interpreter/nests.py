@@ -2,56 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
-from layoutc.interpreter.memory import Buffer, MemRef
+from layoutc.interpreter.accesses import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
+from layoutc.interpreter.memory import Buffer
 
-ACCESSES = (memref.LoadOp, memref.StoreOp)
 BULK_POINTS = 1 << 20
 """iterations that run at once at most, so that their values stay within some 100 MB"""
 
+Loop = scf.ForOp | scf.ParallelOp
 ValueOf = Callable[[SSAValue], object]
+
+MAY_FAULT = (
+    *(arith.DivSIOp, arith.DivUIOp, arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp, arith.RemSIOp),
+    *(arith.RemUIOp, arith.ShLIOp, arith.ShRUIOp, arith.ShRSIOp, arith.FPToSIOp, arith.FPToUIOp),
+)
+"""pure ops that some values have no result of"""
 
 
 @dataclass(frozen=True, eq=False)
 class Nest:
-    """A loop of pure ops, loads, stores and such loops, all bounds and memrefs known before it starts."""
+    """A loop of pure ops, loads, stores, scratch memory, branches and such loops, all bounds known before it starts."""
 
-    op: scf.ForOp
+    op: Loop
     depth: int
-    accesses: tuple[memref.LoadOp | memref.StoreOp, ...]
+    accesses: tuple[AccessOp, ...]
 
-    def inner_points(self, value_of: ValueOf) -> int:
-        """Iterations of the deepest body for one iteration of the outermost loop."""
-        return points_of(self.op, value_of)
+    def cost(self, value_of: ValueOf) -> int:
+        """Iterations that are alive at once for one iteration of the outermost loop, big ones counted as several."""
+        return _cost(self.op.body.block, value_of)
 
-    def is_independent(self, value_of: ValueOf) -> bool:
-        """Whether the order of iterations cannot matter: no element is reached by two of them, once stored."""
-        buffers = [(op, _buffer(value_of(op.memref))) for op in self.accesses]
-        stores = [(op, buffer) for op, buffer in buffers if isinstance(op, memref.StoreOp)]
+    def is_independent(self, value_of: ValueOf, rewrite_same: bool) -> bool:
+        """
+        Whether the order of iterations cannot matter: no element is reached by two of them, once stored.
+
+        `rewrite_same` says that write-once memory may be given the same value again.
+        """
         return all(
-            _may_share(store, stored, op, buffer)
-            for store, stored in stores
-            for op, buffer in buffers
-            if op is not store
+            self._may_reorder(store, other, value_of, rewrite_same)
+            for store in self.accesses
+            if isinstance(store, STORES)
+            for other in self.accesses
+            if other is not store
         )
 
+    def _may_reorder(self, store: AccessOp, other: AccessOp, value_of: ValueOf, rewrite_same: bool) -> bool:
+        """Whether an access may come before or after the store of any other iteration without a difference."""
+        stored, reached = (root(accessed(op)[0]) for op in (store, other))
+        if any(is_inside(memory, self.op) for memory in (stored, reached)):
+            # Two stores to scratch memory are watched while they run.
+            return stored is not reached or isinstance(other, STORES) or not _in_one_loop(store, other, stored)
+        return _may_share(store, buffer_of(value_of(stored)), other, buffer_of(value_of(reached)), rewrite_same)
 
-def nest_of(op: scf.ForOp, pure: Set[type[Operation]]) -> Nest | None:
+
+def nest_of(op: Loop, pure: Set[type[Operation]]) -> Nest | None:
     """The loop as a nest, or None where it must run one iteration after another."""
-    inside = [op, *op.body.block.walk()]
-    defined = {value for inner in inside if inner is not op for value in inner.results}
-    defined |= {arg for inner in inside for region in inner.regions for block in region.blocks for arg in block.args}
-    if not all(_is_plain(inner, pure, defined, outermost=inner is op) for inner in inside):
+    inside = list(op.body.walk())
+    if not all(_is_plain(inner, pure, op) for inner in inside) or (isinstance(op, scf.ForOp) and op.iter_args):
         return None
-    accesses = tuple(inner for inner in inside if isinstance(inner, ACCESSES))
-    return Nest(op, _depth(op), accesses)
+    accesses = tuple(inner for inner in inside if isinstance(inner, LOADS + STORES))
+    return Nest(op, 1 + _depth(op.body.block), accesses)
 
 
 def constant_value(value: SSAValue) -> int | None:
@@ -63,9 +82,75 @@ def constant_value(value: SSAValue) -> int | None:
             return None
 
 
-def points_of(op: scf.ForOp, value_of: ValueOf) -> int:
-    loops = [inner for inner in op.body.block.ops if isinstance(inner, scf.ForOp)]
-    return max((_trips(inner, value_of) * points_of(inner, value_of) for inner in loops), default=1)
+def _is_plain(op: Operation, pure: Set[type[Operation]], nest: Loop) -> bool:
+    match op:
+        case scf.ForOp():
+            return not op.iter_args and all(
+                constant_value(bound) is not None or not is_inside(bound, nest) for bound in (op.lb, op.ub, op.step)
+            )
+        case scf.IfOp():
+            return not op.output
+        case memref.AllocaOp():
+            return not op.dynamic_sizes
+        case _ if isinstance(op, LOADS + STORES):
+            memory = root(accessed(op)[0])
+            return not is_inside(memory, nest) or isinstance(memory.owner, memref.AllocaOp)
+        case _ if isinstance(op, MAY_FAULT) and _in_branch(op, nest):
+            # Iterations that are not in the branch calculate too.
+            return len(op.operands) == 2 and (constant_value(op.operands[1]) or 0) > 0
+        case _:
+            return isinstance(op, scf.YieldOp | scf.ReduceOp | CASTS) or type(op) in pure
+
+
+def _in_branch(op: Operation, nest: Loop) -> bool:
+    return any(isinstance(parent, scf.IfOp) for parent in _parents(op, nest))
+
+
+def _parents(op: Operation, last: Operation | None) -> Iterator[Operation]:
+    """The ops around an op, from the inside out, up to `last`."""
+    parent = op.parent_op()
+    while parent is not None and parent is not last:
+        yield parent
+        parent = parent.parent_op()
+
+
+def _in_one_loop(store: AccessOp, other: AccessOp, memory: SSAValue) -> bool:
+    """Whether a loop inside of the scope of scratch memory has both accesses: else the text orders them."""
+    assert isinstance(memory.owner, Operation)
+    scope = memory.owner.parent_op()
+    loops = {parent for parent in _parents(store, scope) if isinstance(parent, scf.ForOp)}
+    return not loops.isdisjoint(_parents(other, scope))
+
+
+def _inner_blocks(block: Block) -> Iterator[Block]:
+    """A block, and those of the branches in it."""
+    yield block
+    for op in block.ops:
+        if isinstance(op, scf.IfOp):
+            for region in op.regions:
+                for branch in region.blocks:
+                    yield from _inner_blocks(branch)
+
+
+def _inner_loops(block: Block) -> list[scf.ForOp]:
+    return [op for inner in _inner_blocks(block) for op in inner.ops if isinstance(op, scf.ForOp)]
+
+
+def _depth(block: Block) -> int:
+    return max((1 + _depth(loop.body.block) for loop in _inner_loops(block)), default=0)
+
+
+def _cost(block: Block, value_of: ValueOf) -> int:
+    own = max(1, sum(_size(value.type) for inner in _inner_blocks(block) for op in inner.ops for value in op.results))
+    inner = (_trips(loop, value_of) * _cost(loop.body.block, value_of) for loop in _inner_loops(block))
+    return max(own, *inner, 1)
+
+
+def _size(type: Any) -> int:
+    """The numbers in a value, where those are many: a vector's lanes (some 8 of which are a scalar's worth), scratch."""
+    if isa(type, VectorType[Any]):
+        return prod(type.get_shape()) // 8
+    return prod(type.get_shape()) // 2 if isa(type, MemRefType[Any]) else 0
 
 
 def _trips(op: scf.ForOp, value_of: ValueOf) -> int:
@@ -75,33 +160,16 @@ def _trips(op: scf.ForOp, value_of: ValueOf) -> int:
     return len(range(lower, upper, max(step, 1)))
 
 
-def _is_plain(op: Operation, pure: Set[type[Operation]], defined: Set[SSAValue], outermost: bool) -> bool:
-    match op:
-        case scf.ForOp():
-            bounds = (op.lb, op.ub, op.step)
-            known = outermost or all(b not in defined or constant_value(b) is not None for b in bounds)
-            return known and not op.iter_args
-        case memref.LoadOp() | memref.StoreOp():
-            return op.memref not in defined
-        case _:
-            return isinstance(op, scf.YieldOp) or type(op) in pure
-
-
-def _depth(op: scf.ForOp) -> int:
-    return 1 + max((_depth(inner) for inner in op.body.block.ops if isinstance(inner, scf.ForOp)), default=0)
-
-
-def _buffer(value: object) -> Buffer:
-    assert isinstance(value, MemRef)
-    return value.buffer
-
-
-def _may_share(store: memref.StoreOp, stored: Buffer, other: memref.LoadOp | memref.StoreOp, reached: Buffer) -> bool:
-    """Whether an access may come before or after the store of any other iteration without a difference."""
+def _may_share(store: AccessOp, stored: Buffer, other: AccessOp, reached: Buffer, rewrite_same: bool) -> bool:
     if stored is not reached:
         return not np.may_share_memory(stored.data, reached.data)
     if stored.written is None:
         return False
     # In write-once memory a second store is an error in any order, and so is a second iteration that comes
     # to an element by the same memref and indices, be it only to read it.
-    return isinstance(other, memref.StoreOp) or (other.memref, *other.indices) == (store.memref, *store.indices)
+    return isinstance(other, STORES) or (not rewrite_same and _place(other) == _place(store))
+
+
+def _place(op: AccessOp) -> tuple[SSAValue, ...]:
+    base, indices = accessed(op)
+    return (base, *indices)

@@ -1,4 +1,8 @@
-"""Values: every scalar of the IR is a NumPy array, of shape () or of the loops that run at once."""
+"""
+Values: every scalar of the IR is a NumPy array, of shape () or of the loops that run at once.
+
+A vector has one axis more, the last one, for its lanes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -24,9 +29,15 @@ class Fault(BaseException):
     """
 
 
+class OutOfOrder(BaseException):
+    """What ran at once has to run one iteration after another."""
+
+
 @cache
 def value_dtype(type: Attribute) -> np.dtype[Any]:
-    """The NumPy type of an IR type; faults for types that have none, or are packed below a byte."""
+    """The NumPy type of an IR type, or of a vector's lanes; faults for those without, or packed below a byte."""
+    if isa(type, VectorType[Attribute]):
+        return value_dtype(type.element_type)
     if isinstance(type, IndexType):
         return np.dtype(np.int64)
     try:

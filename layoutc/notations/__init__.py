@@ -7,11 +7,13 @@ a new file and a line in `_MODULES`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib import import_module
 from typing import Protocol, cast
 
+from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
@@ -25,8 +27,10 @@ _MODULES = {
     "ie": "inference_engine",
     "directml": "directml",
     "affine": "affine",
+    "memref": "memref",
 }
 NOTATIONS = tuple(_MODULES)
+_PREFIX = re.compile(r"[A-Za-z_]\w*")
 
 
 class Notation(Protocol):
@@ -67,7 +71,8 @@ def read(text: str) -> Reading:
         try:
             return notation(name).read(rest)
         except NotationError as error:
-            raise NotationError(text, len(name) + 1 + error.column, error.message) from None
+            nearest = error if isinstance(error, MeantError) else _surroundings(rest) or error
+            raise NotationError(text, len(name) + 1 + nearest.column, nearest.message) from None
     return _read_bare(text)
 
 
@@ -81,11 +86,23 @@ def _read_bare(text: str) -> Reading:
             errors.append(error)
     if not readings:
         # The notation that knows the name or one like it, else the one that got furthest, is the one that was meant.
-        raise max(errors, key=_nearness)
+        nearest = max(errors, key=_nearness)
+        raise nearest if isinstance(nearest, MeantError) else _surroundings(text) or nearest
     if len(set(readings.values())) > 1:
         listed = ", ".join(f"{name}:{text} is {reading.layout}" for name, reading in readings.items())
         raise NotationError(text, 0, f"several notations read this, differently: {listed}")
     return next(iter(readings.values()))
+
+
+def _surroundings(text: str) -> NotationError | None:
+    """What is wrong before or behind a layout rather than in it."""
+    name, colon, rest = text.partition(":")
+    if colon and _PREFIX.fullmatch(name) and rest[:1] != ":":
+        return NotationError(text, 0, f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
+    if text != text.strip() and text.strip():
+        at = 0 if text[0].isspace() else len(text.rstrip())
+        return NotationError(text, at, "a blank before or behind the layout, expected none")
+    return None
 
 
 def _nearness(error: NotationError) -> tuple[bool, bool, int]:
@@ -104,7 +121,7 @@ def parse(text: str) -> Layout:
 def desc(
     text: str | Layout,
     dims: Sequence[int] | None = None,
-    element_type: str | ElementType = "f32",
+    element_type: str | ElementType | None = None,
     *,
     strides: Sequence[int] | None = None,
     offset: int = 0,
@@ -117,14 +134,17 @@ def desc(
 
     `dims` may be left out where the text gives them; OpenVINO's formats complete a lower rank with ones. `strides`
     are per physical axis, slowest first, in elements; `offset` is in elements; `low` and `high` are border elements
-    per axis; `align` is a multiple per axis.
+    per axis; `align` is a multiple per axis. The element type is the text's if it has one, or else f32.
     Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
     """
     reading = Reading(text) if isinstance(text, Layout) else read(_checked_text(text))
-    dims = None if dims is None else reading.completed(dims, 1)
-    low, high = reading.completed(low, 0), reading.completed(high, 0)
+    dims = None if dims is None else reading.completed(integers("dims", dims, 1), 1)
+    low = reading.completed(integers("low border", low), 0)
+    high = reading.completed(integers("high border", high), 0)
+    strides = () if strides is None else integers("strides", strides)
+    align = integers("alignments", align, 1)
     return reading.bind(
-        dims, element_type, strides=tuple(strides or ()), offset=offset, low=low, high=high, align=align
+        dims, reading.elements(element_type), strides=strides, offset=offset, low=low, high=high, align=align
     )
 
 
@@ -134,7 +154,9 @@ def _checked_text(text: object) -> str:
     return text
 
 
-def translate(text: str, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType = "f32") -> str:
+def translate(
+    text: str, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType | None = None
+) -> str:
     """
     The text for the same memory in the notation `to`: for all dims, or for those given here or in the text.
 
@@ -142,12 +164,17 @@ def translate(text: str, to: str, dims: Sequence[int] | None = None, element_typ
     """
     target, reading = notation(to), read(_checked_text(text))
     if dims is None and reading.is_layout:
-        return target.format(reading.layout)
+        try:
+            return target.format(reading.layout)
+        except LayoutcError:
+            if reading.dims is None:
+                raise
     return target.format_desc(desc(text, dims, element_type))
 
 
 def names(layout: Layout) -> dict[str, str]:
     """What each notation calls a layout; those that cannot express it are left out."""
+    instance("layout", layout, Layout, "layoutc.parse reads a text")
     found: dict[str, str] = {}
     for name in NOTATIONS:
         try:

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeVar
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType
+from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, AxisGroup, Digit, Layout
 
@@ -21,7 +21,7 @@ _Stated = TypeVar("_Stated", int, tuple[int, ...])
 @dataclass(frozen=True)
 class Reading:
     """
-    What a text says: always a layout, and in some notations also dims, strides, an offset.
+    What a text says: always a layout, and in some notations also dims, strides, an offset, a border, an element type.
 
     `shape` are physical extents that the text states (Inference Engine's blocked dims): they may be
     larger than the dims need, which binds as an alignment. `extents` are (axis, coordinate count) pairs
@@ -34,6 +34,9 @@ class Reading:
     base_offset: int = 0
     shape: tuple[int, ...] = ()
     extents: tuple[tuple[int, int], ...] = ()
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+    element_type: ElementType | None = None
     trailing_ones: bool = field(default=False, compare=False, kw_only=True)
 
     def completed(self, sizes: Sequence[int], fill: int) -> tuple[int, ...]:
@@ -41,10 +44,20 @@ class Reading:
         missing = self.layout.rank - len(sizes) if self.trailing_ones and (sizes or fill) else 0
         return (*sizes, *(fill,) * missing)
 
+    def elements(self, given: str | ElementType | None) -> ElementType:
+        """The element type: the given one, else the text's, else f32. LayoutcError if they contradict each other."""
+        if given is None:
+            return self.element_type or element_type("f32")
+        found = element_type(given)
+        if self.element_type not in (None, found):
+            raise LayoutcError(f"element type {found} differs from {self.element_type} in the text")
+        return found
+
     @property
     def is_layout(self) -> bool:
         """Whether the layout is all that the text says about memory; a stride of 1 for a sole axis says nothing."""
-        return self.strides in ((), (1,)) and not self.base_offset and not self.extents
+        border = self.low or self.high
+        return self.strides in ((), (1,)) and not self.base_offset and not self.extents and not border
 
     def layout_alone(self, text: str) -> Layout:
         """The layout; NotationError about `text`, which this was read from, if it says more than a layout holds."""
@@ -56,7 +69,7 @@ class Reading:
     def bind(
         self,
         dims: Sequence[int] | None,
-        element_type: str | ElementType,
+        element_type: str | ElementType | None,
         *,
         strides: Sequence[int] = (),
         offset: int = 0,
@@ -73,12 +86,12 @@ class Reading:
         layout = replace(self.layout, align=tuple(align)) if align else self.layout
         desc = MemoryDesc(
             dims,
-            element_type,  # pyright: ignore[reportArgumentType] a name is looked up there
+            self.elements(element_type),
             layout,
             _one_of("strides", self.strides, tuple(strides)),
             _one_of("offset", self.base_offset, offset),
-            tuple(low),
-            tuple(high),
+            _one_of("low border", self.low, tuple(low)),
+            _one_of("high border", self.high, tuple(high)),
         )
         for axis, extent in self.extents:
             if desc.extents[axis] != extent:
@@ -99,7 +112,7 @@ class Reading:
         """The descriptor with axes aligned so that its physical shape is the stated one."""
         align = [1] * desc.rank
         for group in desc.layout.groups:
-            stated = prod(self.shape[position] for position in group.digits)
+            stated = prod(self.shape[position] for position in group.positions)
             (axis,) = group.axes
             align[axis] = _alignment(desc, group, stated)
         strides = self.strides or ()

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from math import prod
-from typing import Literal
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan, Part, Plan
-from layoutc.planning.strided_copy import CopyDigit, StridedCopy, merged, strided_copies, without_partial
-
-SideName = Literal["src", "dst"]
+from layoutc.planning.plan import CopyPlan, Part, Plan, is_power_of_two
+from layoutc.planning.strided_copy import (
+    CopyDigit,
+    SideName,
+    StridedCopy,
+    contiguous,
+    merged,
+    strided_copies,
+    without_partial,
+)
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
+MAX_CHANNELS = 7
+"""channels that are taken apart in registers: as many loads, stores and two-source shuffles per register"""
 PIECE_BYTES = 16
 """a load of less costs as much as one of this"""
 MAX_ELEMENT_BYTES = 8
@@ -28,7 +35,7 @@ def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | N
     """
     The plan of a reorder on a machine (default: this one).
 
-    Raises NotStrided if the reorder has no form as strided copies.
+    Raises NotStridedError if the reorder has no form as strided copies.
     """
     target = target or machine()
     element = destination.element_type.bits // 8
@@ -64,6 +71,7 @@ def _plan_copy(
         copy,
         element,
         target.vector,
+        target.shuffles,
         tile,
         source_lanes,
         target_lanes,
@@ -74,8 +82,15 @@ def _plan_copy(
     if not target_lanes:
         macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
         return replace(plan, macro=macro)
-    nontemporal = streams and target.streams_whole_lines and _stores_whole_lines(plan, target)
-    return _with_macro(replace(plan, store="nontemporal" if nontemporal else "normal"), nontemporal)
+    if not streams:
+        return _with_macro(plan, NORMAL)
+    if target.streams_whole_lines and _stores_whole_lines(plan, target):
+        shape = STREAMED_COPY if source_lanes == target_lanes else STREAMED
+        return _with_macro(replace(plan, store="nontemporal"), shape)
+    staged = _with_macro(plan, STAGED)
+    if staged.run * element < MIN_STAGED_RUN:
+        return _with_macro(plan, NORMAL)
+    return replace(staged, store="staged")
 
 
 def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
@@ -108,6 +123,9 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
 def _lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Contiguous parts on both sides, cut down until the tile fits the registers."""
     lanes = target.vector // element
+    channels = _channel_lanes(copy, lanes)
+    if channels is not None:
+        return channels
     source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
     destination = list(_chain(copy, "dst", lanes))
     if not destination or not (source or copy.is_fill):
@@ -120,10 +138,30 @@ def _lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part
     return tuple(source), tuple(destination)
 
 
+def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
+    """
+    The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
+
+    Powers of two are left to the network of index bits.
+    """
+    for side, other in (("src", "dst"), ("dst", "src")):
+        run = list(islice(contiguous(copy, side), 2))
+        if copy.is_fill or len(run) < 2:
+            continue
+        (channel, few), (position, many) = run
+        if is_power_of_two(few.extent) or few.extent > MAX_CHANNELS or not (few.is_whole and many.is_whole):
+            continue
+        if getattr(many, other) == 1 and many.extent >= lanes:
+            together = (Part(channel, few.extent), Part(position, lanes))
+            apart = (Part(position, lanes),)
+            return (together, apart) if side == "src" else (apart, together)
+    return None
+
+
 def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
     """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
     stride = 1
-    for position, digit in _contiguous(copy, side):
+    for position, digit in contiguous(copy, side):
         part = _power_of_two(min(lanes, digit.extent))
         if not digit.is_whole:
             if side == "src":
@@ -136,17 +174,6 @@ def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
         stride *= digit.extent
         if part != digit.extent or lanes == 1:
             return
-
-
-def _contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
-    """The digits by rising stride on one side, as long as each begins where the one before ends."""
-    stride = 1
-    while True:
-        found = next(((i, d) for i, d in enumerate(copy.digits) if getattr(d, side) == stride and d.extent > 1), None)
-        if found is None:
-            return
-        yield found
-        stride *= found[1].extent
 
 
 def _power_of_two(number: int) -> int:
@@ -177,24 +204,45 @@ def _order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
     return tuple(sorted(range(len(digits)), key=lambda i: (-getattr(digits[i], side), digits[i].extent)))
 
 
-def _with_macro(plan: CopyPlan, nontemporal: bool) -> CopyPlan:
+@dataclass(frozen=True)
+class MacroShape:
+    """Bytes of a macro tile, of its runs on both sides, and whose runs the inner loops follow."""
+
+    budget: int
+    source_run: int
+    target_run: int
+    inner: SideName
+    prefetch: bool = True
+
+
+NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
+STREAMED = MacroShape(32 << 10, 256, 256, "src")
+STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
+STAGED = MacroShape(32 << 10, 256, 512, "src")
+MIN_STAGED_RUN = 256
+
+
+def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
-    is_copy = plan.source_lanes == plan.target_lanes
-    budget, source_run, target_run = (16 << 10, 256, 64)
-    if nontemporal:
-        budget, source_run, target_run = (64 << 10, 1024, 64) if is_copy else (32 << 10, 256, 256)
     macro = list(plan.macro)
-    _grow(plan, macro, "dst", target_run, budget)
-    _grow(plan, macro, "src", source_run, budget)
-    _grow(plan, macro, "dst", budget, budget)
-    inner = _order(plan.copy.digits, "src" if nontemporal and not is_copy else "dst")
-    return replace(plan, macro=tuple(macro), inner_order=inner)
+    _grow(plan, macro, "dst", shape.target_run, shape.budget)
+    _grow(plan, macro, "src", shape.source_run, shape.budget)
+    _grow(plan, macro, "dst", shape.budget, shape.budget)
+    plan = replace(plan, macro=tuple(macro), inner_order=_order(plan.copy.digits, shape.inner))
+    return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+
+
+def _next_macro_tile(plan: CopyPlan) -> int:
+    """How far the next macro tile lies behind a place in the source, in elements."""
+    digits = plan.copy.digits
+    loops = [g for g in plan.outer_order if plan.macro[g] < digits[g].extent]
+    return plan.macro[loops[-1]] * digits[loops[-1]].src if loops and not plan.copy.is_fill else 0
 
 
 def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
     """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
     length = plan.element_bytes
-    for position, digit in _contiguous(plan.copy, side):
+    for position, digit in contiguous(plan.copy, side):
         while length * macro[position] < run and macro[position] < digit.extent:
             larger = min(2 * macro[position], digit.extent)
             if prod(macro) // macro[position] * larger * plan.element_bytes > budget:

@@ -49,6 +49,7 @@ class Machine(NamedTuple):
     element_bytes: int
     native_bytes: int
     unpack_only: bool
+    byte_permutes: bool
 
     @property
     def positions(self) -> int:
@@ -66,8 +67,9 @@ class Machine(NamedTuple):
 
     @property
     def permutes(self) -> bool:
-        """Whether any shuffle of two registers is one instruction: AVX-512's vpermt2."""
-        return self.native_bytes >= 64 and not self.unpack_only
+        """Whether any shuffle of two registers is one instruction: AVX-512's vpermt2, for bytes with VBMI only."""
+        known = self.byte_permutes or self.element_bytes > 1
+        return self.native_bytes >= 64 and known and not self.unpack_only
 
 
 @lru_cache(maxsize=4096)
@@ -220,11 +222,12 @@ def _packs(machine: Machine) -> Iterator[Exchange]:
 
 
 def _lane_orders(machine: Machine) -> Iterator[Exchange]:
-    """Shuffles of one register: pshufb or pshufd within 16 bytes, vpermq and vpermd across."""
+    """Shuffles of one register: pshufb or pshufd within 16 bytes; vpermq, vpermd and vshufi64x2 across."""
     inner, positions = machine.inner, machine.positions
     across = machine.element_bytes >= 4
     for order in permutations(range(positions if across else inner)):
         if order != tuple(range(len(order))):
             yield _exchange(1.0, (*order, *range(len(order), positions)))
-    if positions > inner and not across:
-        yield _exchange(1.0, (*range(inner - 1), inner, inner - 1, *range(inner + 1, positions)))
+    if not across:
+        for low in range(inner - 1, positions - 1):
+            yield _exchange(1.0, (*range(low), low + 1, low, *range(low + 2, positions)))

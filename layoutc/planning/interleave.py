@@ -1,34 +1,249 @@
-"""Interleaving C channels of one register each, for any small C: networks for runs that are no power of two."""
+"""Networks between C channels of one register each and C interleaved registers, for any small C."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
-from layoutc.planning.network import Network
-from layoutc.planning.synthesis import make_machine
+from layoutc.errors import LayoutcError
+from layoutc.planning.exchanges import Machine
+from layoutc.planning.network import Network, Shuffle, check_elements, move_bits
+from layoutc.planning.synthesis import make_machine, synthesize
 
 CHANNEL_LIMIT = 16
-CHUNK_BYTES = 16
 
 Place = Callable[[int], int]
-"""where in the inputs, element by element, an element of the outputs comes from"""
+"""for an element of the outputs, its number among the elements of the inputs"""
 
 
 def interleave(
-    channels: int, lanes: int, element_bytes: int, *, native_bytes: int = 64, unpack_only: bool = False
+    channels: int,
+    lanes: int,
+    element_bytes: int,
+    *,
+    native_bytes: int = 64,
+    unpack_only: bool = False,
+    byte_permutes: bool = True,
 ) -> Network:
     """
     From one register per channel to memory order: element f of the outputs is lane f // C of channel f % C.
 
-    C registers of `lanes` lanes go in and come out. Raises LayoutcError if the machine has no such vectors.
+    C registers of `lanes` lanes go in and come out; an output takes C - 1 shuffles of two registers where every such
+    shuffle is one instruction. Raises LayoutcError for vectors that the machine does not have.
     """
-    machine = make_machine(lanes, element_bytes, native_bytes, unpack_only)
-    _check_channels(channels)
-    if _is_power_of_two(channels):
-        return _from_bits(channels, lanes, element_bytes, native_bytes, unpack_only, _interleaved_lanes)
+    machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
+    if _is_power_of_two(_checked(channels)):
+        return _interleave_bits(channels, machine)
     builder = _Builder(channels, lanes)
-    if unpack_only and machine.positions:
-        builder.pack_rounds()
+    chunk = _chunk_lanes(machine)
+    if unpack_only and element_bytes in (1, 4):  # what gcc makes of two-byte packs is worse than its scalar code
+        builder.unshuffle()
+    elif chunk == lanes:
+        builder.gather(_interleaved(channels, lanes))
     else:
-        builder.gather(range(channels), lambda element: element % channels * lanes + element // channels)
+        builder.gather(_within_groups(_interleaved(channels, chunk), channels, lanes, chunk))
+        builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
     return builder.network()
+
+
+def deinterleave(
+    channels: int,
+    lanes: int,
+    element_bytes: int,
+    *,
+    native_bytes: int = 64,
+    unpack_only: bool = False,
+    byte_permutes: bool = True,
+) -> Network:
+    """From memory order to one register per channel: the inverse of `interleave`."""
+    machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
+    if _is_power_of_two(_checked(channels)):
+        return _deinterleave_bits(channels, machine)
+    builder = _Builder(channels, lanes)
+    chunk = _chunk_lanes(machine)
+    if unpack_only and chunk == lanes:
+        builder.shuffle()
+    elif chunk == lanes:
+        builder.gather(_deinterleaved(channels, lanes))
+    else:
+        builder.gather(_by_chunks(_deinterleaved(channels, lanes // chunk), chunk))
+        builder.gather(_within_groups(_deinterleaved(channels, chunk), channels, lanes, chunk))
+    return builder.network()
+
+
+def check_interleave(network: Network, channels: int) -> None:
+    """Raise LayoutcError unless the network interleaves this many channels."""
+    check_elements(network, _elements(_interleaved(channels, network.lanes), channels * network.lanes))
+
+
+def check_deinterleave(network: Network, channels: int) -> None:
+    """Raise LayoutcError unless the network takes this many channels apart."""
+    check_elements(network, _elements(_deinterleaved(channels, network.lanes), channels * network.lanes))
+
+
+def _checked(channels: int) -> int:
+    if not 1 <= channels <= CHANNEL_LIMIT:
+        raise LayoutcError(f"got {channels} channels, expected 1 to {CHANNEL_LIMIT}")
+    return channels
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0
+
+
+def _elements(place: Place, count: int) -> list[int]:
+    return [place(element) for element in range(count)]
+
+
+def _chunk_lanes(machine: Machine) -> int:
+    """Lanes that are handled together: those of 16 bytes on machines that shuffle bytes only within them."""
+    return machine.lane_count if machine.permutes else 1 << machine.inner
+
+
+def _interleaved(channels: int, lanes: int) -> Place:
+    return lambda element: element % channels * lanes + element // channels
+
+
+def _deinterleaved(channels: int, lanes: int) -> Place:
+    return lambda element: element % lanes * channels + element // lanes
+
+
+def _by_chunks(place: Place, chunk: int) -> Place:
+    """The same for whole chunks of lanes."""
+    return lambda element: place(element // chunk) * chunk + element % chunk
+
+
+def _within_groups(place: Place, channels: int, lanes: int, chunk: int) -> Place:
+    """The same in every chunk position by itself: a group is one chunk of each of the registers."""
+
+    def placed(element: int) -> int:
+        register, lane = divmod(element, lanes)
+        group, within = divmod(lane, chunk)
+        source, source_lane = divmod(place(register * chunk + within), chunk)
+        assert source < channels, "a group has one chunk per channel"
+        return source * lanes + group * chunk + source_lane
+
+    return placed
+
+
+def _interleave_bits(channels: int, machine: Machine) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", machine.lane_count)
+    network = _synthesized(high, low, (low + high)[: len(high)], machine)
+    return _numbered(network, (low + high)[len(high) :])
+
+
+def _deinterleave_bits(channels: int, machine: Machine) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", machine.lane_count)
+    memory = low + high
+    network = _synthesized(memory[: len(high)], memory[len(high) :], high, machine)
+    return _numbered(network, low)
+
+
+def _bits(name: str, count: int) -> list[Hashable]:
+    return [(name, bit) for bit in range(count.bit_length() - 1)]
+
+
+def _synthesized(lanes: list[Hashable], registers: list[Hashable], target: list[Hashable], machine: Machine) -> Network:
+    return synthesize(
+        lanes,
+        registers,
+        target,
+        machine.element_bytes,
+        native_bytes=machine.native_bytes,
+        unpack_only=machine.unpack_only,
+        byte_permutes=machine.byte_permutes,
+    )
+
+
+def _numbered(network: Network, registers: list[Hashable]) -> Network:
+    """The same network with its outputs in the order of these bits."""
+    place = [network.target_registers.index(label) for label in registers]
+    outputs = [network.outputs[move_bits(number, place)] for number in range(len(network.outputs))]
+    return Network(network.inputs, network.lanes, network.steps, tuple(outputs), tuple(registers))
+
+
+class _Builder:
+    """The steps so far, and the registers that they leave."""
+
+    def __init__(self, channels: int, lanes: int):
+        self.channels, self.lanes = channels, lanes
+        self.steps: list[Shuffle] = []
+        self.values = list(range(channels))
+
+    def network(self) -> Network:
+        return Network(self.channels, self.lanes, tuple(self.steps), tuple(self.values))
+
+    def gather(self, place: Place) -> None:
+        """Every register anew, each from all registers that it has elements of, one after the other."""
+        self.values = [self._gathered(place, first) for first in range(0, self.channels * self.lanes, self.lanes)]
+
+    def _gathered(self, place: Place, first: int) -> int:
+        wanted = [divmod(place(element), self.lanes) for element in range(first, first + self.lanes)]
+        sources = sorted({source for source, _ in wanted})
+        if len(sources) == 1:
+            return self._kept(sources[0], [lane for _, lane in wanted])
+        value = self.values[sources[0]]
+        for number, source in enumerate(sources[1:]):
+            value = self._step(value, self.values[source], self._merged(wanted, source, first=number == 0))
+        return value
+
+    def _merged(self, wanted: list[tuple[int, int]], source: int, *, first: bool) -> list[int]:
+        """
+        Lanes that come from `source` enter from the second operand; all others stay, once they are in place.
+
+        The first shuffle also puts those of the first register in place.
+        """
+        settled = min(held for held, _ in wanted) if first else None
+        return [
+            self.lanes + origin if held == source else origin if held == settled else lane
+            for lane, (held, origin) in enumerate(wanted)
+        ]
+
+    def _kept(self, source: int, mask: list[int]) -> int:
+        if mask == list(range(self.lanes)):
+            return self.values[source]
+        return self._step(self.values[source], None, mask)
+
+    def shuffle(self) -> None:
+        """
+        Perfect shuffles: each doubles every element's number f, modulo C * V - 1.
+
+        V doublings, log2(V) rounds, bring f = x * C + c to c * V + x, as V * C = 1 modulo C * V - 1. All are unpacks.
+        """
+        half = self.lanes // 2
+        low = [lane for pair in zip(range(half), range(self.lanes, self.lanes + half), strict=True) for lane in pair]
+        high = [lane + half for lane in low]
+        for _ in range(self.lanes.bit_length() - 1):
+            pairs = [(self.values[i // 2], self._half(i + self.channels, i % 2)) for i in range(self.channels)]
+            self.values = [self._step(*pair, high if i % 2 else low) for i, pair in enumerate(pairs)]
+
+    def _half(self, number: int, place: int) -> int:
+        """A register that has half `number` of all halves in its low (0) or high (1) half."""
+        value = self.values[number // 2]
+        if number % 2 == place:
+            return value
+        half = self.lanes // 2
+        return self._step(value, None, [*range(half, self.lanes), *range(half)])
+
+    def unshuffle(self) -> None:
+        """The inverse of `shuffle`: even elements first, then odd ones, log2(V) times. All are packs."""
+        even, odd = list(range(0, 2 * self.lanes, 2)), list(range(1, 2 * self.lanes, 2))
+        for _ in range(self.lanes.bit_length() - 1):
+            twice = self.values * 2
+            pairs = zip(twice[::2], twice[1::2], strict=True)
+            values: list[int] = []
+            for number, (first, second) in enumerate(pairs):
+                if 2 * number + 1 == self.channels:
+                    values.append(self._halves(self._step(first, first, even), self._step(second, second, odd)))
+                else:
+                    values.append(self._step(first, second, even if 2 * number < self.channels else odd))
+            self.values = values
+
+    def _halves(self, first: int, second: int) -> int:
+        half = self.lanes // 2
+        return self._step(first, second, [*range(half), *range(self.lanes, self.lanes + half)])
+
+    def _step(self, first: int, second: int | None, mask: list[int]) -> int:
+        step = Shuffle(first, second, tuple(mask))
+        if step not in self.steps:  # a swapped register serves twice
+            self.steps.append(step)
+        return self.channels + self.steps.index(step)

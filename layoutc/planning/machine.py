@@ -7,10 +7,15 @@ import platform
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from layoutc.errors import LayoutcError
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
+Shuffles = Literal["any", "words", "unpack"]
+"""what a register's lanes can be moved by: anything, anything of 2 bytes or more, or unpacking alone"""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class Machine:
 
     name: str
     vector: int
+    shuffles: Shuffles = "any"
     l1: int = 32 << 10
     l2: int = 1 << 20
     llc: int = 32 << 20
@@ -32,11 +38,11 @@ class Machine:
 
 
 TARGETS = {
-    "avx512": Machine("avx512", 64),
+    "avx512": Machine("avx512", 64, "words"),
     "avx2": Machine("avx2", 32),
-    "sse2": Machine("sse2", 16),
+    "sse2": Machine("sse2", 16, "unpack"),
     "neon": Machine("neon", 16),
-    "generic": Machine("generic", 16),
+    "generic": Machine("generic", 16, "unpack"),
 }
 
 
@@ -56,8 +62,9 @@ def machine(target: str = "native") -> Machine:
 @cache
 def _native() -> Machine:
     found = TARGETS[_instruction_set()]
-    sizes = _cache_sizes()
-    return replace(found, name="native", **{k: v for k, v in sizes.items() if v})
+    if "avx512_vbmi" in _cpu_flags():
+        found = replace(found, shuffles="any")
+    return replace(found, name="native", **{k: v for k, v in _cache_sizes().items() if v})
 
 
 def _instruction_set() -> str:

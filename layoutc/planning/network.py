@@ -50,24 +50,21 @@ class Network:
             if not 0 <= output < values:
                 raise LayoutcError(f"output is value {output}, expected one of {values} values")
         if self.target_registers and len(self.outputs) != 1 << len(self.target_registers):
-            expected = 1 << len(self.target_registers)
-            raise LayoutcError(
-                f"got {len(self.outputs)} outputs, expected {expected} for {len(self.target_registers)} bits"
-            )
+            bits = len(self.target_registers)
+            raise LayoutcError(f"got {len(self.outputs)} outputs, expected {1 << bits} for {bits} register bits")
 
     def _check_step(self, number: int, step: Shuffle) -> None:
         values = self.inputs + number
         operands = _operands(step)
         for operand in operands:
             if not 0 <= operand < values:
-                raise LayoutcError(f"step {number} uses value {operand}, expected one of the {values} before it")
+                raise LayoutcError(f"step {number} uses value {operand}, expected one of the {values} values before it")
         if len(step.mask) != self.lanes:
             raise LayoutcError(f"the mask of step {number} has {len(step.mask)} lanes, expected {self.lanes}")
+        last = len(operands) * self.lanes - 1
         for index in step.mask:
-            if not 0 <= index < len(operands) * self.lanes:
-                raise LayoutcError(
-                    f"the mask of step {number} has index {index}, expected 0 to {len(operands) * self.lanes - 1}"
-                )
+            if not 0 <= index <= last:
+                raise LayoutcError(f"the mask of step {number} has index {index}, expected 0 to {last}")
 
     @property
     def stage_count(self) -> int:
@@ -82,7 +79,8 @@ def execute(network: Network, registers: Sequence[Sequence[T]]) -> list[list[T]]
     if len(registers) != network.inputs or any(len(register) != network.lanes for register in registers):
         lengths = sorted({len(register) for register in registers})
         expected = f"{network.inputs} registers of {network.lanes} lanes"
-        raise LayoutcError(f"got {len(registers)} registers of {lengths} lanes, expected {expected}")
+        lanes = " or ".join(map(str, lengths)) or "no"
+        raise LayoutcError(f"got {len(registers)} registers of {lanes} lanes, expected {expected}")
     values = [list(register) for register in registers]
     for step in network.steps:
         lanes = [lane for operand in _operands(step) for lane in values[operand]]

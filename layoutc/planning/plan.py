@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.strided_copy import StridedCopy
+from layoutc.planning.machine import Shuffles
+from layoutc.planning.strided_copy import StridedCopy, contiguous
 
-Store = Literal["normal", "nontemporal"]
+Store = Literal["normal", "nontemporal", "staged"]
+
+LINE = 64
+"""bytes of a cache line, which a non-temporal store should fill"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`extent` (a power of two) low values of the digit at position `digit`."""
+    """`extent` low values of the digit at position `digit`: a power of two, or all of a few channels."""
 
     digit: int
     extent: int
@@ -28,12 +34,14 @@ class CopyPlan:
     of its stores `target_lanes`, the first part in the lowest lanes. Without lanes it goes element by element.
     Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
-    writes some elements again.
+    writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
+    contiguous elements leave that by whole lines, past the caches. Each load also asks for the memory `prefetch` elements further on (0: nothing).
     """
 
     copy: StridedCopy
     element_bytes: int
     vector_bytes: int
+    shuffles: Shuffles
     tile: tuple[int, ...]
     source_lanes: tuple[Part, ...]
     target_lanes: tuple[Part, ...]
@@ -41,6 +49,7 @@ class CopyPlan:
     outer_order: tuple[int, ...]
     inner_order: tuple[int, ...]
     store: Store = "normal"
+    prefetch: int = 0
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -51,16 +60,80 @@ class CopyPlan:
             if sorted(order) != list(range(len(digits))):
                 raise LayoutcError(f"loop order {order} is no permutation of {len(digits)} digits")
         for digit, tile, macro in zip(digits, self.tile, self.macro, strict=True):
-            if not 1 <= tile <= macro <= digit.extent or tile & (tile - 1):
+            if not 1 <= tile <= macro <= digit.extent or (tile & (tile - 1) and tile != digit.extent):
                 raise LayoutcError(
-                    f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two, "
-                    "and tile <= macro tile <= extent"
+                    f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two or "
+                    "all of the digit, and tile <= macro tile <= extent"
                 )
             if not digit.is_whole and (macro != digit.extent or digit.extent % tile):
                 raise LayoutcError(
                     f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "
                     f"tile {tile} of {digit.extent}"
                 )
+        if self.store == "staged" and (not self.run_digits or self.run * self.element_bytes < 2 * LINE):
+            raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
+
+    def macro_step(self, position: int) -> int:
+        """
+        How far macro tiles are apart along a digit.
+
+        Staged ones overlap by a line along the digit that a run ends in: each writes the lines that start in its
+        step, whole.
+        """
+        if self.store == "staged" and position == self.run_digits[-1] and self.macro[position] < self.extents[position]:
+            return self.macro[position] - self._steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
+        return self.macro[position]
+
+    def _steps_of_a_line(self, inner: int) -> int:
+        """Steps of a digit that hold a line, if each is `inner` elements."""
+        return -(-LINE // self.element_bytes // inner)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the copy's digits."""
+        return tuple(digit.extent for digit in self.copy.digits)
+
+    @cached_property
+    def run_digits(self) -> tuple[int, ...]:
+        """The digits of a macro tile's runs of contiguous destination elements, fastest first; the last may be cut."""
+        found: list[int] = []
+        inner = 1
+        for position, digit in contiguous(self.copy, "dst"):
+            macro = self.macro[position]
+            if macro < digit.extent:
+                return (*found, position) if macro > 2 * self._steps_of_a_line(inner) else tuple(found)
+            found.append(position)
+            inner *= macro
+        return tuple(found)
+
+    @property
+    def run(self) -> int:
+        """Elements of a run."""
+        return prod(self.macro[g] for g in self.run_digits)
+
+    @cached_property
+    def stage_strides(self) -> tuple[int, ...]:
+        """Strides of the buffer of a macro tile: its runs one after the other, each from a new line on."""
+        line = LINE // self.element_bytes
+        strides = [digit.dst for digit in self.copy.digits]
+        stride = -(-self.run // line) * line
+        for position in sorted(range(len(strides)), key=lambda g: strides[g]):
+            if position not in self.run_digits:
+                strides[position] = stride
+                stride *= self.macro[position]
+        return tuple(strides)
+
+    @property
+    def stage_elements(self) -> int:
+        """Elements of the buffer of a macro tile."""
+        line = LINE // self.element_bytes
+        others = prod(m for g, m in enumerate(self.macro) if g not in self.run_digits)
+        return -(-self.run // line) * line * others
+
+
+def is_power_of_two(number: int) -> bool:
+    """Whether a positive number is one."""
+    return number & (number - 1) == 0
 
 
 @dataclass(frozen=True)

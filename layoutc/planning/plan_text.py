@@ -2,7 +2,7 @@
 Plans as text, a line per copy: printed for people, edited by hand, checked when read.
 
     threads 2
-    copy 0 -> 0: 2x(340, 480) 20x(1, 8) 8x(20, 1), elements of 4, vectors of 64, tile 1x16x8, \
+    copy 0 -> 0: 2x(340, 480) 20x(1, 8) 8x(20, 1), elements of 4, vectors of 64, any shuffles, tile 1x16x8, \
 lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
 
 A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
@@ -16,10 +16,12 @@ from collections.abc import Iterator, Sequence
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import promotions
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import CopyPlan, Part, Plan, Store
 from layoutc.planning.strided_copy import CopyDigit, StridedCopy, without_partial
 
-STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal"}
+SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
+STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "staged": "staged"}
 MAX_THREADS = 1024
 
 _NUMBERS = r"\d+(?:x\d+)*|-"
@@ -27,9 +29,10 @@ _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
 _LINE = re.compile(
     rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: \d+x\(\d+, \d+\)(?:/\d+)?)*)"
-    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), tile (?P<tile>{_NUMBERS})"
+    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles, tile (?P<tile>{_NUMBERS})"
     rf", lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
+    r"(?:, prefetch (?P<prefetch>\d+))?"
 )
 _DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
 
@@ -44,9 +47,11 @@ def _line(plan: CopyPlan) -> str:
     head = f"fill -> {copy.dst}:" if copy.is_fill else f"copy {copy.src} -> {copy.dst}:"
     digits = "".join(f" {d.extent}x({d.src}, {d.dst}){'' if d.is_whole else f'/{d.loaded}'}" for d in copy.digits)
     return (
-        f"{head}{digits}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}, tile {_joined(plan.tile, 'x')}"
-        f", lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}, macro {_joined(plan.macro, 'x')}"
+        f"{head}{digits}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}"
+        f", {plan.shuffles} shuffles"
+        f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}, macro {_joined(plan.macro, 'x')}"
         f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
+        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
     )
 
 
@@ -78,6 +83,7 @@ def _parse_copy(line: str) -> CopyPlan:
         copy,
         int(found["element"]),
         int(found["vector"]),
+        SHUFFLES[found["shuffles"]],
         _numbers(found["tile"]),
         _parts(found["source"]),
         _parts(found["target"]),
@@ -85,6 +91,7 @@ def _parse_copy(line: str) -> CopyPlan:
         _numbers(found["outer"]),
         _numbers(found["inner"]),
         STORES[found["store"]],
+        int(found["prefetch"] or 0),
     )
 
 
@@ -96,7 +103,7 @@ def _parts(text: str) -> tuple[Part, ...]:
     return tuple(Part(int(g), int(n)) for g, n in re.findall(r"(\d+):(\d+)", text))
 
 
-# --- what a plan must do -----------------------------------------------------------------------------------------------
+# --- what a plan must do -------------------------------------------------------------------------------------------
 
 
 def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) -> None:

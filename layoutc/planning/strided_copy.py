@@ -13,15 +13,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import lcm, prod
+from typing import Literal
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+
+SideName = Literal["src", "dst"]
 
 MAX_SEGMENTS = 256
 """segments of one axis, past which blocks that do not divide each other are not worth unrolling"""
 
 
-class NotStrided(LayoutcError):
+class NotStridedError(LayoutcError):
     """The reorder has no form as strided copies; the plain plan serves."""
 
 
@@ -88,7 +91,7 @@ def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[Strided
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
 
-    Raises NotStrided where flattened axes or a border before a blocked axis leave digits without a common form.
+    Raises NotStridedError where flattened axes or a border before a blocked axis leave digits without a common form.
     """
     (src_offset, src_sides), (dst_offset, dst_sides) = _sides(source), _sides(destination)
     axes = range(destination.rank)
@@ -105,16 +108,16 @@ def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[Strided
 
 
 def _sides(desc: MemoryDesc) -> tuple[int, list[Side]]:
-    """The offset of index 0, and each axis by itself. Raises NotStrided where axes cannot be told apart."""
+    """The offset of index 0, and each axis by itself. Raises NotStridedError where axes cannot be told apart."""
     offset, groups = desc.normal_form()
     sides = [Side((Piece(1, 0),), dim) for dim in desc.dims]
     for group in groups:
         if len(group.axes) > 1:
-            raise NotStrided("axes that are flattened into blocks are reordered by the plain plan")
+            raise NotStridedError("axes that are flattened into blocks are reordered by the plain plan")
         high, extent, padded = group.tail or (0, 0, 0)
         if high or any(group.low):
-            raise NotStrided("an axis with blocks and a border is reordered by the plain plan")
-        (axis,) = group.axes
+            raise NotStridedError("an axis with blocks and a border is reordered by the plain plan")
+        axis = group.axes[0]
         pieces = tuple(Piece(divisor, stride) for divisor, _, stride in group.pieces)
         sides[axis] = Side(pieces, padded - extent + desc.dims[axis])
     return offset, sides
@@ -136,7 +139,7 @@ def _segments(src: Side, dst: Side, dim: int) -> Iterator[StridedCopy]:
     period = lcm(*odd)
     inside = sorted({edge for cut in odd for edge in range(0, period, cut)})
     if len(inside) > MAX_SEGMENTS:
-        raise NotStrided(f"blocks cut an axis into {len(inside)} segments")
+        raise NotStridedError(f"blocks cut an axis into {len(inside)} segments")
     whole = dim // period
     if whole:
         outer = CopyDigit(whole, src.at(period) - src.at(0), dst.at(period) - dst.at(0), whole)
@@ -227,3 +230,14 @@ def without_partial(copy: StridedCopy, position: int) -> tuple[StridedCopy, Stri
     before, after = copy.digits[:position], copy.digits[position + 1 :]
     rest = replace(copy, dst=copy.dst + digit.loaded * digit.dst, digits=(*before, empty, *after))
     return merged(replace(copy, digits=(*before, loaded, *after))), merged(rest)
+
+
+def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
+    """The digits by rising stride on one side, as long as each begins where the one before ends."""
+    stride = 1
+    while True:
+        found = next(((i, d) for i, d in enumerate(copy.digits) if getattr(d, side) == stride and d.extent > 1), None)
+        if found is None:
+            return
+        yield found
+        stride *= found[1].extent

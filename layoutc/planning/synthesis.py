@@ -20,6 +20,7 @@ def synthesize(
     *,
     native_bytes: int = 64,
     unpack_only: bool = False,
+    byte_permutes: bool = True,
 ) -> Network:
     """
     The network that brings the bits `target_lanes` of a tile's index into the lanes, low to high.
@@ -32,11 +33,12 @@ def synthesize(
     target lanes that come from registers, and one if they only change their order. With `native_bytes` 64 (AVX-512)
     there are no more. For narrower machines a stage more may save instructions. `unpack_only` uses punpckl/punpckh
     and moves of whole 16 bytes only, for machines that have no shuffle of single bytes (x86-64 before SSSE3).
+    `byte_permutes` says whether AVX-512 can permute single bytes of two registers (VBMI).
 
     Raises LayoutcError for bits without a place, and for vectors that are wider than `native_bytes`.
     """
     check_labels(source_lanes, source_registers, target_lanes)
-    machine = make_machine(1 << len(source_lanes), element_bytes, native_bytes, unpack_only)
+    machine = make_machine(1 << len(source_lanes), element_bytes, native_bytes, unpack_only, byte_permutes)
     if len(source_registers) > REGISTER_LIMIT.bit_length() - 1:
         raise LayoutcError(f"got {1 << len(source_registers)} registers, expected at most {REGISTER_LIMIT}")
     moves = _moves(source_lanes, source_registers, target_lanes, machine)
@@ -48,13 +50,17 @@ def synthesize(
     return program.network()
 
 
-def make_machine(lanes: int, element_bytes: int, native_bytes: int, unpack_only: bool) -> Machine:
+def make_machine(
+    lanes: int, element_bytes: int, native_bytes: int, unpack_only: bool, byte_permutes: bool = True
+) -> Machine:
     """The machine that the search needs. Raises LayoutcError for what no vector unit has."""
     if element_bytes not in ELEMENT_BYTES:
         raise LayoutcError(f"got elements of {element_bytes} bytes, expected 1, 2, 4 or 8")
+    if lanes < 1 or lanes & (lanes - 1):
+        raise LayoutcError(f"got vectors of {lanes} lanes, expected a power of two")
     if lanes * element_bytes > native_bytes:
         raise LayoutcError(f"vectors of {lanes * element_bytes} bytes exceed the machine's {native_bytes}")
-    return Machine(lanes, element_bytes, native_bytes, unpack_only)
+    return Machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
 
 
 def _moves(

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.network import Network
-from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.synthesis import synthesize
 
 Bit = tuple[int, int]
@@ -32,57 +33,72 @@ class TileProgram:
     def __init__(self, plan: CopyPlan):
         self.plan = plan
         self.digits = plan.copy.digits
+        odd = [part for part in (*plan.source_lanes, *plan.target_lanes) if not is_power_of_two(part.extent)]
+        self.channels = odd[0] if odd else None
+        """a few channels, side by side in the lanes of one side"""
         bits = [(g, k) for g, extent in enumerate(plan.tile) for k in range(extent.bit_length() - 1)]
-        lanes = min(plan.vector_bytes // plan.element_bytes, 1 << len(bits))
-        width = lanes.bit_length() - 1
-        source, target = _bits(plan.source_lanes), _bits(plan.target_lanes)
-        self.source_bits, self.target_bits = source, target
+        if self.channels is not None:
+            bits = [bit for bit in bits if bit[0] != self.channels.digit]
+        self.bits = bits
+        self.lanes = min(plan.vector_bytes // plan.element_bytes, 1 << len(bits))
+        width = self.lanes.bit_length() - 1
+        source, target = (
+            [bit for bit in _bits(lanes) if bit in bits] for lanes in (plan.source_lanes, plan.target_lanes)
+        )
+        self.load_piece, self.store_piece = 1 << len(source), 1 << len(target)
+        """elements of one load, and of one store"""
         self.source_lanes = _filled(source, target, width)
         self.target_lanes = _filled(target, source if source else bits, width)
-        self.source_registers = [bit for bit in bits if bit not in self.source_lanes]
-        self.lanes = lanes
+        self.source_fill = self.source_lanes[len(source) :]
+        self.target_fill = self.target_lanes[len(target) :]
 
     @cached_property
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored."""
-        return synthesize(
-            tuple(self.source_lanes),
-            tuple(self.source_registers),
-            tuple(self.target_lanes),
-            self.plan.element_bytes,
-            native_bytes=self.plan.vector_bytes,
-        )
-
-    @property
-    def load_piece(self) -> int:
-        """Elements of one load."""
-        return 1 << len(self.source_bits)
-
-    @property
-    def store_piece(self) -> int:
-        """Elements of one store."""
-        return 1 << len(self.target_bits)
+        plan = self.plan
+        options = {
+            "native_bytes": plan.vector_bytes,
+            "unpack_only": plan.shuffles == "unpack",
+            "byte_permutes": plan.shuffles == "any",
+        }
+        if self.channels is not None:
+            together = self.channels in plan.target_lanes
+            return (interleave if together else deinterleave)(
+                self.channels.extent, self.lanes, plan.element_bytes, **options
+            )
+        registers = tuple(bit for bit in self.bits if bit not in self.source_lanes)
+        source, target = tuple(self.source_lanes), tuple(self.target_lanes)
+        return synthesize(source, registers, target, plan.element_bytes, **options)
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded, of the tile that starts at these values of the digits loaded in part."""
-        fill = self.source_lanes[len(self.source_bits) :]
+        if self.channels is not None:
+            return self._channel_registers("src", self.plan.source_lanes)
+        registers = [bit for bit in self.bits if bit not in self.source_lanes]
         return [
-            Register(tuple(self._loaded({**register, **piece}, starts) for piece in _values(fill)))
-            for register in _values(self.source_registers)
+            Register(tuple(self._loaded({**register, **piece}, starts) for piece in _values(self.source_fill)))
+            for register in _values(registers)
         ]
 
     def stores(self) -> list[Register]:
         """The registers as stored; a fill stores the same register of zeros everywhere."""
-        fill = self.target_lanes[len(self.target_bits) :]
+        if self.channels is not None:
+            return self._channel_registers("dst", self.plan.target_lanes)
         if self.plan.copy.is_fill:
-            bits = [(g, k) for g, extent in enumerate(self.plan.tile) for k in range(extent.bit_length() - 1)]
-            registers = [bit for bit in bits if bit not in self.target_lanes]
+            registers = [bit for bit in self.bits if bit not in self.target_lanes]
         else:
-            registers = list(self.network.target_registers)
+            registers = [bit for bit in self.bits if bit in self.network.target_registers]
+            registers.sort(key=self.network.target_registers.index)
         return [
-            Register(tuple(self._offset({**register, **piece}, "dst") for piece in _values(fill)))
+            Register(tuple(self._offset({**register, **piece}, "dst") for piece in _values(self.target_fill)))
             for register in _values(registers)
         ]
+
+    def _channel_registers(self, side: str, lanes: Sequence[Part]) -> list[Register]:
+        """A register per channel; where the channels lie side by side, the registers follow one another."""
+        assert self.channels is not None
+        step = self.lanes if self.channels in lanes else getattr(self.digits[self.channels.digit], side)
+        return [Register((number * step,)) for number in range(self.channels.extent)]
 
     def _loaded(self, values: dict[Bit, int], starts: Sequence[int]) -> int | None:
         for position, digit in enumerate(self.digits):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import cast
 
 from xdsl.dialects import affine, arith, scf
@@ -162,7 +163,10 @@ class Bounds:
     def visit(self, op: Operation) -> None:
         """Bound the results of an op, and the loop index of a loop."""
         if isinstance(op, scf.ForOp):
-            self._known[op.body.block.args[0]] = self._loop_index(op)
+            self._known[op.body.block.args[0]] = self._loop_index(op.lb, op.ub)
+        elif isinstance(op, scf.ParallelOp):
+            for index, low, high in zip(op.body.block.args, op.lowerBound, op.upperBound, strict=True):
+                self._known[index] = self._loop_index(low, high)
         elif len(op.results) == 1:
             found = self.computed(op)
             if found is not None and found in type_range(op.results[0].type):
@@ -180,6 +184,8 @@ class Bounds:
                 operands = [self[operand] for operand in op.mapOperands]
                 dims = op.map.data.num_dims
                 return affine_interval(op.map.data.results[0], operands[:dims], operands[dims:])
+            case affine.MinOp():
+                return self._affine_minimum(op)
             case arith.SelectOp():
                 return self[op.lhs] | self[op.rhs]
             case arith.ExtSIOp():
@@ -191,6 +197,12 @@ class Bounds:
                 rule = RULES.get(op.__class__)
                 return rule(self[op.operands[0]], self[op.operands[1]]) if rule else None
 
-    def _loop_index(self, op: scf.ForOp) -> Interval:
-        low, high = self[op.lb].low, self[op.ub].high - 1
+    def _affine_minimum(self, op: affine.MinOp) -> Interval:
+        operands = [self[operand] for operand in op.operands]
+        dims = op.map.data.num_dims
+        results = (affine_interval(expr, operands[:dims], operands[dims:]) for expr in op.map.data.results)
+        return reduce(_minimum, results)
+
+    def _loop_index(self, lower_bound: SSAValue, upper_bound: SSAValue) -> Interval:
+        low, high = self[lower_bound].low, self[upper_bound].high - 1
         return Interval(low, max(low, high))

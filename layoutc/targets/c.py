@@ -18,7 +18,9 @@ void copy(const float *restrict src, float *restrict dst) {
   }
 }
 ```
-*Requires*: func, scf.for and scf.if, arith, affine.apply, memref on static row-major or strided memrefs.
+*Requires*: func; scf.for, scf.if, scf.parallel; arith, affine.apply and affine.min; memref on static row-major or
+strided memrefs; vector on vectors of one axis, which are GNU C's. An scf.parallel says in `layout.threads` how many
+threads it wants, and a vector.load in `layout.prefetch` how many elements further on to ask for.
 """
 
 from __future__ import annotations
@@ -34,15 +36,14 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
 from layoutc.targets.c_comments import comment_lines
-from layoutc.targets.c_function import INDENT, FunctionPrinter
+from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude
 from layoutc.targets.c_memory import parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
+from layoutc.targets.c_text import INDENT, MAX_WIDTH
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
-
-MAX_WIDTH = 110
 
 
 @dataclass(frozen=True)

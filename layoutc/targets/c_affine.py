@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from xdsl.dialects import affine
 from xdsl.dialects.builtin import IndexType
@@ -27,18 +28,28 @@ HELPERS = {Kind.FloorDiv: "floor_div", Kind.Mod: "floor_mod", Kind.CeilDiv: "cei
 
 def spell_apply(site: Site) -> Expression:
     """affine.apply, with the operands that are constants put into the map."""
-    assert isinstance(site.op, affine.ApplyOp)
+    return _spell_results(site)[0]
+
+
+def spell_min(site: Site) -> Expression:
+    """affine.min: the least of the map's results."""
+    return reduce(lambda least, result: site.helper("min_signed", least, result), _spell_results(site))
+
+
+def _spell_results(site: Site) -> list[Expression]:
+    assert isinstance(site.op, affine.ApplyOp | affine.MinOp)
     map = site.op.map.data
-    _check_divisors(map.results[0])
-    intervals = [site.bounds[operand] for operand in site.op.mapOperands]
+    for result in map.results:
+        _check_divisors(result)
+    intervals = [site.bounds[operand] for operand in site.op.operands]
     printer = _AffinePrinter(intervals, map.num_dims, site)
-    return printer.spell(printer.substituted(map.results[0]))
+    return [printer.spell(printer.substituted(result)) for result in map.results]
 
 
-def used_operands(op: affine.ApplyOp) -> list[int]:
+def used_operands(op: affine.ApplyOp | affine.MinOp) -> list[int]:
     """The operands that the map looks at."""
     dims = op.map.data.num_dims
-    exprs = set(op.map.data.results[0].dfs())
+    exprs = {expr for result in op.map.data.results for expr in result.dfs()}
     positions = {e.position for e in exprs if isinstance(e, AffineDimExpr)}
     return sorted(positions | {dims + e.position for e in exprs if isinstance(e, AffineSymExpr)})
 

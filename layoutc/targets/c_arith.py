@@ -1,4 +1,4 @@
-"""The spelling of every op of `arith` and of affine.apply; constants and casts are spelt here."""
+"""The spelling of every op of `arith`, of affine.apply and affine.min; constants and casts are spelt here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.dialects import affine, arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
-from layoutc.targets.c_affine import spell_apply
+from layoutc.targets.c_affine import spell_apply, spell_min
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import (
     Expression,
@@ -108,6 +108,7 @@ def _spell_bitcast(site: Site) -> Expression:
 
 SPELLINGS: dict[type[Operation], Spelling] = {
     affine.ApplyOp: spell_apply,
+    affine.MinOp: spell_min,
     arith.AddiOp: wrapping("+"),
     arith.SubiOp: wrapping("-"),
     arith.MuliOp: wrapping("*"),

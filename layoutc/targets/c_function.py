@@ -7,25 +7,37 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.c_comments import comment_lines
-from layoutc.targets.c_context import Site
+from layoutc.targets.c_context import Site, Spelling
+from layoutc.targets.c_control import print_for, print_if, print_yield
 from layoutc.targets.c_expressions import Expression, call
-from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array
+from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
-from layoutc.targets.c_types import is_memref, scalar_name
+from layoutc.targets.c_parallel import print_parallel, print_reduce
+from layoutc.targets.c_text import INDENT, wrapped
+from layoutc.targets.c_types import is_memref, is_vector, scalar_name, type_name
+from layoutc.targets.c_vectors import (
+    VECTOR_SPELLINGS,
+    aligned_buffers,
+    print_constant,
+    print_insert,
+    print_load,
+    print_mask,
+    print_masked_load,
+    print_masked_store,
+    print_store,
+    streams,
+)
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import live_ops
 
-INDENT = "  "
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
-
-LOOP_NAMES = ("i", "j", "k", "l", "m", "n")
 
 
 class FunctionPrinter:
@@ -43,6 +55,7 @@ class FunctionPrinter:
         self.live = live_ops(function)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
+        self.aligned_buffers: dict[SSAValue, str] = {}
         self.lines: list[str] = []
         self.depth = 1
 
@@ -50,6 +63,10 @@ class FunctionPrinter:
 
     def line(self, text: str) -> None:
         self.lines.append(INDENT * self.depth + text)
+
+    def long_line(self, text: str) -> None:
+        """A statement that is broken where it is too wide."""
+        self.lines += wrapped(INDENT * self.depth + text)
 
     @contextmanager
     def nested(self) -> Generator[None, None, None]:
@@ -62,10 +79,20 @@ class FunctionPrinter:
         """The lines between the braces, given the names of the arguments."""
         for argument, name in zip(self.function.body.block.args, arguments, strict=True):
             self.values[argument] = Expression(name)
+        for buffer, size in aligned_buffers(self.function).items():
+            self.ask_alignment(buffer, size)
         self.block(self.function.body.block)
         text = "\n".join(self.lines)
         unused = [name for name in arguments if not re.search(rf"\b{name}\b", text)]
         return [f"{INDENT}(void){name};" for name in unused] + self.lines
+
+    def ask_alignment(self, buffer: SSAValue, size: int) -> None:
+        """A variable that says whether a buffer starts at a multiple of so many bytes."""
+        pointer = self.values[buffer]
+        name = self.names.fresh(f"{pointer.text}_is_aligned")
+        asked = self.helper("is_aligned", pointer, Expression(str(size)))
+        self.line(f"const bool {name} = {asked.text};")
+        self.aligned_buffers[buffer] = name
 
     # --- values --------------------------------------------------------------------------------------------------
 
@@ -76,14 +103,14 @@ class FunctionPrinter:
     def declare(self, value: SSAValue, text: str, qualifier: str = "const ") -> str:
         """A variable for a value; its name."""
         name = self.names.fresh(value.name_hint, "value")
-        self.line(f"{qualifier}{scalar_name(value.type)} {name} = {text};")
+        self.long_line(f"{qualifier}{type_name(value.type)} {name} = {text};")
         self.values[value] = Expression(name)
         return name
 
     def define(self, op: Operation, expression: Expression, changes: bool = True) -> None:
         """The result of an op without side effects: a literal, a part of its one use, or a variable."""
         value = op.results[0]
-        scalar_name(value.type)
+        type_name(value.type)
         if expression.literal is not None or expression.is_name:
             self.values[value] = expression
         elif self.is_folded(op, expression, changes):
@@ -99,9 +126,14 @@ class FunctionPrinter:
         use = op.results[0].get_user_of_unique_use()
         if use is None or use.parent is not op.parent or len(expression.text) > MAX_FOLDED:
             return False
-        if isinstance(use, scf.ForOp) and op.results[0] in (use.lb, use.ub, use.step):
+        if isinstance(use, scf.ForOp | scf.ParallelOp) and op.results[0] not in getattr(use, "iter_args", ()):
             return False
         return op.results[0].name_hint is None or isinstance(op, memref.LoadOp) or not changes
+
+    def helper(self, name: str, *arguments: Expression) -> Expression:
+        """A call of a helper, which the file gets for it."""
+        self.helpers.add(name)
+        return call(name, *arguments)
 
     def settle_reads(self) -> None:
         """Before memory may change: expressions that read it and are not used yet become variables."""
@@ -122,16 +154,24 @@ class FunctionPrinter:
         if (statement := STATEMENTS.get(op.__class__)) is not None:
             statement(self, op)
         elif (spelling := SPELLINGS.get(op.__class__)) is not None:
-            for value in op.operands:
+            for value in (*op.operands, *op.results):
                 scalar_name(value.type)
-            operands = [self.take(value) for value in op.operands]
-            expression = spelling(Site(op, operands, self.bounds, self.helpers))
-            self.define(op, expression, changes=all(expression is not operand for operand in operands))
+            self.spelled(op, spelling)
+        elif (spelling := VECTOR_SPELLINGS.get(op.__class__)) is not None:
+            self.spelled(op, spelling)
         else:
             raise no_spelling(op)
 
+    def spelled(self, op: Operation, spelling: Spelling) -> None:
+        operands = [self.take(value) for value in op.operands]
+        expression = spelling(Site(op, operands, self.bounds, self.helpers))
+        self.define(op, expression, changes=all(expression is not operand for operand in operands))
+
     def constant(self, op: arith.ConstantOp) -> None:
-        self.values[op.result] = spell_constant(op)
+        if is_vector(op.result.type):
+            print_constant(self, op)
+        else:
+            self.values[op.result] = spell_constant(op)
 
     def alias(self, op: memref.ReinterpretCastOp | memref.CastOp) -> None:
         check_alias(op)
@@ -166,6 +206,11 @@ class FunctionPrinter:
         self.settle_reads()
         self.line(f"free({self.take(op.memref).text});")
 
+    def copy(self, op: memref.CopyOp) -> None:
+        text = whole_copy(op, self.take(op.source), self.take(op.destination))
+        self.settle_reads()
+        self.line(f"{text};")
+
     def call(self, op: func.CallOp) -> None:
         if len(op.res) > 1:
             raise no_spelling(op, f"with {len(op.res)} results, expected one at most")
@@ -176,93 +221,23 @@ class FunctionPrinter:
         else:
             self.line(f"{called.text};")
 
+    def fence(self) -> None:
+        """Non-temporal stores come before what follows."""
+        self.line(f"{self.helper('stream_fence').text};")
+
     def return_(self, op: func.ReturnOp) -> None:
+        if any(streams(inner) and not is_in_parallel(inner) for inner in self.function.walk()):
+            self.fence()
         for value in op.arguments:
             self.line(f"return {self.take(value).text};")
 
-    # --- structured control flow ---------------------------------------------------------------------------------
 
-    def for_(self, op: scf.ForOp) -> None:
-        low, high, step = (self.take(value) for value in (op.lb, op.ub, op.step))
-        if step.literal is not None and step.literal <= 0:
-            raise no_spelling(op, f"with step {step.literal}, expected a positive one")
-        initial = [self.take(value) for value in op.iter_args]
-        self.settle_reads()
-        index, *carried = op.body.block.args
-        for argument, result, start in zip(carried, op.res, initial, strict=True):
-            self.values[result] = Expression(self._carried(argument, result, start))
-            self.values[argument] = self.values[result]
-        with self.nested():
-            name = self.names.fresh(index.name_hint, *LOOP_NAMES)
-            self.values[index] = Expression(name)
-            self.bounds.visit(op)
-            advance = f"{name}++" if step.literal == 1 else f"{name} += {step.text}"
-            type = scalar_name(index.type)
-            head = f"for ({type} {name} = {low.text}; {name} < {high.at_least(11)}; {advance}) {{"
-            self.lines.append(INDENT * (self.depth - 1) + head)
-            self.block(op.body.block)
-        self.line("}")
-        self._mention_unused(op.res, carried)
-
-    def _carried(self, argument: SSAValue, result: SSAValue, start: Expression) -> str:
-        """The variable of a value that goes from turn to turn, and out of the loop."""
-        name = self.names.fresh(argument.name_hint or result.name_hint, "carried")
-        self.line(f"{scalar_name(result.type)} {name} = {start.text};")
-        return name
-
-    def if_(self, op: scf.IfOp) -> None:
-        condition = self.take(op.cond)
-        self.settle_reads()
-        for result in op.output:
-            name = self.names.fresh(result.name_hint, "chosen")
-            self.line(f"{scalar_name(result.type)} {name};")
-            self.values[result] = Expression(name)
-        self.line(f"if ({condition.text}) {{")
-        self._branch(op.true_region.block)
-        if op.false_region.blocks and (op.output or not _is_empty(op.false_region.block)):
-            self.line("} else {")
-            self._branch(op.false_region.block)
-        self.line("}")
-        self._mention_unused(op.output)
-
-    def _branch(self, block: Block) -> None:
-        with self.nested():
-            self.block(block)
-
-    def _mention_unused(self, results: Sequence[SSAValue], inside: Sequence[SSAValue] = ()) -> None:
-        """Variables that are set and never read are warnings."""
-        for position, result in enumerate(results):
-            uses = [*result.uses, *(inside[position].uses if inside else ())]
-            if not any(use.operation in self.live for use in uses):
-                self.line(f"(void){self.values[result].text};")
-
-    def yield_(self, op: scf.YieldOp) -> None:
-        """Assign to the variables of the parent's results, all at once."""
-        parent = op.parent_op()
-        if not isinstance(parent, scf.ForOp | scf.IfOp):
-            raise no_spelling(op)
-        moves = [
-            (self.values[result].text, self.take(value), value)
-            for result, value in zip(parent.results, op.arguments, strict=True)
-        ]
-        assigned: set[str] = set()
-        for position, (name, expression, value) in enumerate(moves):
-            if assigned & set(re.findall(r"\w+", expression.text)):
-                moves[position] = (name, self._before(expression, value), value)
-            assigned.add(name)
-        for name, expression, _ in moves:
-            if name != expression.text:
-                self.line(f"{name} = {expression.text};")
-
-    def _before(self, expression: Expression, value: SSAValue) -> Expression:
-        """A copy of an expression whose variables are about to change."""
-        name = self.names.fresh(value.name_hint, "value")
-        self.line(f"const {scalar_name(value.type)} {name} = {expression.text};")
-        return Expression(name)
-
-
-def _is_empty(block: Block) -> bool:
-    return len(block.ops) <= 1
+def is_in_parallel(op: Operation) -> bool:
+    """Whether an op is inside of an scf.parallel of its function."""
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, scf.ParallelOp):
+        parent = parent.parent_op()
+    return parent is not None
 
 
 STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
@@ -272,11 +247,20 @@ STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     memref.AllocOp: FunctionPrinter.alloc,
     memref.AllocaOp: FunctionPrinter.alloca,
     memref.DeallocOp: FunctionPrinter.dealloc,
+    memref.CopyOp: FunctionPrinter.copy,
     memref.ReinterpretCastOp: FunctionPrinter.alias,
     memref.CastOp: FunctionPrinter.alias,
-    scf.ForOp: FunctionPrinter.for_,
-    scf.IfOp: FunctionPrinter.if_,
-    scf.YieldOp: FunctionPrinter.yield_,
+    scf.ForOp: print_for,
+    scf.IfOp: print_if,
+    scf.YieldOp: print_yield,
+    scf.ParallelOp: print_parallel,
+    scf.ReduceOp: print_reduce,
+    vector.LoadOp: print_load,
+    vector.StoreOp: print_store,
+    vector.MaskedLoadOp: print_masked_load,
+    vector.MaskedStoreOp: print_masked_store,
+    vector.CreateMaskOp: print_mask,
+    vector.InsertOp: print_insert,
     func.CallOp: FunctionPrinter.call,
     func.ReturnOp: FunctionPrinter.return_,
 }

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from layoutc.targets.c_vector_helpers import vector_prelude
+
 
 def _float_extremum(name: str, type: str, relation: str, negative: str, nan: str) -> str:
     """minimumf/maximumf return a NaN operand, minnumf/maxnumf the other one; -0 is less than +0 for all."""
@@ -87,21 +89,47 @@ _ALLOCATED = {
 }""",
 }
 
-HELPERS: dict[str, str] = {**_DIVISIONS, **_FLOATS, **_INTEGERS, **_BITS, **_ALLOCATED}
+_CACHES = {
+    "prefetch": """// Asks for what lies so many bytes further on, which need not exist, into the second-level cache.
+static inline void prefetch(const void *from, int64_t bytes) {
+  __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)bytes), 0, 2);
+}""",
+    "is_aligned": """static inline bool is_aligned(const void *address, uintptr_t size) {
+  return (uintptr_t)address % size == 0;
+}""",
+    "stream_fence": """// Stores past the caches become visible before what follows.
+static inline void stream_fence(void) {
+#ifdef __SSE__
+  __builtin_ia32_sfence();
+#endif
+}""",
+}
+
+HELPERS: dict[str, str] = {**_DIVISIONS, **_FLOATS, **_INTEGERS, **_BITS, **_ALLOCATED, **_CACHES}
 """the text of each helper by its name"""
 
 _HEADERS = (
     ("stdbool.h", r"\bbool\b"),
     ("stddef.h", r"\bNULL\b"),
-    ("stdint.h", r"\bu?int(8|16|32|64)_t\b|\bINT(32|64)_MIN\b"),
+    ("stdint.h", r"\bu?int(8|16|32|64|ptr)_t\b|\bINT(32|64)_MIN\b"),
     ("stdlib.h", r"\b(malloc|aligned_alloc|free|abort)\("),
     ("string.h", r"\bmemcpy\("),
 )
 
 
+_UNKNOWN_PRAGMAS = """#ifndef _OPENMP
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#endif"""
+
+
 def prelude(code: str, helpers: Iterable[str]) -> str:
     """The includes and the helpers that stand above `code`."""
-    functions = [HELPERS[name] for name in HELPERS if name in helpers]
-    everything = re.sub(r"^ *//.*$", "", "\n".join((*functions, code)), flags=re.MULTILINE)
+    functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(_without_comments(code))
+    everything = _without_comments("\n".join((*functions, code)))
     includes = [f"#include <{header}>" for header, uses in _HEADERS if re.search(uses, everything)]
-    return "\n\n".join(("\n".join(includes), *functions) if includes else functions)
+    pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in everything else []
+    return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
+
+
+def _without_comments(code: str) -> str:
+    return re.sub(r"^ *//.*$", "", code, flags=re.MULTILINE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any, cast
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation
 
@@ -15,7 +15,17 @@ from layoutc.targets.c_types import element_count, element_name, strides_and_off
 from layoutc.targets.errors import EmissionError, no_spelling
 
 READS: frozenset[type[Operation]] = frozenset(
-    (arith.ConstantOp, memref.LoadOp, memref.ReinterpretCastOp, memref.CastOp, memref.AllocaOp)
+    (
+        arith.ConstantOp,
+        memref.LoadOp,
+        memref.ReinterpretCastOp,
+        memref.CastOp,
+        memref.AllocaOp,
+        vector.LoadOp,
+        vector.MaskedLoadOp,
+        vector.CreateMaskOp,
+        vector.InsertOp,
+    )
 )
 """ops besides those of arithmetic that may be left out where nobody uses their result"""
 
@@ -85,6 +95,21 @@ def heap_buffer(op: memref.AllocOp, name: str) -> str:
         rounded = -(-size_bytes // alignment) * alignment
         memory = call("aligned_alloc", Expression(str(alignment)), Expression(str(rounded)))
     return f"{element_type} *const {name} = {call('allocated', memory).text}"
+
+
+def whole_copy(op: memref.CopyOp, source: Expression, destination: Expression) -> str:
+    """memref.copy of memrefs whose elements lie one after another: memcpy."""
+    types = [cast("MemRefType[Any]", value.type) for value in op.operands]
+    row_major = [strides_and_offset(MemRefType(type.element_type, type.shape))[0] for type in types]
+    places = [strides_and_offset(type) for type in types]
+    if [strides for strides, _ in places] != row_major:
+        raise no_spelling(op, f"from {types[0]} to {types[1]}, expected row-major memrefs")
+    size = f"{element_count(types[0])} * sizeof({element_name(types[0])})"
+    from_, to = (
+        address(pointer, integer(offset, INDEX))
+        for pointer, (_, offset) in zip((source, destination), places, strict=True)
+    )
+    return call("memcpy", to, from_, Expression(size)).text
 
 
 def _static(op: memref.AllocOp | memref.AllocaOp) -> MemRefType[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from layoutc.targets.c_helpers import HELPERS
+from layoutc.targets.c_vector_helpers import RESERVED_NAME
 
 
 def _words(text: str) -> list[str]:
@@ -62,7 +63,7 @@ def is_identifier(name: str) -> bool:
     """Whether this text can stand in C as the name of something of the user's."""
     return (
         re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
-        and re.match(r"_[A-Z_]|U?INT\w*_(MIN|MAX|C)$|SIZE_MAX$", name) is None
+        and re.match(rf"_[A-Z_]|U?INT\w*_(MIN|MAX|C)$|SIZE_MAX$|{RESERVED_NAME}", name) is None
         and name not in RESERVED
     )
 

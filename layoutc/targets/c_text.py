@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+INDENT = "  "
 MAX_WIDTH = 110
 CLOSING = {")": "(", "]": "[", "}": "{"}
 

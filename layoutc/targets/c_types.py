@@ -87,7 +87,12 @@ def scalar_name(type: Attribute) -> str:
 def lane_count(type: VectorType[Any]) -> int:
     """Lanes of a vector that C has a type for: of one axis and fixed size, a power of two. Raises EmissionError."""
     lanes = prod(type.get_shape())
-    if type.get_num_dims() != 1 or any(axis.data for axis in type.scalable_dims) or lanes & (lanes - 1) or not lanes:
+    if (
+        type.get_num_dims() != 1
+        or any(axis.value.data for axis in type.scalable_dims)
+        or lanes & (lanes - 1)
+        or not lanes
+    ):
         raise EmissionError(f"no C spelling for type {type}, expected a vector of one axis and 2^n lanes")
     return lanes
 

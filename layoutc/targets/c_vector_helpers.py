@@ -58,7 +58,7 @@ def vector_prelude(code: str) -> list[str]:
     types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
     streamed = [type for type in types if f"stream_{type}" in used]
     definitions = [_definition(type, used) for type in types]
-    sizes = sorted({type.bytes for type in streamed if type.bytes in STREAMED})
+    sizes = sorted({type.bytes for type in streamed})
     return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed)]
 
 
@@ -80,42 +80,44 @@ def _definition(type: VectorType, used: set[str]) -> str:
 
 
 def _broadcast(type: VectorType) -> list[str]:
-    lanes = wrapped(f"  (({type}){{{', '.join('x' * type.lanes)}}})", MAX_WIDTH - 2)
-    return f"#define broadcast_{type}(x) \\\n{_continued(lanes)}".split("\n")
-
-
-def _continued(lines: list[str]) -> str:
-    return " \\\n".join(lines)
+    lanes = wrapped(f"  (({type}){{{', '.join(['(x)'] * type.lanes)}}})", MAX_WIDTH - 2)
+    lines = [f"#define broadcast_{type}(x)", *lanes]
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _first(type: VectorType) -> dict[str, str]:
-    """Moves of the first lanes only: masked where the processor has that for whole vectors, else byte by byte."""
-    load = f"static inline void load_first_{type}({type} *lanes, const {type.lane} *from, int64_t count) {{"
-    store = f"static inline void store_first_{type}({type.lane} *to, const {type} *lanes, int64_t count) {{"
-    size = f"(size_t)count * sizeof({type.lane})"
-    copies = f"  memcpy(lanes, from, {size});", f"  memcpy(to, lanes, {size});"
-    if type.bytes != 64:
-        return {f"load_first_{type}": f"{load}\n{copies[0]}\n}}", f"store_first_{type}": f"{store}\n{copies[1]}\n}}"}
-    part, letters, lane = MASKED[type.bits]
+    """Moves of the first lanes only: masked where the processor has that for whole vectors, else memcpy."""
+    names = f"load_first_{type}", f"store_first_{type}"
+    parameters = f"{type} *lanes, const {type.lane} *from", f"{type.lane} *to, const {type} *lanes"
+    copies = (f"memcpy({places}, (size_t)count * sizeof({type.lane}));" for places in ("lanes, from", "to, lanes"))
+    bodies = [f"  {copy}" for copy in copies]
+    if type.bytes == 64:
+        bodies = [_masked(type, *pair) for pair in zip(_masked_moves(type), bodies, strict=True)]
+    return {
+        name: f"static inline void {name}({given}, int64_t count) {{\n{body}\n}}"
+        for name, given, body in zip(names, parameters, bodies, strict=True)
+    }
+
+
+def _masked_moves(type: VectorType) -> tuple[str, str]:
+    """The load and the store, as gcc and clang both call them."""
+    letters = MASKED[type.bits][1]
     mask = f"(uint{max(8, type.lanes)}_t)mask"
-    builtin = f"dqu{letters}512_mask"
-    moves = (
-        f"  *lanes = ({type})__builtin_ia32_load{builtin}((const void *)from, (native)*lanes, {mask});",
-        f"  __builtin_ia32_store{builtin}((void *)to, (native)*lanes, {mask});",
+    return (
+        f"*lanes = ({type})__builtin_ia32_loaddqu{letters}512_mask((const void *)from, (native)*lanes, {mask});",
+        f"__builtin_ia32_storedqu{letters}512_mask((void *)to, (native)*lanes, {mask});",
     )
-    texts = (
-        f"""{head}
-#ifdef __AVX512{part}__
+
+
+def _masked(type: VectorType, move: str, copy: str) -> str:
+    part, _, lane = MASKED[type.bits]
+    return f"""#ifdef __AVX512{part}__
   typedef {lane} native __attribute__((vector_size(64)));
   const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;
-{move}
+  {move}
 #else
 {copy}
-#endif
-}}"""
-        for head, move, copy in zip((load, store), moves, copies, strict=True)
-    )
-    return dict(zip((f"load_first_{type}", f"store_first_{type}"), texts, strict=True))
+#endif"""
 
 
 def _stream_of_size(size: int) -> str:
@@ -134,8 +136,6 @@ typedef long long bytes_{size} __attribute__((vector_size({size}), may_alias));
 
 def _stream(type: VectorType) -> str:
     """Non-temporal stores need an aligned address; others are stored as ever."""
-    if type.bytes not in STREAMED:
-        return f"#define stream_{type}(to, value) store_{type}(to, value)"
     cast = f"(bytes_{type.bytes} *)(to), (bytes_{type.bytes})(value)"
-    return f"""#define stream_{type}(to, value) \\
-  ((uintptr_t)(to) % {type.bytes} == 0 ? stream_{type.bytes}({cast}) : (void)store_{type}(to, value))"""
+    return f"""#define stream_{type}(to, value, aligned) \\
+  ((aligned) ? stream_{type.bytes}({cast}) : (void)store_{type}(to, value))"""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from layoutc.targets.bounds import Interval
 from layoutc.targets.c_context import Site, Spelling
@@ -22,8 +24,19 @@ from layoutc.targets.c_expressions import (
 )
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_memory import INDEX, address_at
-from layoutc.targets.c_types import is_float, is_memref, is_vector, lane_count, strides_and_offset, vector_name, width
+from layoutc.targets.c_types import (
+    is_float,
+    is_vector,
+    lane_count,
+    strides_and_offset,
+    vector_bytes,
+    vector_name,
+    width,
+)
+from layoutc.targets.c_vector_helpers import STREAMED
+from layoutc.targets.effects import root
 from layoutc.targets.errors import no_spelling
+from layoutc.targets.multiples import known_divisor
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -67,15 +80,14 @@ def _spell_broadcast(site: Site) -> Expression:
 def _spell_extract(site: Site) -> Expression:
     op = site.op
     assert isinstance(op, vector.ExtractOp)
-    return element(Expression(site.operands[0].at_least(ATOM)), _position(op, site.operands[1:]))
+    return element(Expression(site.operands[0].at_least(ATOM)), _position(op))
 
 
-def _position(op: vector.ExtractOp | vector.InsertOp, dynamic: Sequence[Expression]) -> Expression:
-    """The lane that is meant, the one position of a vector of one axis."""
-    static = op.static_position.get_values()
-    if len(static) != 1:
-        raise no_spelling(op, f"at {len(static)} positions, expected one")
-    return dynamic[0] if dynamic else integer(static[0], INDEX)
+def _position(op: vector.ExtractOp | vector.InsertOp) -> Expression:
+    """The lane that is meant."""
+    if len(positions := op.static_position.get_values()) != 1 or op.dynamic_position:
+        raise no_spelling(op, "without one constant position")
+    return integer(positions[0], INDEX)
 
 
 VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
@@ -89,8 +101,8 @@ VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
 
 def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
     """A constant vector: zeros where they are used, a variable for others."""
-    assert isinstance(values := op.value, DenseIntOrFPElementsAttr)
-    type, lanes = _typed(op.result), _lanes(values)
+    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+    type, lanes = _typed(op.result), _lanes(op.value)
     # All zero bits; -0.0 has another.
     if set(lanes) <= {"0", "0.0f", "0.0"}:
         printer.values[op.result] = Expression(f"({vector_name(type)}){{0}}")
@@ -104,16 +116,16 @@ def _lanes(values: DenseIntOrFPElementsAttr) -> list[str]:
 
 
 def _lane(value: int | float, type: Attribute) -> Expression:
-    if isinstance(type, IntegerType):
+    if isa(type, IntegerType):
         return integer(int(value), type)
     return floating(value, type) if is_float(type) else bits_literal(value, type)
 
 
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     """A copy of the vector, one of whose lanes is then set."""
-    source, destination, *dynamic = (printer.take(value) for value in op.operands)
+    source, destination = (printer.take(value) for value in (op.source, op.dest))
     name = printer.declare(op.result, destination.text, qualifier="")
-    printer.line(f"{name}[{_position(op, dynamic).text}] = {source.text};")
+    printer.line(f"{name}[{_position(op).text}] = {source.text};")
 
 
 # --- memory ------------------------------------------------------------------------------------------------------
@@ -130,8 +142,30 @@ def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
 def print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
     value, address = printer.take(op.vector), _address(printer, op)
     printer.settle_reads()
-    name = "stream" if streams(op) else "store"
-    printer.long_line(f"{name}_{vector_name(_typed(op.vector))}({address.text}, {value.text});")
+    type = vector_name(_typed(op.vector))
+    if streams(op):
+        printer.long_line(f"stream_{type}({address.text}, {value.text}, {_aligned(printer, op, address)});")
+    else:
+        printer.long_line(f"store_{type}({address.text}, {value.text});")
+
+
+def _aligned(printer: FunctionPrinter, op: vector.StoreOp, address: Expression) -> str:
+    """
+    Whether the address of a non-temporal store is aligned to its vector, as C asks that at run time.
+
+    Where the offset is known to be a multiple of the vector, the buffer's start says so once for all stores.
+    """
+    buffer = printer.aligned_buffers.get(root(op.base))
+    if buffer is not None and _is_aligned_within(op):
+        return buffer
+    return printer.helper("is_aligned", address, integer(vector_bytes(_typed(op.vector)), INDEX)).text
+
+
+def _is_aligned_within(op: vector.StoreOp) -> bool:
+    """Whether the offset is known to be a multiple of the vector's lanes."""
+    strides, offset = strides_and_offset(cast("MemRefType[Any]", op.base.type))
+    divisors = (known_divisor(index) * stride for index, stride in zip(op.indices, strides, strict=True))
+    return gcd(offset, *divisors) % lane_count(_typed(op.vector)) == 0
 
 
 def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
@@ -161,8 +195,8 @@ def print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
     size, lanes = op.mask_dim_sizes[0], lane_count(_typed(op.mask_vector))
     count = printer.take(size)
     if printer.bounds[size] not in Interval(0, lanes):
-        printer.helpers |= {"min_signed", "max_signed"}
-        count = call("min_signed", call("max_signed", count, integer(0, INDEX)), integer(lanes, INDEX))
+        count = printer.helper("max_signed", count, integer(0, INDEX))
+        count = printer.helper("min_signed", count, integer(lanes, INDEX))
     if count.literal is None and not count.is_name:
         name = printer.names.fresh(op.mask_vector.name_hint, "count")
         printer.line(f"const int64_t {name} = {count.text};")
@@ -186,21 +220,33 @@ def _first_lanes(printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.Mask
 
 def _address(printer: FunctionPrinter, op: Load | Store) -> Expression:
     """Where the lanes are, which must lie one after another."""
-    type = op.base.type
-    assert is_memref(type)
-    strides, _ = strides_and_offset(cast("MemRefType[Any]", type))
+    type = cast("MemRefType[Any]", op.base.type)
+    strides, _ = strides_and_offset(type)
     if strides[-1:] != (1,):
         raise no_spelling(op, f"of {type}, expected an innermost axis of stride 1")
     return address_at(type, printer.take(op.base), [printer.take(index) for index in op.indices])
+
+
+def aligned_buffers(function: func.FuncOp) -> dict[SSAValue, int]:
+    """The arguments whose start says whether what is streamed to them is aligned; the bytes that it asks for."""
+    found: dict[SSAValue, int] = {}
+    for op in function.walk():
+        if isinstance(op, vector.StoreOp) and streams(op) and _is_aligned_within(op):
+            buffer = root(op.base)
+            if buffer in function.body.block.args:
+                found[buffer] = max(found.get(buffer, 0), vector_bytes(_typed(op.vector)))
+    return found
 
 
 def _print_prefetch(printer: FunctionPrinter, op: vector.LoadOp, address: Expression) -> None:
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
         ahead_bytes = distance.value.data * max(8, width(_typed(op.result).element_type)) // 8
-        printer.line(f"prefetch({address.text}, {ahead_bytes});")
+        printer.line(f"{printer.helper('prefetch', address, integer(ahead_bytes, INDEX)).text};")
 
 
 def streams(op: Operation) -> bool:
-    """Whether an op is a non-temporal store."""
-    return isinstance(op, vector.StoreOp) and op.nontemporal == BoolAttr.from_bool(True)
+    """Whether an op is a non-temporal store of a vector that processors have such stores for."""
+    if not isinstance(op, vector.StoreOp) or op.nontemporal != BoolAttr.from_bool(True):
+        return False
+    return vector_bytes(_typed(op.vector)) in STREAMED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects import func, memref
+from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -68,7 +68,7 @@ def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallO
             # Nobody knows what it does.
             written.update((name, i) for i in range(len(function.function_type.inputs.data)))
         else:
-            _add(written, function, (_target(op) for op in function.walk()))
+            _add(written, function, map(_target, function.walk()))
     before = -1
     while before != len(written):
         before = len(written)
@@ -82,7 +82,15 @@ def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallO
 
 def _target(op: Operation) -> SSAValue | None:
     """The memref that an op writes to; freeing it counts, C frees no const."""
-    return op.memref if isinstance(op, memref.StoreOp | memref.DeallocOp) else None
+    match op:
+        case memref.StoreOp() | memref.DeallocOp():
+            return op.memref
+        case vector.StoreOp() | vector.MaskedStoreOp():
+            return op.base
+        case memref.CopyOp():
+            return op.destination
+        case _:
+            return None
 
 
 def _add(written: set[tuple[str, int]], function: func.FuncOp, values: Iterable[SSAValue | None]) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import affine, func
+from xdsl.dialects import affine, arith, func, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
+from layoutc.targets.c_vectors import VECTOR_SPELLINGS
 
 
 def live_ops(function: func.FuncOp) -> set[Operation]:
     """The ops that do something, and those whose results such ops use."""
-    worklist = [op for op in function.walk() if op.__class__ not in SPELLINGS and op.__class__ not in READS]
+    removable = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
+    worklist = [op for op in function.walk() if op.__class__ not in removable]
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):
@@ -27,6 +29,9 @@ def live_ops(function: func.FuncOp) -> set[Operation]:
 
 def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
-    if isinstance(op, affine.ApplyOp):
+    if isinstance(op, affine.ApplyOp | affine.MinOp):
         return [op.operands[i] for i in used_operands(op)]
+    if isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp) and isinstance(op.mask.owner, arith.ConstantOp):
+        # Only the number of its lanes that are on is printed.
+        return [operand for operand in op.operands if operand is not op.mask]
     return op.operands

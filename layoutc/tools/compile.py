@@ -13,7 +13,7 @@ from layoutc.kernel import Kernel
 from layoutc.pipeline import STAGES
 from layoutc.tools import options
 from layoutc.tools.files import replaced
-from layoutc.tools.header import checked_name, header
+from layoutc.tools.header import header
 
 
 @click.command("compile")
@@ -23,7 +23,7 @@ from layoutc.tools.header import checked_name, header
 @click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
 @click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write; default stdout.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write; - and default: stdout.")
 def command(
     source: str,
     target: str,
@@ -39,10 +39,10 @@ def command(
         raise click.UsageError("--stage needs --emit ir")
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
-    src = notations.desc(source, dims, dtype or "f32")
-    dst = notations.desc(target, src.dims, dtype or "f32")
+    src = notations.desc(source, dims, dtype)
+    dst = notations.desc(target, src.dims, src.element_type)
     # The reference executor stands for none here: text needs no compiler.
-    kernel = layoutc.compile(src, dst, executor="reference", name=checked_name(name))
+    kernel = layoutc.compile(src, dst, executor="reference", name=name)
     _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
 
 

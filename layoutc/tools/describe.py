@@ -75,7 +75,7 @@ def described_as(notation: str, dims: tuple[int, ...] | None, dtype: str | None,
     """The descriptor, or the layout alone where neither the options nor the text say the dims."""
     reading = notations.read(notation)
     if dims is not None or reading.dims is not None:
-        return notations.desc(notation, dims, dtype or "f32", **given)
+        return notations.desc(notation, dims, dtype, **given)
     if dtype or any(given.values()):
         raise click.UsageError("--dtype, --strides, --offset, --low and --high need --dims")
     return reading.layout

@@ -36,7 +36,7 @@ def verdict_of(one: str, other: str, dims: tuple[int, ...] | None) -> Verdict:
     if all(reading.is_layout for reading in readings):
         return compare(readings[0].layout, readings[1].layout, dims)
     dims = dims or next((reading.dims for reading in readings if reading.dims), None)
-    descs = [reading.bind(dims, "f32") for reading in readings]
+    descs = [reading.bind(dims, None) for reading in readings]
     return Verdict(False, descs[0].dims, first_difference(*descs), descs[0].same_memory(descs[1]))
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
-from layoutc.descriptor import Box, MemoryDesc
+from layoutc.affine_text import offset_text
+from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
 from layoutc.tools.memory_order import Place, last_place, places
-from layoutc.tools.offset_text import offset_text
 
 Facts = dict[str, Any]
 
@@ -39,7 +38,7 @@ def desc_facts(desc: MemoryDesc) -> Facts:
         "strides": list(desc.strides),
         "base_offset": desc.base_offset,
         "elements": desc.elements,
-        "block_padding": padding_elements(desc),
+        "block_padding": desc.padding_elements,
         "size_bytes": desc.size_bytes,
         "dense": desc.is_dense,
         "injective": _is_injective(desc),
@@ -51,21 +50,6 @@ def desc_facts(desc: MemoryDesc) -> Facts:
 def memory_order(desc: MemoryDesc, count: int) -> Facts:
     """The first `count` places of the memory order, and the last one."""
     return {"first": [_place_facts(place) for place in places(desc, count)], "last": _place_facts(last_place(desc))}
-
-
-def padding_elements(desc: MemoryDesc) -> int:
-    """How many positions of the physical shape are block padding."""
-    return sum(_box_size(desc, box) for box in desc.padding_boxes)
-
-
-def _box_size(desc: MemoryDesc, box: Box) -> int:
-    groups = zip(desc.layout.groups, box, strict=True)
-    return prod(prod(desc.dims[a] for a in group.axes) if span is None else _length(span) for group, span in groups)
-
-
-def _length(span: range) -> int:
-    # len() of a range stops at 2^63.
-    return span.stop - span.start
 
 
 def _is_injective(desc: MemoryDesc) -> bool | None:

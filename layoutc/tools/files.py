@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,17 +13,25 @@ from typing import IO
 
 from layoutc.errors import LayoutcError
 
+MAX_LINKS = 40
+
 
 @contextmanager
 def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """
     A file to write into that becomes `path` when the block ends well, and disappears when it does not.
 
-    It keeps the permissions of the file that it replaces. Raises LayoutcError if `path` is no regular file, OSError if
-    its folder cannot be written.
+    It keeps the permissions of the file that it replaces. What is no file to replace is written to as it is: `-`
+    (stdout), an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
+    Raises LayoutcError if `path` is a folder, OSError if its folder cannot be written.
     """
+    stream = _stream(path)
+    if stream is not None:
+        with stream:
+            yield stream
+        return
     target = path.resolve()
-    if target.exists() and not target.is_file():
+    if target.is_dir():
         raise LayoutcError(f"{path}: not a regular file")
     beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
     try:
@@ -33,6 +43,35 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _stream(path: Path) -> IO[bytes] | None:
+    """What is written to as it is, None for a file that is replaced."""
+    descriptor = 1 if str(path) == "-" else _descriptor(path)
+    if descriptor is not None:
+        sys.stdout.flush()
+        return os.fdopen(os.dup(descriptor), "wb")
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return path.open("wb")
+    return None
+
+
+def _descriptor(path: Path) -> int | None:
+    """
+    The open descriptor that a path names, through links too.
+
+    A descriptor that is redirected to a file must not be resolved to the file: it has a position of its own, and
+    whoever opened it would be left with the file that is replaced.
+    """
+    of_this_process = re.compile(rf"(?:/dev/fd|/proc/{os.getpid()}(?:/task/\d+)?/fd)/(\d+)")
+    for _ in range(MAX_LINKS):
+        place = path.parent.resolve() / path.name
+        if found := of_this_process.fullmatch(str(place)):
+            return int(found[1])
+        if not place.is_symlink():
+            return None
+        path = place.parent / place.readlink()
+    return None
 
 
 def _created(beside: Path, path: Path) -> IO[bytes]:

@@ -56,12 +56,3 @@ def prototype(c_source: str, name: str) -> str:
     if found is None:
         raise LayoutcError(f"the C text has no function {name}")
     return re.sub(r"\brestrict ", "", found[1]) + ";"
-
-
-def checked_name(name: str) -> str:
-    """The name, if a C function may have it. Raises LayoutcError otherwise."""
-    from layoutc.targets.c_names import LIBRARY, is_identifier
-
-    if not is_identifier(name) or name in LIBRARY:
-        raise LayoutcError(f"{name[:40]!r} cannot be the name of a C function")
-    return name

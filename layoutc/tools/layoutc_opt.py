@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from typing import IO
 
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from layoutc.errors import LayoutcError
+from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 
 
@@ -33,10 +36,23 @@ class LayoutcOptMain(xDSLOptMain):
         self.available_targets = {**LAYOUTC_UNIVERSE.all_targets, **self.available_targets}
 
 
+    def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        module = super().parse_chunk(chunk, file_extension, start_offset)
+        if module is not None and not self.args.disable_verify:
+            check_layouts(module)
+        return module
+
+
 def one_line(error: BaseException) -> str:
     """What went wrong, without the module that xDSL prints around it."""
+    if isinstance(error, RecursionError):
+        return "the input is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "not enough memory"
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].strip() if lines else type(error).__name__
+    if not lines or isinstance(error, AssertionError | KeyError):
+        lines.insert(0, f"{type(error).__name__} {lines[0] if lines else ''}")
+    return lines[0].strip()
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -45,5 +61,12 @@ def main(args: Sequence[str] | None = None) -> None:
         LayoutcOptMain("layoutc compiler driver", args).run()
     except ParseError as error:
         sys.exit(f"layoutc-opt: error: {error}")
-    except (DiagnosticException, LayoutcError, ArgSpecParseError, ValueError, OSError) as error:
+    except BrokenPipeError:
+        # Whoever read our output has gone; without this, Python complains about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit("layoutc-opt: error: interrupted")
+    except Exception as error:
+        # xDSL's parser and rewriters raise what they like: NotImplementedError, RecursionError, ...
         sys.exit(f"layoutc-opt: error: {one_line(error)}")

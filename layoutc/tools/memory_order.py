@@ -69,8 +69,7 @@ def _assignments(names: Sequence[str], values: Sequence[int]) -> str:
 
 
 def _place(desc: MemoryDesc, position: tuple[int, ...]) -> Place:
-    low = desc.low or (0,) * desc.rank
-    index = tuple(c - below for c, below in zip(desc.axis_coordinates(position), low, strict=True))
+    index = tuple(c - below for c, below in zip(desc.axis_coordinates(position), desc.lows, strict=True))
     return Place(desc.base_offset + _distance(desc, position), index, position)
 
 

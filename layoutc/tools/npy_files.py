@@ -9,11 +9,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from layoutc.checks import shown
 from layoutc.errors import LayoutcError
 from layoutc.tools.files import replaced
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+MAX_RANK = 24
+"""physical axes: every axis of rank 12 blocked once; more are given as a flat array"""
 HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
@@ -21,17 +24,16 @@ def read_npy(path: Path) -> Array:
     """
     The array in a .npy file, C-contiguous, in this machine's byte order.
 
-    Raises LayoutcError for a file that is none, is cut short or holds objects or records, and OSError.
+    Raises LayoutcError for a file that is none, is cut short or goes on after its data, holds no elements, or
+    objects or records, and OSError.
     """
     with path.open("rb") as file:
         shape, is_fortran, dtype = _read_header(file, path)
-        if dtype.hasobject or dtype.fields is not None or dtype.subdtype is not None:
-            raise LayoutcError(f"{path}: elements of NumPy type {dtype} are not plain numbers")
         data = file.read()
     expected = prod(shape) * dtype.itemsize
-    if len(data) < expected:
+    if len(data) != expected:
         raise LayoutcError(f"{path}: got {len(data)} bytes of data, expected {expected} for {dtype} of shape {shape}")
-    elements = np.frombuffer(data, dtype, count=prod(shape))
+    elements = np.frombuffer(data, dtype)
     array = elements.reshape(shape[::-1]).T if is_fortran else elements.reshape(shape)
     return np.require(array, dtype.newbyteorder("="), "C")
 
@@ -48,12 +50,23 @@ def _read_header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], bool, np
         raise LayoutcError(f"{path}: not a .npy file, or its header is damaged") from None
     if header is None:
         raise LayoutcError(f"{path}: .npy version {version} is not supported, expected (1, 0) or (2, 0)")
-    if min(header[0], default=0) < 0:
-        raise LayoutcError(f"{path}: shape {header[0]} has negative extents")
+    _check_header(path, *header)
     return header
 
 
+def _check_header(path: Path, shape: tuple[Any, ...], is_fortran: object, dtype: np.dtype[Any]) -> None:
+    """NumPy lets pass what is equal to a number, such as True, and shapes and types that no array can have."""
+    if not all(type(extent) is int for extent in shape) or type(is_fortran) is not bool:
+        raise LayoutcError(f"{path}: not a .npy file, or its header is damaged")
+    if len(shape) > MAX_RANK or min(shape, default=1) < 1:
+        raise LayoutcError(f"{path}: shape {shown(shape)}, expected up to {MAX_RANK} extents of 1 or more")
+    if dtype.hasobject or dtype.fields is not None or dtype.subdtype is not None or not dtype.itemsize:
+        raise LayoutcError(f"{path}: elements of NumPy type {dtype} are not plain numbers")
+
+
 def write_npy(path: Path, array: Array) -> None:
-    """Write a .npy file, or leave what is there untouched. Raises OSError and LayoutcError."""
+    """Write a C-contiguous array as a .npy file, or leave what is there untouched. Raises OSError and LayoutcError."""
     with replaced(path) as file:
-        npy.write_array(file, array, allow_pickle=False)
+        npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
+        # NumPy would ask the file for its position, which a pipe has none of.
+        file.write(array.reshape(-1).view(np.uint8).data)

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import click
 
-import layoutc
-from layoutc import notations
+from layoutc import arrays
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.kernel import EXECUTORS, Executor
 from layoutc.tools import options
 from layoutc.tools.npy_files import read_npy, write_npy
-from layoutc.tools.physical_array import destination_array, source_desc, stored_type
 
 
 @click.command("reorder")
@@ -43,11 +41,7 @@ def command(
     --to, and an existing one is replaced only when all went well.
     """
     array = read_npy(in_npy)
-    stored = stored_type(array, dtype)
+    stored = arrays.stored_type(array, dtype)
     if to_dtype is not None and element_type(to_dtype) != stored:
         raise LayoutcError(f"conversions are not supported yet: got {element_type(to_dtype)}, the source is {stored}")
-    src = source_desc(source, dims, array, stored)
-    dst = notations.desc(target, src.dims, stored)
-    result = destination_array(dst, array.dtype)
-    layoutc.compile(src, dst, executor=executor)(array, result)
-    write_npy(out_npy, result)
+    write_npy(out_npy, arrays.reorder(array, source, target, dims, element_type=stored, executor=executor))

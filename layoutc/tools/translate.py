@@ -26,7 +26,7 @@ def command(notation: str, system: str | None, dims: tuple[int, ...] | None, dty
     With --dims also what names one tensor's memory only, such as DirectML's sizes and strides.
     """
     if system is not None:
-        names = {system: notations.translate(notation, system, dims, dtype or "f32")}
+        names = {system: notations.translate(notation, system, dims, dtype)}
     else:
         names = names_of(described_as(notation, dims, dtype))
     if as_json:
@@ -41,7 +41,7 @@ def described_as(notation: str, dims: tuple[int, ...] | None, dtype: str | None)
     reading = notations.read(notation)
     if dims is None and reading.is_layout:
         return reading.layout
-    return reading.bind(dims, dtype or "f32")
+    return reading.bind(dims, dtype)
 
 
 def names_of(described: Layout | MemoryDesc) -> dict[str, str]:

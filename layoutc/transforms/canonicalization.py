@@ -7,18 +7,25 @@ Before:
 %c = layout.reorder %b : tensor<2x17xf32, #blocked> to tensor<2x17xf32>
 ```
 After: every use of `%c` is a use of `%a`; neither reorder is left. In the memref form a chain through a
-buffer that only the chain uses becomes one reorder; a copy into somebody's buffer always stays.
+buffer that only the chain uses becomes one reorder, where its two ends cannot be the same memory; a copy into
+somebody's buffer always stays.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import MemoryEffectKind, get_effects
 
 from layoutc.dialects.ops import ReorderOp
+
+VIEWS = (
+    *(memref.CastOp, memref.ReinterpretCastOp, memref.MemorySpaceCastOp, memref.SubviewOp, memref.ViewOp),
+    *(memref.ExpandShapeOp, memref.CollapseShapeOp, UnrealizedConversionCastOp),
+)
+"""ops whose result is the memory of their first operand"""
 
 
 class DropIdentity(RewritePattern):
@@ -41,7 +48,7 @@ class BypassMiddle(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         first = _writer(op)
-        if first is None or first.source is op.destination:
+        if first is None or (op.destination is not None and not _are_distinct(first.source, op.destination)):
             return
         op.operands[0] = first.source
         if op.axes is None:
@@ -62,6 +69,40 @@ def _writer(op: ReorderOp) -> ReorderOp | None:
             return None
         before = before.prev_op
     return None
+
+
+def _are_distinct(one: SSAValue, other: SSAValue) -> bool:
+    """
+    Whether two memrefs are certainly not the same memory, not even in part.
+
+    That neither overlaps a buffer between them says nothing about them. Two arguments, or two globals, may be one
+    buffer by two names; an allocation of this function is none of them, and no other allocation.
+    """
+    roots = [_root(one), _root(other)]
+    if roots[0] is roots[1]:
+        return False
+    return any(map(_is_allocation, roots)) and all(_is_allocation(r) or _is_from_outside(r) for r in roots)
+
+
+def _root(memory: SSAValue) -> SSAValue:
+    """The memref that a chain of casts and views looks at."""
+    while isinstance(view := memory.owner, VIEWS):
+        if isinstance(view, UnrealizedConversionCastOp) and len(view.inputs) != 1:
+            break
+        memory = view.operands[0]
+    return memory
+
+
+def _is_allocation(memory: SSAValue) -> bool:
+    return isinstance(memory.owner, memref.AllocOp | memref.AllocaOp)
+
+
+def _is_from_outside(memory: SSAValue) -> bool:
+    """An argument of the function, or a global: there before the function allocated anything."""
+    owner = memory.owner
+    if isinstance(owner, Block):
+        return isinstance(owner.parent_op(), func.FuncOp) and owner.prev_block is None
+    return isinstance(owner, memref.GetGlobalOp)
 
 
 def _only_reads(op: Operation) -> bool:

@@ -60,7 +60,7 @@ from layoutc.transforms.convert_types import convert_types
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
-from layoutc.transforms.tiled_nest import build_planned_nest
+from layoutc.transforms.planned_nest import build_planned_nest
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),

@@ -32,7 +32,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import MAX_THREADS, check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStrided, strided_copies
+from layoutc.planning.strided_copy import NotStridedError, strided_copies
 
 
 def can_plan(desc: MemoryDesc) -> bool:
@@ -69,7 +69,7 @@ class AttachPlan(RewritePattern):
             return
         try:
             plan = choose_plan(op.source_desc, op.target_desc, self.target, self.threads)
-        except NotStrided:
+        except NotStridedError:
             return
         op.plan = ArrayAttr(map(StringAttr, plan_lines(plan)))
         rewriter.notify_op_modified(op)

@@ -10,14 +10,19 @@ After:
 layout.reorder %src into %dst axes ["n", "c", "h", "w"] : memref<2x17x5x4xf32>
   into memref<2x17x5x4xf32, #layout.map<(d0, d1, d2, d3) -> (d0, d1 floordiv 8, d2, d3, d1 mod 8)>>
 ```
-Requires: nothing. Leaves: no `#layout.tag`, in no type. The letters of the names stay behind as `axes`.
+Requires: nothing. Leaves: no `#layout.tag`, in no type of a value, a function or any attribute; a layout that does
+not fit the type that has it is an error. The letters of the names stay behind as `axes`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import lru_cache
+from operator import is_
+
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, MemRefType, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import (
     PatternRewriter,
@@ -25,12 +30,53 @@ from xdsl.pattern_rewriter import (
     RewritePattern,
     op_type_rewrite_pattern,
 )
+from xdsl.utils.exceptions import VerifyException
 
-from layoutc.dialects.attributes import MapAttr, TagAttr
-from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
+from layoutc.dialects.attributes import LayoutAttr, MapAttr, TagAttr
+from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
+from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names, generic_names
 from layoutc.transforms.convert_types import convert_types
+
+
+def check_layouts(module: ModuleOp) -> None:
+    """Raises VerifyException, naming op and type, for a `layout` attribute that does not fit the shape that has it."""
+    for op in module.walk():
+        for attribute in _attributes(op):
+            if (fault := _misfit(attribute)) is not None:
+                raise VerifyException(f"{op.name}: {fault}")
+
+
+def _attributes(op: Operation) -> Iterator[Attribute]:
+    """All that an op holds: properties, attributes, and the types of its results and block arguments."""
+    yield from (*op.properties.values(), *op.attributes.values())
+    yield from (value.type for value in op.results)
+    yield from (arg.type for region in op.regions for block in region.blocks for arg in block.args)
+
+
+@lru_cache(maxsize=4096)
+def _misfit(attribute: Attribute) -> str | None:
+    """The first type in an attribute whose layout does not fit it, and why; None if all do."""
+    match attribute:
+        case MemRefType() | TensorType():
+            return _why_misfit(attribute)
+        case ParametrizedAttribute(parameters=inner) | ArrayAttr(data=inner):
+            return next(filter(None, map(_misfit, inner)), None)
+        case DictionaryAttr(data=entries):
+            return next(filter(None, map(_misfit, entries.values())), None)
+        case _:
+            return None
+
+
+def _why_misfit(type: ShapedType) -> str | None:
+    if not isinstance(layout_of(type), LayoutAttr):
+        return None
+    try:
+        memory_desc(type)
+    except LayoutcError as error:
+        return f"{type}: {getattr(error, 'message', error)}"
+    return None
 
 
 class NameAxes(RewritePattern):
@@ -56,11 +102,34 @@ def resolved(type: Attribute) -> Attribute:
     return TensorType(type.element_type, type.get_shape(), layout)
 
 
+@lru_cache(maxsize=4096)
+def resolved_inside(attribute: Attribute) -> Attribute:
+    """The attribute with every type in it resolved; itself where there is none to resolve."""
+    match attribute:
+        case MemRefType() | TensorType():
+            return resolved(attribute)
+        case ParametrizedAttribute(parameters=old):
+            new = [resolved_inside(parameter) for parameter in old]
+            return attribute if all(map(is_, new, old)) else type(attribute).new(new)
+        case ArrayAttr(data=items):
+            new = [resolved_inside(item) for item in items]
+            return attribute if all(map(is_, new, items)) else ArrayAttr(new)
+        case DictionaryAttr(data=entries):
+            named = {name: resolved_inside(entry) for name, entry in entries.items()}
+            return attribute if all(map(is_, named.values(), entries.values())) else DictionaryAttr(named)
+        case _:
+            return attribute
+
+
 class ResolveLayoutsPass(ModulePass):
-    """Turns every `#layout.tag` into a `#layout.map`."""
+    """Turns every `#layout.tag` into a `#layout.map`; refuses layouts that do not fit the types that have them."""
 
     name = "resolve-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_layouts(op)
         PatternRewriteWalker(NameAxes(), apply_recursively=False).rewrite_module(op)
+        for inner in op.walk():
+            for holder in (inner.properties, inner.attributes):
+                holder |= {name: resolved_inside(attribute) for name, attribute in holder.items()}
         convert_types(op, resolved)

@@ -12,32 +12,32 @@ from itertools import product
 from typing import Any
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, memref, scf, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
+    BFloat16Type,
     BoolAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
-    IndexType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
     IntegerAttr,
     IntegerType,
-    StringAttr,
     VectorType,
     i64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.dialects.memory import mlir_element_type
-from layoutc.planning.plan import CopyPlan, Plan
-from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Register, TileProgram
-from layoutc.transforms.loop_nest import NestBuilder, apply
-from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 
-THREADS = "layout.threads"
-"""discardable attribute of scf.parallel: how many threads share it"""
+FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+"""float types that arith has constants of"""
+
+PREFETCH = "layout.prefetch"
+"""discardable attribute of vector.load: how many elements further on memory will be needed next"""
 
 
 @dataclass(frozen=True)
@@ -51,140 +51,127 @@ class Memory:
     zero: SSAValue | None
 
 
-def build_planned_nest(
-    nest: NestBuilder, plan: Plan, source: Buffer, target: Buffer, axis_names: Sequence[str]
-) -> None:
-    """The copies of a plan, one after the other."""
-    needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
-    zero = build_zero(nest, target) if needs_zero else None
-    element = target.desc.element_type
-    memory = Memory(source.memory, target.memory, mlir_element_type(element), element.bits // 8, zero)
-    _, *lines = plan_lines(plan)
-    for number, (copy, line) in enumerate(zip(plan.copies, lines, strict=True)):
-        first = TiledCopy(nest, copy, memory, plan.threads).build()
-        text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line)
-        first.attributes[COMMENT] = text
-
-
 class TiledCopy:
-    """The loops around the tiles: counters of macro tiles and of tiles, and each digit's position in their terms."""
+    """One planned copy: loops over macro tiles and tiles, and the body of a tile."""
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         self.nest, self.plan, self.memory, self.threads = nest, plan, memory, threads
-        self.digits = plan.copy.digits
         self.ratio = plan.element_bytes // memory.element_bytes
-        self.counters: list[SSAValue] = []
-        self.terms: list[tuple[int, AffineExpr]] = []
-        """(digit, what a counter adds to its position)"""
-        self.outermost: Operation | None = None
-        self.builder = Builder(InsertPoint.before(nest.before))
+        self.loops = TileLoops(nest)
+        digits = plan.copy.digits
+        self.outer = [
+            Steps.of(g, plan.macro[g], digits[g].extent, plan.macro_step(g))
+            for g in plan.outer_order
+            if plan.macro[g] < digits[g].extent
+        ]
+        self.inner = [
+            Steps.of(g, plan.tile[g], plan.macro[g])
+            for g in plan.inner_order
+            if digits[g].is_whole and plan.tile[g] < plan.macro[g]
+        ]
+        self.body = VectorBody(self, plan) if plan.target_lanes else ElementBody(self)
+        self.target, self.dst_strides = memory.target, [d.dst * self.ratio for d in digits]
+        self.src_strides = [d.src * self.ratio for d in digits]
 
     def build(self) -> Operation:
         """Builds it all; returns the outermost operation."""
-        plan, digits = self.plan, self.digits
-        outer = [(g, plan.macro[g], digits[g].extent) for g in plan.outer_order if plan.macro[g] < digits[g].extent]
-        inner = [(g, plan.tile[g], plan.macro[g]) for g in plan.inner_order if digits[g].is_whole]
-        inner = [loop for loop in inner if loop[1] < loop[2]]
-        body = ScalarBody(self) if not plan.target_lanes else VectorBody(self)
-        # Constants stand ahead of the loops that use them.
-        for value in (0, 1, plan.copy.src * self.ratio, plan.copy.dst * self.ratio, *body.constants()):
+        self.prepare()
+        terms = self.open_outer()
+        terms += self.loops.serial(self.inner)
+        first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
+        return self.loops.outermost or first
+
+    def prepare(self) -> None:
+        """Makes all constants, which stand ahead of the loops that use them."""
+        self.loops.constants((*self.outer, *self.inner))
+        for value in (self.plan.copy.src * self.ratio, self.plan.copy.dst * self.ratio, *self.body.constants()):
             self.nest.constant(value)
-        for _, step, extent in (*outer, *inner):
-            self.nest.constant(-(-extent // step))
-        body.prepare()
-        if self.threads > 1 and outer:
-            self._parallel(outer)
-        else:
-            inner = [*outer, *inner]
-        for g, step, extent in inner:
-            self._for(g, step, extent)
-        first = body.build(self.builder)
-        return self.outermost or first
+        self.body.prepare()
 
-    def _parallel(self, loops: Sequence[tuple[int, int, int]]) -> None:
-        block = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
-        ends = [self.nest.constant(-(-extent // step)) for _, step, extent in loops]
-        zeros, ones = ([self.nest.constant(value)] * len(loops) for value in (0, 1))
-        op = scf.ParallelOp(zeros, ends, ones, Region(block))
-        op.attributes[THREADS] = IntegerAttr(self.threads, i64)
-        self._enter(op, block)
-        for (g, step, extent), counter in zip(loops, block.args, strict=True):
-            self._advance(g, step, extent, counter)
+    def open_outer(self) -> list[Term]:
+        """The loops over macro tiles."""
+        if self.threads > 1 and self.outer:
+            return self.loops.parallel(self.outer, self.threads)
+        return self.loops.serial(self.outer)
 
-    def _for(self, g: int, step: int, extent: int) -> None:
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        start, end, one = (self.nest.constant(value) for value in (0, -(-extent // step), 1))
-        self._enter(scf.ForOp(start, end, one, [], Region(block)), block)
-        self._advance(g, step, extent, block.args[0])
+    def source(self, terms: Sequence[Term]) -> SSAValue | None:
+        """The offset of the first element that is loaded."""
+        if self.plan.copy.is_fill:
+            return None
+        return self.loops.offset(terms, self.src_strides, self.plan.copy.src * self.ratio, "src_offset")
 
-    def _enter(self, op: Operation, block: Block) -> None:
-        self.builder.insert(op)
-        self.outermost = self.outermost or op
-        self.builder = Builder(InsertPoint.at_start(block))
-
-    def _advance(self, g: int, step: int, extent: int, counter: SSAValue) -> None:
-        """Adds a counter's steps to a digit's position; a last step that does not fit starts earlier."""
-        counter.name_hint = f"i{g}"
-        if extent % step == 0:
-            self.counters.append(counter)
-            self.terms.append((g, AffineExpr.dimension(len(self.counters) - 1) * step))
-            return
-        starts = (AffineExpr.dimension(0) * step, AffineExpr.constant(extent - step))
-        start = self.builder.insert(affine.MinOp([counter], AffineMapAttr(AffineMap(1, 0, starts)))).result
-        start.name_hint = f"start{g}"
-        self.counters.append(start)
-        self.terms.append((g, AffineExpr.dimension(len(self.counters) - 1)))
-
-    def offset(self, side: str, name: str) -> SSAValue:
-        """The offset in a buffer of the first element of the tile."""
-        total: Any = None
-        for g, position in self.terms:
-            stride = getattr(self.digits[g], side) * self.ratio
-            if stride:
-                term = position * stride if stride != 1 else position
-                total = term if total is None else total + term
-        base = getattr(self.plan.copy, side) * self.ratio
-        if total is None:
-            return self.nest.constants[base]
-        return apply(self.builder, total + base if base else total, self.counters, name)
+    def destination(self, terms: Sequence[Term]) -> SSAValue:
+        """The offset of the first element that is stored."""
+        return self.loops.offset(terms, self.dst_strides, self.plan.copy.dst * self.ratio, "dst_offset")
 
 
-class ScalarBody:
-    """One element: for digits without a contiguous run on one of the sides."""
+class ElementBody:
+    """One element of the plan: for digits without a contiguous run on one of the sides."""
 
     def __init__(self, copy: TiledCopy):
         self.copy = copy
+        self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
+        """an element of the plan may be several of the memory"""
+        self.zero: SSAValue | None = copy.memory.zero
 
     def constants(self) -> Sequence[int]:
         """Index constants of the body."""
         return ()
 
     def prepare(self) -> None:
-        """Nothing ahead of the loops."""
+        """The zero of a fill, ahead of the loops."""
+        if self.copy.plan.copy.is_fill and self.type is not None:
+            self.zero = zeros(self.copy.nest, self.type)
 
-    def build(self, builder: Builder) -> Operation:
+    def build(self, builder: Builder, src: SSAValue | None, dst: SSAValue) -> Operation:
         """A load and a store, or the store of a zero."""
-        memory = self.copy.memory
-        value, first = memory.zero, None
-        if not self.copy.plan.copy.is_fill:
-            first = builder.insert(memref.LoadOp.get(memory.source, [self.copy.offset("src", "src_offset")]))
-            value = first.res
+        value, first = self.zero, None
+        if src is not None:
+            first = builder.insert(self._load(src))
+            value = first.results[0]
             value.name_hint = "value"
         assert value is not None
-        store = builder.insert(memref.StoreOp.get(value, memory.target, [self.copy.offset("dst", "dst_offset")]))
+        store = builder.insert(self._store(value, dst))
         return first or store
+
+    def _load(self, offset: SSAValue) -> Operation:
+        memory = self.copy.memory.source
+        return memref.LoadOp.get(memory, [offset]) if self.type is None else vector.LoadOp(memory, [offset], self.type)
+
+    def _store(self, value: SSAValue, offset: SSAValue) -> Operation:
+        memory = self.copy.memory.target
+        return (
+            memref.StoreOp.get(value, memory, [offset])
+            if self.type is None
+            else vector.StoreOp(value, memory, [offset])
+        )
+
+
+def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
+    """A vector whose bits are all zero, ahead of the loops."""
+    element = type.get_element_type()
+    if isinstance(element, FLOATS):
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(element, type.get_shape()), [0.0])
+    else:
+        width = IntegerType(element.bitwidth)
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(width, type.get_shape()), [0])
+    value = nest.insert(arith.ConstantOp(made)).results[0]
+    value.name_hint = "zeros"
+    if value.type != type:
+        value = nest.insert(vector.BitcastOp(value, type)).results[0]
+        value.name_hint = "zeros"
+    return value
 
 
 class VectorBody:
     """A tile: loads, the shuffle network, stores."""
 
-    def __init__(self, copy: TiledCopy):
-        self.copy = copy
-        plan = copy.plan
+    def __init__(self, copy: TiledCopy, plan: CopyPlan):
+        self.copy, self.plan = copy, plan
+        digits = plan.copy.digits
         self.program = TileProgram(plan)
         self.is_fill = plan.copy.is_fill
-        partial = [not d.is_whole for d in copy.digits]
-        starts = [range(0, d.extent, t) if p else (0,) for d, t, p in zip(copy.digits, plan.tile, partial, strict=True)]
+        starts = [(0,) if d.is_whole else range(0, d.extent, t) for d, t in zip(digits, plan.tile, strict=True)]
         self.starts = list(product(*starts))
         """of the digits that are loaded in part, each tile is written out by itself"""
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
@@ -207,28 +194,20 @@ class VectorBody:
         """Offsets of the pieces from the tile's first element."""
         found = {0}
         for starts, registers in zip(self.starts, self.loads, strict=True):
-            found |= {
-                self._static(starts, "src") + p * self.copy.ratio for r in registers for p in r.pieces if p is not None
-            }
-            found |= {
-                self._static(starts, "dst") + p * self.copy.ratio
-                for r in self.stores
-                for p in r.pieces
-                if p is not None
-            }
+            for side, pieces in (("src", registers), ("dst", self.stores)):
+                base, ratio = self._static(starts, side), self.copy.ratio
+                found |= {base + p * ratio for register in pieces for p in register.pieces if p is not None}
         return sorted(found)
 
     def prepare(self) -> None:
         """The register of zeros, if any piece is zero."""
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
-            self.zero = self._zeros()
+            self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
 
-    def build(self, builder: Builder) -> Operation:
-        """All tiles that are written out by themselves."""
-        self.builder = builder
+    def build(self, builder: Builder, src: SSAValue | None, dst: SSAValue) -> Operation:
+        """All tiles that are written out by themselves; returns the first operation around them."""
+        self.builder, self.src, self.dst = builder, src, dst
         before = builder.insertion_point
-        self.src = None if self.is_fill else self.copy.offset("src", "src_offset")
-        self.dst = self.copy.offset("dst", "dst_offset")
         for starts, registers in zip(self.starts, self.loads, strict=True):
             self._tile(starts, registers)
         first = before.block.first_op
@@ -250,7 +229,7 @@ class VectorBody:
 
     def _static(self, starts: Sequence[int], side: str) -> int:
         """How far a tile that is written out by itself lies from the first one, in elements of memory."""
-        return sum(s * getattr(d, side) for s, d in zip(starts, self.copy.digits, strict=True)) * self.copy.ratio
+        return sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True)) * self.copy.ratio
 
     # --- loads and stores ----------------------------------------------------------------------------------------
 
@@ -273,9 +252,11 @@ class VectorBody:
         assert self.src is not None
         index = self._at(self.src, base + piece * self.copy.ratio)
         memory_type = VectorType(self.copy.memory.element, [lanes * self.copy.ratio])
-        loaded = self.builder.insert(vector.LoadOp(self.copy.memory.source, [index], memory_type)).result
-        loaded.name_hint = "r"
-        return self._cast(loaded, VectorType(self.lane_type, [lanes]))
+        load = self.builder.insert(vector.LoadOp(self.copy.memory.source, [index], memory_type))
+        if self.plan.prefetch:
+            load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.copy.ratio, i64)
+        load.result.name_hint = "r"
+        return self._cast(load.result, VectorType(self.lane_type, [lanes]))
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         lanes = self.program.store_piece
@@ -286,8 +267,8 @@ class VectorBody:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
             index = self._at(self.dst, base + piece * self.copy.ratio)
             stored = self._cast(part, VectorType(self.copy.memory.element, [lanes * self.copy.ratio]))
-            streams = BoolAttr.from_bool(True) if self.copy.plan.store == "nontemporal" else None
-            self.builder.insert(vector.StoreOp(stored, self.copy.memory.target, [index], streams))
+            streams = BoolAttr.from_bool(True) if self.plan.store == "nontemporal" else None
+            self.builder.insert(vector.StoreOp(stored, self.copy.target, [index], streams))
 
     def _at(self, offset: SSAValue, distance: int) -> SSAValue:
         if distance == 0:
@@ -308,12 +289,3 @@ class VectorBody:
         op = self.builder.insert(vector.BitcastOp(value, type))
         op.result.name_hint = value.name_hint
         return op.result
-
-    def _zeros(self) -> SSAValue:
-        """A register of zeros, ahead of the loops."""
-        type = VectorType(self.lane_type, [self.program.lanes])
-        is_integer = isinstance(self.lane_type, IntegerType)
-        zero = DenseIntOrFPElementsAttr.from_list(type, [0 if is_integer else 0.0])  # pyright: ignore
-        op = self.copy.nest.insert(arith.ConstantOp(zero))
-        op.results[0].name_hint = "zeros"
-        return op.results[0]

@@ -1,0 +1,160 @@
+"""One task with all peers: prepared, checked, and timed in turns."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.buffers import Buffer, Bytes, fill
+from benchmarks.checking import is_right
+from benchmarks.peers import COPIES, Peer, Prepared, Work
+from benchmarks.peers.layoutc_kernel import prepare_call
+from benchmarks.tasks import Task
+
+PAUSE_S = 0.001
+"""Between two peers: the threads of the one before spin for a while, waiting for more."""
+LEAST_SAMPLE_S = 0.001
+"""In the caches, a sample is as many calls as take this long."""
+LEAST_SAMPLES = 5
+LONG_CALL_S = 0.03
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure. `repeats` 0 means 15 for DRAM and 31 in the caches; `patience_s` is per peer and task."""
+
+    threads: int
+    target: str = "native"
+    repeats: int = 0
+    patience_s: float = 2.0
+    seed: int = 0
+
+    def repeats_of(self, task: Task) -> int:
+        return self.repeats or (15 if task.size == "dram" else 31)
+
+
+@dataclass
+class Row:
+    """What was found for one task: seconds per call of each sample by peer, and whose result was wrong."""
+
+    task: Task
+    options: Options
+    samples: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    facts: dict[str, float] = field(default_factory=dict[str, float])
+    wrong: list[str] = field(default_factory=list[str])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.task.to_json(),
+            "threads": self.options.threads,
+            "source_bytes": self.task.source_desc.size_bytes,
+            "destination_bytes": self.task.destination_desc.size_bytes,
+            "copied_bytes": self.task.moved_bytes,
+            "us": {peer: summary(samples) for peer, samples in self.samples.items()},
+            **{name: rounded(value) for name, value in self.facts.items()},
+            "wrong": self.wrong,
+        }
+
+
+def summary(samples: list[float]) -> list[float]:
+    """Median, least, number of samples: microseconds."""
+    return [rounded(statistics.median(samples) * 1e6), rounded(min(samples) * 1e6), len(samples)]
+
+
+def rounded(value: float) -> float:
+    """Four digits."""
+    return float(f"{value:.4g}")
+
+
+def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
+    """All that is to be known about one task. Raises LayoutcError if layoutc cannot compile it."""
+    work = prepared_work(task, options)
+    row = Row(task, options)
+    ready = {name: found for name, peer in peers.items() if (found := peer.prepare(work)) is not None}
+    row.wrong = wrong_ones(work, ready)
+    paces = {name: pace(found, task) for name, found in ready.items() if name not in row.wrong}
+    row.samples = in_turns({name: ready[name] for name in paces}, paces, work, options)
+    for found in ready.values():
+        row.facts.update(found.facts)
+    if "layoutc" in ready and task.size != "dram":
+        row.facts["python_call_us"] = call_from_python(work) * 1e6
+    return row
+
+
+def prepared_work(task: Task, options: Options) -> Work:
+    source = Buffer(task.source_desc.size_bytes, task.moved_bytes)
+    destination = Buffer(task.destination_desc.size_bytes, task.moved_bytes)
+    fill(source, task.source_desc.element_type.bits // 8, options.seed)
+    return Work(task, source, destination, options.threads, options.target)
+
+
+def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:
+    """
+    The peers whose result is wrong: the first one is compared with the definition, the others with the first right one.
+    """
+    expected: Bytes | None = None
+    wrong: list[str] = []
+    for name, found in ready.items():
+        work.destination.poison()
+        found.seconds(1)
+        if name in COPIES:
+            continue
+        if expected is None:
+            right = is_right(work.task.source_desc, work.task.destination_desc, work.source.bytes, work.destination)
+        else:
+            right = work.destination.is_canary_alive and (expected == work.destination.bytes).all()
+        if right and expected is None:
+            expected = work.destination.bytes.copy()
+        if not right:
+            wrong.append(name)
+    return wrong
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How a peer is sampled: calls in a sample, and whether one goes before it that is not timed."""
+
+    calls: int
+    is_warmed: bool
+
+
+def pace(found: Prepared, task: Task) -> Pace:
+    """
+    In the caches a sample is many calls. A short sample is warmed, for data, threads and pages to be where they
+    would be in a loop; with a long one, that would only take time.
+    """
+    once = min(found.seconds(1) for _ in range(1 if task.size == "dram" else 3))
+    calls = 1 if task.size == "dram" else max(1, round(LEAST_SAMPLE_S / max(once, 1e-7)))
+    return Pace(calls, once < LONG_CALL_S)
+
+
+def in_turns(
+    ready: Mapping[str, Prepared], paces: Mapping[str, Pace], work: Work, options: Options
+) -> dict[str, list[float]]:
+    """Seconds per call of every sample; in each round the peers come in another order."""
+    samples: dict[str, list[float]] = {name: [] for name in ready}
+    draw = random.Random(options.seed)
+    for _ in range(options.repeats_of(work.task)):
+        for name in draw.sample(sorted(ready), len(ready)):
+            if len(samples[name]) < LEAST_SAMPLES or sum(samples[name]) * paces[name].calls < options.patience_s:
+                samples[name].append(sample(ready[name], paces[name]))
+    return samples
+
+
+def sample(found: Prepared, pace: Pace) -> float:
+    """Seconds per call."""
+    time.sleep(PAUSE_S)
+    if pace.is_warmed:
+        found.seconds(1)
+    return found.seconds(pace.calls) / pace.calls
+
+
+def call_from_python(work: Work) -> float:
+    """Seconds that a call of the kernel from Python takes, all included."""
+    found = prepare_call(work)
+    chosen = pace(found, work.task)
+    return statistics.median(sample(found, chosen) for _ in range(LEAST_SAMPLES))

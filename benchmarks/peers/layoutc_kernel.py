@@ -1,0 +1,72 @@
+"""layoutc itself. Only `compiled` knows how a kernel is asked for and where its C function is."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import layoutc
+from benchmarks.copies import address_of
+from benchmarks.peers.work import Prepared, Work
+from layoutc.runtime import build, find_compiler, load
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel, the address of its C function, and how long it took to make."""
+
+    kernel: layoutc.Kernel
+    address: int
+    facts: dict[str, float]
+
+
+def is_available() -> bool:
+    return find_compiler() is not None
+
+
+def prepare(work: Work) -> Prepared:
+    made = compiled(work)
+    buffers = work.source.address, work.destination.address
+    return Prepared(partial(work.copies.timer("time_reorder"), made.address, *buffers), made.facts)
+
+
+def prepare_call(work: Work) -> Prepared:
+    """The same kernel as Python calls it; for small tensors, the call is what costs."""
+    kernel = compiled(work).kernel
+    source, destination = work.source.bytes, work.destination.bytes
+
+    def seconds(calls: int) -> float:
+        start = time.perf_counter()
+        for _ in range(calls):
+            kernel(source, destination)
+        return time.perf_counter() - start
+
+    return Prepared(seconds)
+
+
+def compiled(work: Work) -> Compiled:
+    """The kernel for a task, and the times of its second making, when everything is imported."""
+    _ = kernel_of(work).c_source
+    start = time.perf_counter()
+    kernel = kernel_of(work)
+    text = kernel.c_source
+    written = time.perf_counter()
+    function = load(build(text), kernel.name, (ctypes.c_void_p, ctypes.c_void_p))
+    built = time.perf_counter()
+    facts = {"text_ms": (written - start) * 1e3, "cc_ms": (built - written) * 1e3, "c_bytes": len(text)}
+    return Compiled(kernel, address_of(function), facts)
+
+
+def kernel_of(work: Work) -> layoutc.Kernel:
+    return layoutc.Kernel(work.task.source_desc, work.task.destination_desc, "c", **options(work))
+
+
+def options(work: Work) -> dict[str, Any]:
+    """Those of the arguments that a kernel takes."""
+    known = inspect.signature(layoutc.Kernel).parameters
+    asked = {"threads": work.threads, "target": work.target}
+    return {name: value for name, value in asked.items() if name in known}

@@ -1,0 +1,33 @@
+"""One reorder as every peer is given it, and what a peer makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from benchmarks.buffers import Buffer
+from benchmarks.copies import Copies
+from benchmarks.tasks import Task
+
+
+@dataclass(frozen=True)
+class Work:
+    """A task with its buffers, which all peers share, the threads that each may use, and what layoutc compiles for."""
+
+    task: Task
+    source: Buffer
+    destination: Buffer
+    threads: int
+    target: str
+
+    @property
+    def copies(self) -> Copies:
+        return Copies(self.threads)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A reorder ready to run: `seconds(n)` is how long n calls take. `facts` are figures about its making."""
+
+    seconds: Callable[[int], float]
+    facts: dict[str, float] = field(default_factory=dict[str, float])

@@ -1,0 +1,221 @@
+"""The NumPy front end: arrays as buffers of memory descriptors, and descriptors of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from layoutc import notations
+from layoutc.checks import instance, integers
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType, check_whole_bytes, element_type
+from layoutc.errors import LayoutcError
+from layoutc.kernel import Executor, Kernel, compile
+from layoutc.layout import AxisGroup, Layout
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+# --- reorder -----------------------------------------------------------------------------------------------------
+
+
+def reorder(
+    array: Array,
+    source: str | MemoryDesc,
+    destination: str | MemoryDesc,
+    dims: Sequence[int] | None = None,
+    *,
+    element_type: str | ElementType | None = None,
+    executor: Executor | None = None,
+) -> Array:
+    """
+    The tensor in `array`, stored as `source` says, as a new array stored as `destination` says.
+
+    The array has the physical shape of `source` (that of `nhwc` is N, H, W, C), or one axis with all elements of its
+    buffer, which it must have where that has gaps, a border or an offset. Its shape gives the dims where neither
+    `dims` nor the text does; then no axis of a blocked source has a tail. `element_type` says what the elements are
+    where NumPy has no word for it: bf16 may be stored as uint16.
+    The result has the destination's physical shape, or one axis under the same condition. Raises LayoutcError.
+    """
+    import numpy as np
+
+    instance("array", array, np.ndarray)
+    stored = stored_type(array, element_type)
+    src = source if isinstance(source, MemoryDesc) else source_desc(array, source, dims, stored)
+    dst = destination if isinstance(destination, MemoryDesc) else notations.desc(destination, src.dims, stored)
+    check_shape(array, src)
+    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    result = np.zeros(dst.physical_shape if dst.is_dense else dst.span, native.dtype)
+    _kernel(src, dst, executor)(native, result)
+    return result
+
+
+@lru_cache(maxsize=256)
+def _kernel(source: MemoryDesc, destination: MemoryDesc, executor: Executor | None) -> Kernel:
+    return compile(source, destination, executor=executor)
+
+
+def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
+    """
+    The element type that an array holds, or the one that is named, if the array's elements are as wide.
+
+    Raises LayoutcError for NumPy types that layoutc has no word for, such as complex64.
+    """
+    try:
+        found = element_type(named or array.dtype.newbyteorder("="))
+    except LayoutcError:
+        if named is not None:
+            raise
+        raise LayoutcError(f"NumPy type {array.dtype} is no element type, expected one or its name") from None
+    if found.bits != array.itemsize * 8:
+        raise LayoutcError(
+            f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
+        )
+    return found
+
+
+def source_desc(array: Array, text: str, dims: Sequence[int] | None, stored: ElementType) -> MemoryDesc:
+    """The descriptor of an array that is stored as `text` says; block padding counts as data without `dims`."""
+    if dims is None and isinstance(text, str) and notations.read(text).dims is None:
+        dims = dims_of_physical_shape(text, array.shape)
+    return notations.desc(text, dims, stored)
+
+
+def check_shape(array: Array, desc: MemoryDesc) -> None:
+    """Raises LayoutcError unless the array has the physical shape, or one axis with all elements of the buffer."""
+    shapes = [*([desc.physical_shape] if desc.is_dense else []), (desc.span,)]
+    if array.shape not in shapes:
+        expected = " or ".join(map(str, dict.fromkeys(shapes)))
+        raise LayoutcError(f"the array has shape {array.shape}, expected {expected} for {desc}")
+
+
+def dims_of_physical_shape(text: str, shape: Sequence[int]) -> tuple[int, ...]:
+    """The dims of a buffer that has this physical shape, if no axis has a tail."""
+    layout = notations.parse(text)
+    if len(shape) != len(layout.digits) or any(len(digit.axes) > 1 for digit in layout.digits):
+        raise LayoutcError(f"array of shape {tuple(shape)} does not give the dims of {layout}: give dims")
+    dims = [1] * layout.rank
+    for digit, extent in zip(layout.digits, shape, strict=True):
+        if digit.modulus is not None and extent != digit.modulus:
+            raise LayoutcError(
+                f"array of shape {tuple(shape)} does not fit {layout}: got {extent}, expected {digit.modulus}"
+            )
+        dims[digit.axes[0]] *= extent
+    return tuple(dims)
+
+
+# --- descriptors from arrays and strides ---------------------------------------------------------------------------
+
+
+def from_strides(
+    shape: Sequence[int], strides: Sequence[int], elements: str | ElementType = "f32", *, in_bytes: bool = False
+) -> MemoryDesc:
+    """
+    The descriptor of strided memory, one stride per axis, in elements or in bytes; 0 broadcasts.
+
+    Raises LayoutcError for negative strides and for bytes that are no whole elements.
+    """
+    dims, found = integers("dims", shape, 1), element_type(elements)
+    given = integers("strides", strides, -(2**63 - 1))
+    if len(given) != len(dims):
+        raise LayoutcError(f"got {len(given)} strides, expected {len(dims)}")
+    if in_bytes:
+        given = _in_elements(given, found)
+    for axis, (dim, stride) in enumerate(zip(dims, given, strict=True)):
+        if stride < 0 and dim > 1:
+            raise LayoutcError(f"stride {stride} of axis {axis} is negative, expected 0 or more")
+    # The stride of an axis of one element says nothing.
+    return MemoryDesc(dims, found, Layout.row_major(len(dims)), tuple(map(abs, given)))
+
+
+def _in_elements(strides: tuple[int, ...], elements: ElementType) -> tuple[int, ...]:
+    check_whole_bytes(elements)
+    width = elements.bits // 8
+    for axis, stride in enumerate(strides):
+        if stride % width:
+            raise LayoutcError(f"stride of {stride} bytes of axis {axis} is no multiple of the {width} of {elements}")
+    return tuple(stride // width for stride in strides)
+
+
+def from_array(array: Array, elements: str | ElementType | None = None) -> MemoryDesc:
+    """
+    The descriptor of the memory that an array looks at, from its first element on: dims and element strides.
+
+    Raises LayoutcError for negative strides, arrays without elements, and types that layoutc has no word for.
+    """
+    import numpy as np
+
+    instance("array", array, np.ndarray)
+    if not array.dtype.isnative:
+        raise LayoutcError(f"array of {array.dtype} is not in this machine's byte order")
+    return from_strides(array.shape, array.strides, stored_type(array, elements), in_bytes=True)
+
+
+def from_dlpack(tensor: Any) -> MemoryDesc:
+    """
+    The descriptor of a tensor of any library that speaks DLPack, in memory that NumPy can reach.
+
+    Raises LayoutcError with NumPy's reason for any other object.
+    """
+    import numpy as np
+
+    try:
+        array = np.from_dlpack(tensor)
+    except (TypeError, AttributeError, RuntimeError, ValueError, BufferError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LayoutcError(f"{type(tensor).__name__} is not read through DLPack: {reason}") from None
+    return from_array(array)
+
+
+# --- strides and views of descriptors ------------------------------------------------------------------------------
+
+
+def logical_strides(desc: MemoryDesc, *, in_bytes: bool = False) -> tuple[int, ...]:
+    """
+    The stride of each logical axis, in elements or in bytes.
+
+    Raises LayoutcError for an axis whose blocks leave it without a single stride.
+    """
+    instance("desc", desc, MemoryDesc)
+    strides = [0] * desc.rank
+    for group in desc.layout.groups:
+        stride = _group_stride(desc, group)
+        for axis in reversed(group.axes):
+            strides[axis] = stride
+            stride *= desc.extents[axis]
+    if in_bytes:
+        check_whole_bytes(desc.element_type)
+        strides = [stride * desc.element_type.bits // 8 for stride in strides]
+    return tuple(strides)
+
+
+def _group_stride(desc: MemoryDesc, group: AxisGroup) -> int:
+    """The stride of a group's coordinate, whose digits must follow each other in memory."""
+    digits = [(desc.physical_shape[p], desc.strides[p]) for p in group.positions]
+    used = [digit for digit in digits if digit[0] > 1] or digits[:1]
+    for (extent, inner), (_, outer) in pairwise(used):
+        if outer != extent * inner:
+            name = desc.layout.axis_name(group.axes)
+            raise LayoutcError(f"axis {name} has no single stride: blocks of {extent} lie {outer} elements apart")
+    return used[0][1]
+
+
+def view(desc: MemoryDesc, buffer: Any) -> Array:
+    """
+    The buffer of a descriptor as an array in logical order, of shape `dims`, without copying.
+
+    `buffer` is any C-contiguous buffer object of exactly `size_bytes`; the array can be written to if it can.
+    Raises LayoutcError for blocked descriptors and for element types under 8 bits, BufferError for the buffer.
+    """
+    import numpy as np
+
+    from layoutc.buffers import as_buffer
+
+    strides = logical_strides(desc, in_bytes=True)
+    memory = as_buffer("buffer", buffer, desc.size_bytes, writable=False)
+    first = desc.offset(*(0,) * desc.rank) * desc.element_type.bits // 8
+    return np.ndarray(desc.dims, desc.element_type.numpy, memory, first, strides)

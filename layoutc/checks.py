@@ -1,0 +1,58 @@
+"""Checks of what a public constructor is given: integers and tuples of them, with got and expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from layoutc.errors import LayoutcError
+
+MAX_SIZE = 2**63 - 1
+"""sizes, strides and offsets stay within 63 bits"""
+
+
+def integer(name: str, value: object, least: int = 0) -> int:
+    """The value as a plain int of `least` or more; `name` says what it is."""
+    return _number(f"{name} is", value, least)
+
+
+def integers(name: str, values: Sequence[int] | Any, least: int = 0) -> tuple[int, ...]:
+    """The values as plain ints, each `least` or more; `name` says what they are."""
+    try:
+        checked = tuple(map(int, map(index, values)))
+    except TypeError:
+        raise LayoutcError(f"{name} {shown(values)} {verb(name, 'are')} no sequence of integers") from None
+    for value in checked:
+        if not least <= value <= MAX_SIZE:
+            _number(f"{name} {shown(checked)} {verb(name, 'hold')}", value, least)
+    return checked
+
+
+def _number(what: str, value: Any, least: int) -> int:
+    try:
+        number = int(index(value))
+    except TypeError:
+        raise LayoutcError(f"{what} {shown(value)}, expected an integer") from None
+    if not least <= number <= MAX_SIZE:
+        raise LayoutcError(f"{what} {number}, expected {least} or more and below 2^63")
+    return number
+
+
+def instance(name: str, value: object, kind: type, hint: str = "") -> None:
+    """Raises LayoutcError unless the value is of this class; `hint` says how to come by one."""
+    if not isinstance(value, kind):
+        got, expected = type(value).__name__, kind.__name__
+        raise LayoutcError(f"{name} is a {got}, expected a {expected}{hint and '; ' + hint}")
+
+
+def verb(name: str, plural: str) -> str:
+    """`plural`, or its singular where the name is none."""
+    singular = {"are": "is", "have": "has", "hold": "holds"}
+    return plural if name.endswith("s") else singular[plural]
+
+
+def shown(value: object) -> str:
+    """A value in an error: cut where it is long."""
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,91 @@
+"""
+MLIR's memref types: `memref<2x17xf32, #layout.tag<"aB8b">>`, `memref<2x3xf32, strided<[5, 1], offset: 3>>`.
+
+A type says everything: dims, element type, layout, strides, base offset and border. Reading it takes xDSL's parser,
+writing it does not.
+"""
+
+from __future__ import annotations
+
+from layoutc.affine_text import AffineText, digit_expr
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
+from layoutc.layout import Layout, generic_names
+from layoutc.notations.reading import Reading
+from layoutc.notations.scanner import Scanner
+from layoutc.strides import dense_strides
+
+NAME = "memref"
+MAX_LENGTH = 4_000
+
+_START = "memref<"
+
+
+def read(text: str) -> Reading:
+    """What a memref type says. Raises NotationError, with the column, for a text that is none."""
+    scanner = Scanner(text)
+    scanner.is_meant = text.startswith(_START)
+    if not scanner.is_meant:
+        scanner.fail(f"expected {_START}...>")
+    if len(text) > MAX_LENGTH:
+        scanner.fail(f"a memref type has at most {MAX_LENGTH} characters, got {len(text)}")
+    from layoutc.dialects.memref_text import TypeTextError, read_memref
+
+    try:
+        desc = read_memref(text)
+    except TypeTextError as error:
+        scanner.fail(error.message, error.column)
+    except LayoutcError as error:
+        scanner.fail(getattr(error, "message", str(error)), 0)
+    strides = () if desc.strides == dense_strides(desc.physical_shape) else desc.strides
+    return Reading(
+        desc.layout,
+        desc.dims,
+        strides,
+        desc.base_offset,
+        low=desc.low,
+        high=desc.high,
+        element_type=desc.element_type,
+    )
+
+
+def parse(text: str) -> Layout:
+    """The layout of a type that has no strides of its own."""
+    return read(text).layout_alone(text)
+
+
+def format(layout: Layout) -> str:
+    """A memref type has dims: always a LayoutcError."""
+    raise LayoutcError(f"a memref type needs dims, got the layout {layout} alone")
+
+
+def format_desc(desc: MemoryDesc) -> str:
+    """The memref type: without a layout if it is row-major, `strided` if only strides differ, else `#layout.map`."""
+    shape = "".join(f"{dim}x" for dim in desc.dims) + desc.element_type.mlir
+    layout = _layout_text(desc)
+    return f"memref<{shape}, {layout}>" if layout else f"memref<{shape}>"
+
+
+def _layout_text(desc: MemoryDesc) -> str:
+    dense = desc.strides == dense_strides(desc.physical_shape)
+    plain = desc.layout == Layout.row_major(desc.rank) and not desc.low and not desc.high
+    if plain and dense and not desc.base_offset:
+        return ""
+    if plain:
+        offset = f", offset: {desc.base_offset}" if desc.base_offset else ""
+        return f"strided<{list(desc.strides)}{offset}>"
+    options = (
+        ("strides", () if dense else desc.strides),
+        ("offset", desc.base_offset),
+        ("low", desc.low),
+        ("high", desc.high),
+        ("align", desc.layout.align),
+    )
+    given = "".join(f", {name} = {list(v) if isinstance(v, tuple) else v}" for name, v in options if v)
+    return f"#layout.map<{_physical_map(desc)}{given}>"
+
+
+def _physical_map(desc: MemoryDesc) -> str:
+    index = [AffineText(name) for name in generic_names(desc.rank)]
+    results = (str(digit_expr(digit, desc.extents, index)) for digit in desc.layout.digits)
+    return f"({', '.join(map(str, index))}) -> ({', '.join(results)})"

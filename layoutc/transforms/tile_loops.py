@@ -1,0 +1,116 @@
+"""The loops around a tile: named counters, where the last step starts earlier if it does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, scf
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, i64
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from layoutc.transforms.loop_nest import NestBuilder, apply
+
+THREADS = "layout.threads"
+"""discardable attribute of scf.parallel: how many threads share it"""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Starts of pieces of `size` in a digit's `extent`, `step` apart but for the last, which ends where it ends."""
+
+    digit: int
+    size: int
+    extent: int
+    step: int
+
+    @classmethod
+    def of(cls, digit: int, size: int, extent: int, step: int | None = None) -> Steps:
+        """Pieces side by side, unless `step` says otherwise."""
+        return cls(digit, size, extent, step or size)
+
+    @property
+    def count(self) -> int:
+        """Number of pieces."""
+        return -(-(self.extent - self.size) // self.step) + 1
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the last piece is a whole step behind the one before."""
+        return (self.count - 1) * self.step + self.size == self.extent
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a counter adds to the position of a digit."""
+
+    digit: int
+    position: AffineExpr
+
+
+class TileLoops:
+    """Loops from the outside in: where to insert, and what their counters add to the positions of the digits."""
+
+    def __init__(self, nest: NestBuilder):
+        self.nest = nest
+        self.builder = Builder(InsertPoint.before(nest.before))
+        self.outermost: Operation | None = None
+        self.counters: list[SSAValue] = []
+
+    def constants(self, loops: Sequence[Steps]) -> None:
+        """Makes what these loops need, ahead of all loops."""
+        for value in (0, 1, *(loop.count for loop in loops)):
+            self.nest.constant(value)
+
+    def parallel(self, loops: Sequence[Steps], threads: int) -> list[Term]:
+        """One loop over all of these, shared by threads."""
+        block = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
+        ends = [self.nest.constant(loop.count) for loop in loops]
+        zeros, ones = ([self.nest.constant(value)] * len(loops) for value in (0, 1))
+        op = scf.ParallelOp(zeros, ends, ones, Region(block))
+        op.attributes[THREADS] = IntegerAttr(threads, i64)
+        self._enter(op, block)
+        return [self._term(loop, counter) for loop, counter in zip(loops, block.args, strict=True)]
+
+    def serial(self, loops: Sequence[Steps]) -> list[Term]:
+        """A loop for each of these, the first outermost."""
+        terms: list[Term] = []
+        for loop in loops:
+            block = Block([scf.YieldOp()], arg_types=[IndexType()])
+            start, end, one = (self.nest.constant(value) for value in (0, loop.count, 1))
+            self._enter(scf.ForOp(start, end, one, [], Region(block)), block)
+            terms.append(self._term(loop, block.args[0]))
+        return terms
+
+    def _enter(self, op: Operation, block: Block) -> None:
+        self.builder.insert(op)
+        self.outermost = self.outermost or op
+        self.builder = Builder(InsertPoint.at_start(block))
+
+    def _term(self, loop: Steps, counter: SSAValue) -> Term:
+        counter.name_hint = f"i{loop.digit}"
+        start = AffineExpr.dimension(0) * loop.step
+        if loop.is_even:
+            self.counters.append(counter)
+            return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1) * loop.step)
+        starts = (start, AffineExpr.constant(loop.extent - loop.size))
+        op = self.builder.insert(affine.MinOp([counter], AffineMapAttr(AffineMap(1, 0, starts))))
+        op.result.name_hint = f"start{loop.digit}"
+        self.counters.append(op.result)
+        return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1))
+
+    def offset(self, terms: Sequence[Term], strides: Sequence[int], base: int, name: str) -> SSAValue:
+        """The sum of the terms' positions x strides and a base; the base alone is a constant made before."""
+        total: Any = None
+        for term in terms:
+            stride = strides[term.digit]
+            if stride:
+                part = term.position * stride if stride != 1 else term.position
+                total = part if total is None else total + part
+        if total is None:
+            return self.nest.constants[base]
+        return apply(self.builder, total + base if base else total, self.counters, name)
