@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -86,11 +87,11 @@ def _plan_copy(
         return _with_macro(plan, NORMAL)
     if target.streams_whole_lines and _stores_whole_lines(plan, target):
         shape = STREAMED_COPY if source_lanes == target_lanes else STREAMED
-        return _with_macro(replace(plan, store="nontemporal"), shape)
+        return _with_staged_loads(_with_macro(replace(plan, store="nontemporal"), shape), target)
     staged = _with_macro(plan, STAGED)
     if staged.run * element < MIN_STAGED_RUN:
         return _with_macro(plan, NORMAL)
-    return replace(staged, store="staged")
+    return _with_staged_loads(replace(staged, store="staged"), target)
 
 
 def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
@@ -144,7 +145,8 @@ def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tup
 
     Powers of two are left to the network of index bits.
     """
-    for side, other in (("src", "dst"), ("dst", "src")):
+    sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
+    for side, other in sides:
         run = list(islice(contiguous(copy, side), 2))
         if copy.is_fill or len(run) < 2:
             continue
@@ -220,6 +222,8 @@ STREAMED = MacroShape(32 << 10, 256, 256, "src")
 STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
 STAGED = MacroShape(32 << 10, 256, 512, "src")
 MIN_STAGED_RUN = 256
+L1_SETS = 64
+CONFLICTING_ROWS = 6
 
 
 def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
@@ -230,6 +234,20 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.budget, shape.budget)
     plan = replace(plan, macro=tuple(macro), inner_order=_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+
+
+def _with_staged_loads(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with staged loads, if a tile takes parts of lines of more rows than a set of the cache holds."""
+    piece = _extent(plan.source_lanes) * plan.element_bytes
+    if piece >= target.line or plan.source_run * plan.element_bytes < target.line:
+        return plan
+    rows = [0]
+    for position, digit in enumerate(plan.copy.digits):
+        if position not in plan.source_run_digits:
+            stride = digit.src * plan.element_bytes
+            rows = [row + step * stride for row in rows for step in range(plan.tile[position])]
+    sets = Counter(row // target.line % L1_SETS for row in rows)
+    return replace(plan, load="staged") if max(sets.values()) > CONFLICTING_ROWS else plan
 
 
 def _next_macro_tile(plan: CopyPlan) -> int:

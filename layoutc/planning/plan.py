@@ -9,9 +9,11 @@ from typing import Literal
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.strided_copy import StridedCopy, contiguous
+from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
 
 Store = Literal["normal", "nontemporal", "staged"]
+
+Load = Literal["normal", "staged"]
 
 LINE = 64
 """bytes of a cache line, which a non-temporal store should fill"""
@@ -35,7 +37,9 @@ class CopyPlan:
     Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
-    contiguous elements leave that by whole lines, past the caches. Each load also asks for the memory `prefetch` elements further on (0: nothing).
+    contiguous elements leave that by whole lines, past the caches; with `staged` loads it is first gathered in one,
+    where its rows do not evict each other. Each load also asks for the memory `prefetch`
+    elements further on (0: nothing).
     """
 
     copy: StridedCopy
@@ -50,6 +54,7 @@ class CopyPlan:
     inner_order: tuple[int, ...]
     store: Store = "normal"
     prefetch: int = 0
+    load: Load = "normal"
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -112,23 +117,40 @@ class CopyPlan:
         return prod(self.macro[g] for g in self.run_digits)
 
     @cached_property
-    def stage_strides(self) -> tuple[int, ...]:
-        """Strides of the buffer of a macro tile: its runs one after the other, each from a new line on."""
-        line = LINE // self.element_bytes
-        strides = [digit.dst for digit in self.copy.digits]
-        stride = -(-self.run // line) * line
-        for position in sorted(range(len(strides)), key=lambda g: strides[g]):
-            if position not in self.run_digits:
-                strides[position] = stride
-                stride *= self.macro[position]
-        return tuple(strides)
+    def source_run_digits(self) -> tuple[int, ...]:
+        """The digits of a macro tile's runs of contiguous source elements, fastest first."""
+        found: list[int] = []
+        for position, digit in contiguous(self.copy, "src"):
+            found.append(position)
+            if self.macro[position] < digit.extent:
+                break
+        return tuple(found)
 
     @property
-    def stage_elements(self) -> int:
-        """Elements of the buffer of a macro tile."""
+    def source_run(self) -> int:
+        """Elements of a run of the source."""
+        return prod(self.macro[g] for g in self.source_run_digits)
+
+    @cached_property
+    def load_stage(self) -> tuple[tuple[int, ...], int]:
+        """Strides and size of the buffer that a macro tile of the source is gathered in."""
+        return self._stage("src", self.source_run_digits, self.source_run)
+
+    @cached_property
+    def store_stage(self) -> tuple[tuple[int, ...], int]:
+        """Strides and size of the buffer that a macro tile of the destination is put together in."""
+        return self._stage("dst", self.run_digits, self.run)
+
+    def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
+        """Runs one after the other, each from a new line on."""
         line = LINE // self.element_bytes
-        others = prod(m for g, m in enumerate(self.macro) if g not in self.run_digits)
-        return -(-self.run // line) * line * others
+        strides = [getattr(digit, side) for digit in self.copy.digits]
+        stride = -(-run // line) * line
+        for position in sorted(range(len(strides)), key=lambda g: strides[g]):
+            if position not in run_digits:
+                strides[position] = stride
+                stride *= self.macro[position]
+        return tuple(strides), stride
 
 
 def is_power_of_two(number: int) -> bool:

@@ -29,10 +29,10 @@ _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
 _LINE = re.compile(
     rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: \d+x\(\d+, \d+\)(?:/\d+)?)*)"
-    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles, tile (?P<tile>{_NUMBERS})"
-    rf", lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
+    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
+    rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
-    r"(?:, prefetch (?P<prefetch>\d+))?"
+    r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
 _DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
 
@@ -49,9 +49,10 @@ def _line(plan: CopyPlan) -> str:
     return (
         f"{head}{digits}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
-        f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}, macro {_joined(plan.macro, 'x')}"
+        f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
+        f", macro {_joined(plan.macro, 'x')}"
         f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
-        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
+        f"{', staged loads' if plan.load == 'staged' else ''}{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
     )
 
 
@@ -92,6 +93,7 @@ def _parse_copy(line: str) -> CopyPlan:
         _numbers(found["inner"]),
         STORES[found["store"]],
         int(found["prefetch"] or 0),
+        "staged" if found["load"] else "normal",
     )
 
 

@@ -117,9 +117,9 @@ def _sides(desc: MemoryDesc) -> tuple[int, list[Side]]:
         high, extent, padded = group.tail or (0, 0, 0)
         if high or any(group.low):
             raise NotStridedError("an axis with blocks and a border is reordered by the plain plan")
-        axis = group.axes[0]
         pieces = tuple(Piece(divisor, stride) for divisor, _, stride in group.pieces)
-        sides[axis] = Side(pieces, padded - extent + desc.dims[axis])
+        for axis in group.axes:
+            sides[axis] = Side(pieces, padded - extent + desc.dims[axis])
     return offset, sides
 
 

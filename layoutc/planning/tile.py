@@ -56,19 +56,28 @@ class TileProgram:
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored."""
         plan = self.plan
-        options = {
-            "native_bytes": plan.vector_bytes,
-            "unpack_only": plan.shuffles == "unpack",
-            "byte_permutes": plan.shuffles == "any",
-        }
+        unpack_only, byte_permutes = plan.shuffles == "unpack", plan.shuffles == "any"
         if self.channels is not None:
             together = self.channels in plan.target_lanes
             return (interleave if together else deinterleave)(
-                self.channels.extent, self.lanes, plan.element_bytes, **options
+                self.channels.extent,
+                self.lanes,
+                plan.element_bytes,
+                native_bytes=plan.vector_bytes,
+                unpack_only=unpack_only,
+                byte_permutes=byte_permutes,
             )
         registers = tuple(bit for bit in self.bits if bit not in self.source_lanes)
         source, target = tuple(self.source_lanes), tuple(self.target_lanes)
-        return synthesize(source, registers, target, plan.element_bytes, **options)
+        return synthesize(
+            source,
+            registers,
+            target,
+            plan.element_bytes,
+            native_bytes=plan.vector_bytes,
+            unpack_only=unpack_only,
+            byte_permutes=byte_permutes,
+        )
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded, of the tile that starts at these values of the digits loaded in part."""

@@ -7,65 +7,126 @@ past the caches; only the ends of a whole row are written element by element.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, IndexType, VectorType
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, VectorType, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.strided_copy import SideName, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.tiled_nest import Memory, TiledCopy, VectorBody
+from layoutc.transforms.tiled_nest import PREFETCH, Memory, TiledCopy, VectorBody
 
 
 class StagedCopy(TiledCopy):
-    """A copy whose tiles are stored to a buffer, and the copy out of the buffer behind each macro tile."""
+    """A copy whose tiles are loaded from a buffer, stored to a buffer, or both."""
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         super().__init__(nest, plan, memory, threads)
-        strides = plan.stage_strides
-        digits = (replace(d, dst=stride) for d, stride in zip(plan.copy.digits, strides, strict=True))
-        staged = replace(plan, store="normal", copy=replace(plan.copy, dst=0, digits=tuple(digits)))
-        self.body = VectorBody(self, staged)
-        self.stage_strides = [stride * self.ratio for stride in strides]
+        self.stages_loads, self.stages_stores = plan.load == "staged", plan.store == "staged"
         self.line = LINE // memory.element_bytes
         """elements of the memory in a line"""
-        self.runs = [
-            Steps.of(g, 1, plan.macro[g]) for g in plan.outer_order if g not in plan.run_digits and plan.macro[g] > 1
-        ]
+        plain = replace(plan, store="normal") if self.stages_stores else plan
+        if self.stages_loads:
+            strides, self.load_elements = plan.load_stage
+            plain = replace(plain, load="normal", prefetch=0, copy=_with_strides(plain, "src", strides))
+            self.load_strides = [stride * self.ratio for stride in strides]
+        if self.stages_stores:
+            strides, self.store_elements = plan.store_stage
+            plain = replace(plain, copy=_with_strides(plain, "dst", strides))
+            self.store_strides = [stride * self.ratio for stride in strides]
+        self.body = VectorBody(self, plain)
 
     def build(self) -> Operation:
         self.prepare()
-        elements = self.plan.stage_elements * self.ratio
-        alloca = memref.AllocaOp.get(self.memory.element, LINE, [elements])
-        alloca.results[0].name_hint = "stage"
         is_shared = self.threads > 1 and bool(self.outer)
-        if not is_shared:
-            self.nest.insert(alloca)
+        first = None if is_shared else self._stages(self.nest.insert)
         outer = self.open_outer()
         if is_shared:
-            self.loops.builder.insert(alloca)
-        self.target = alloca.results[0]
-        out = TileLoops(self.nest)
-        out.builder, out.counters = self.loops.builder, list(self.loops.counters)
+            self._stages(self.loops.builder.insert)
+        if self.stages_loads:
+            self._copy_in(self._inside(), outer)
+        out = self._inside()
         inner = self.loops.serial(self.inner)
-        stage_offset = self.loops.offset(inner, self.stage_strides, 0, "stage_offset")
-        self.body.build(self.loops.builder, self.source((*outer, *inner)), stage_offset)
-        self._copy_out(out, outer)
-        return self.loops.outermost or alloca
+        src = self.loops.offset(inner, self.load_strides, 0, "load_offset") if self.stages_loads else None
+        dst = self.loops.offset(inner, self.store_strides, 0, "store_offset") if self.stages_stores else None
+        terms = (*outer, *inner)
+        src = self.source(terms) if src is None else src
+        self.body.build(self.loops.builder, src, self.destination(terms) if dst is None else dst)
+        if self.stages_stores:
+            self._copy_out(out, outer)
+        operation = self.loops.outermost or first
+        assert operation is not None
+        return operation
+
+    def _stages(self, insert: Callable[[Operation], Operation]) -> Operation:
+        """The buffers, on the stack: of the function, or of each thread."""
+        made: list[Operation] = []
+        for is_staged, name in ((self.stages_loads, "load_stage"), (self.stages_stores, "store_stage")):
+            if is_staged:
+                elements = (self.load_elements if name == "load_stage" else self.store_elements) * self.ratio
+                made.append(insert(memref.AllocaOp.get(self.memory.element, LINE, [elements])))
+                made[-1].results[0].name_hint = name
+                if name == "load_stage":
+                    self.tile_source = made[-1].results[0]
+                else:
+                    self.target = made[-1].results[0]
+        return made[0]
+
+    def _inside(self) -> TileLoops:
+        """Further loops at the place where the outer ones have led to."""
+        loops = TileLoops(self.nest)
+        loops.builder, loops.counters = self.loops.builder, list(self.loops.counters)
+        return loops
 
     def prepare(self) -> None:
         super().prepare()
-        last = self.plan.run_digits[-1]
-        vectors = range(0, self.line, self._lanes)
-        self.loops.constants(self.runs)
-        for value in (0, 1, self.line, *vectors, self.plan.extents[last] - self.plan.macro[last]):
+        constants = [0, 1]
+        if self.stages_stores:
+            last = self.plan.run_digits[-1]
+            constants += (self.line, *range(0, self.line, self._lanes), self.plan.run * self.ratio)
+            constants.append(self.plan.extents[last] - self.plan.macro[last])
+            self.loops.constants(self._runs(self.plan.run_digits))
+        if self.stages_loads:
+            self.loops.constants((*self._runs(self.plan.source_run_digits), self._along_run()))
+        for value in constants:
             self.nest.constant(value)
+
+    def _runs(self, run_digits: Sequence[int]) -> list[Steps]:
+        """Loops over the runs of a macro tile."""
+        macro = self.plan.macro
+        return [Steps.of(g, 1, macro[g]) for g in self.plan.outer_order if g not in run_digits and macro[g] > 1]
+
+    # --- the copy in -----------------------------------------------------------------------------------------------
+
+    def _along_run(self) -> Steps:
+        """Vectors along a run of the source; its digits move as one, by the stride of the fastest."""
+        length = self.plan.source_run * self.ratio
+        lanes = min(self.plan.vector_bytes // self.memory.element_bytes, 1 << (length.bit_length() - 1))
+        return Steps.of(self.plan.source_run_digits[0], lanes, length)
+
+    def _copy_in(self, loops: TileLoops, outer: Sequence[Term]) -> None:
+        runs = loops.serial(self._runs(self.plan.source_run_digits))
+        along = loops.serial([self._along_run()])
+        single = [1 if g == along[0].digit else stride for g, stride in enumerate(self.src_strides)]
+        base = self.plan.copy.src * self.ratio
+        # Steps along a run count elements of the memory; all other counters count values of their digit.
+        row = loops.offset((*outer, *runs), self.src_strides, base, "row")
+        into = loops.offset(runs, self.load_strides, 0, "into_row")
+        at = loops.offset(along, single, 0, "at")
+        builder, lanes = loops.builder, self._along_run().size
+        here, there = (builder.insert(arith.AddiOp(start, at)).result for start in (row, into))
+        load = builder.insert(vector.LoadOp(self.memory.source, [here], VectorType(self.memory.element, [lanes])))
+        load.result.name_hint = "r"
+        if self.plan.prefetch:
+            load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.ratio, i64)
+        builder.insert(vector.StoreOp(load.result, self.tile_source, [there]))
 
     @property
     def _lanes(self) -> int:
@@ -75,25 +136,25 @@ class StagedCopy(TiledCopy):
 
     def _copy_out(self, loops: TileLoops, outer: Sequence[Term]) -> None:
         """Each run: the head of a row, whole lines, the tail of a row."""
-        runs = loops.serial(self.runs)
+        runs = loops.serial(self._runs(self.plan.run_digits))
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), self.dst_strides, self.plan.copy.dst * self.ratio, "row")
-        stage = loops.offset(runs, self.stage_strides, 0, "stage_row")
+        stage = loops.offset(runs, self.store_strides, 0, "stage_row")
         d0 = AffineExpr.dimension(0)
-        lines = apply(builder, d0.ceil_div(line) * line, [row], "lines")
-        end = apply(builder, d0 + length, [row], "end")
-        whole_end = apply(builder, ((d0 + length) // line) * line, [row], "lines_end")
+        # Everything below counts from the start of the run.
+        lines = apply(builder, d0.ceil_div(line) * line - d0, [row], "lines")
+        lines_end = apply(builder, ((d0 + length) // line) * line - d0, [row], "lines_end")
+        start, stop = self.nest.constants[0], self.nest.constants[length]
         last = self.plan.run_digits[-1]
-        start, stop, lines_end = row, end, whole_end
         terms = [term for term in outer if term.digit == last]
         if terms:
             step = self.plan.macro_step(last) * self.plan.run // self.plan.macro[last] * self.ratio
-            owned = apply(builder, (d0 + step).ceil_div(line) * line, [row], "owned_end")
+            owned = apply(builder, (d0 + step).ceil_div(line) * line - d0, [row], "owned_end")
             position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
-            start = self._where(builder, position, 0, row, lines, "start")
             limit = self.plan.extents[last] - self.plan.macro[last]
-            lines_end = self._where(builder, position, limit, whole_end, owned, "lines_end")
-            stop = self._where(builder, position, limit, end, owned, "stop")
+            start = self._where(builder, position, 0, start, lines, "start")
+            lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
+            stop = self._where(builder, position, limit, stop, owned, "stop")
         self._elements(builder, start, lines, row, stage)
         self._lines(builder, lines, lines_end, row, stage)
         self._elements(builder, lines_end, stop, row, stage)
@@ -127,19 +188,28 @@ class StagedCopy(TiledCopy):
     def _loop(
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
     ) -> tuple[Builder, SSAValue, SSAValue]:
-        """A loop over destination offsets, and the offset in the buffer."""
+        """A loop along a run: the offsets in the destination and in the buffer."""
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "at"
+        block.args[0].name_hint = "k"
         builder.insert(scf.ForOp(start, stop, self.nest.constants[step], [], Region(block)))
         inner = Builder(InsertPoint.at_start(block))
-        at, first, base = (AffineExpr.dimension(i) for i in range(3))
-        return inner, block.args[0], apply(inner, at - first + base, [block.args[0], row, stage], "from")
+        at, offset = (inner.insert(arith.AddiOp(base, block.args[0])).result for base in (row, stage))
+        at.name_hint, offset.name_hint = "at", "stage_at"
+        return inner, at, offset
 
     def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
         return builder.insert(arith.AddiOp(offset, self.nest.constants[distance])).result if distance else offset
 
 
+def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
+    """The copy as its tiles see it: one side is a buffer."""
+    digits = zip(plan.copy.digits, strides, strict=True)
+    if side == "src":
+        return replace(plan.copy, src=0, digits=tuple(replace(digit, src=stride) for digit, stride in digits))
+    return replace(plan.copy, dst=0, digits=tuple(replace(digit, dst=stride) for digit, stride in digits))
+
+
 def build_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> Operation:
     """One planned copy, through a buffer or straight; returns the outermost operation."""
-    kind = StagedCopy if plan.store == "staged" else TiledCopy
+    kind = StagedCopy if "staged" in (plan.store, plan.load) else TiledCopy
     return kind(nest, plan, memory, threads).build()

@@ -70,8 +70,10 @@ class TiledCopy:
             if digits[g].is_whole and plan.tile[g] < plan.macro[g]
         ]
         self.body = VectorBody(self, plan) if plan.target_lanes else ElementBody(self)
-        self.target, self.dst_strides = memory.target, [d.dst * self.ratio for d in digits]
+        self.tile_source, self.target = memory.source, memory.target
+        """what tiles are loaded from and stored to"""
         self.src_strides = [d.src * self.ratio for d in digits]
+        self.dst_strides = [d.dst * self.ratio for d in digits]
 
     def build(self) -> Operation:
         """Builds it all; returns the outermost operation."""
@@ -252,7 +254,7 @@ class VectorBody:
         assert self.src is not None
         index = self._at(self.src, base + piece * self.copy.ratio)
         memory_type = VectorType(self.copy.memory.element, [lanes * self.copy.ratio])
-        load = self.builder.insert(vector.LoadOp(self.copy.memory.source, [index], memory_type))
+        load = self.builder.insert(vector.LoadOp(self.copy.tile_source, [index], memory_type))
         if self.plan.prefetch:
             load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.copy.ratio, i64)
         load.result.name_hint = "r"
