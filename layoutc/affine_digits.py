@@ -64,7 +64,12 @@ def read_map(
     if dims is not None and len(dims) != map.num_dims:
         raise MapError(f"dims {tuple(dims)} have rank {len(dims)}, the map has {map.num_dims} dims")
     reader = _read_offset if len(map.results) == 1 and not physical else _read_physical
-    return reader(map, None if dims is None else tuple(dims), tuple(axis_names))
+    try:
+        return reader(map, None if dims is None else tuple(dims), tuple(axis_names))
+    except MapError:
+        raise
+    except LayoutcError as error:
+        raise MapError(str(error)) from None
 
 
 def parser_fault(error: Exception) -> str | None:
@@ -138,7 +143,7 @@ def _read_physical(map: AffineMap, dims: tuple[int, ...] | None, names: tuple[st
         if dims is None or dims[axis] != 1:
             raise MapError(f"axis {names[axis] if names else f'd{axis}'} is in no result")
         digits.append(Digit((axis,)))
-    return Reading(_layout(map.num_dims, digits, names), dims, extents=_extents(terms))
+    return Reading(Layout(map.num_dims, tuple(digits), axis_names=names), dims, extents=_extents(terms))
 
 
 def _piece(expr: AffineExpr) -> _Term:
@@ -217,13 +222,6 @@ def _extents(terms: Sequence[_Term]) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(implied.items()))
 
 
-def _layout(rank: int, digits: Sequence[Digit], names: tuple[str, ...]) -> Layout:
-    try:
-        return Layout(rank, tuple(digits), axis_names=names)
-    except LayoutcError as error:
-        raise MapError(str(error)) from None
-
-
 # --- one result: an offset -----------------------------------------------------------------------------------------
 
 
@@ -237,7 +235,7 @@ def _read_offset(map: AffineMap, dims: tuple[int, ...] | None, names: tuple[str,
     strided = [piece for axes in sorted(groups) for piece in _strided_digits(axes, groups[axes])]
     # A stride of 0 is as good as any outermost one: no element lies between.
     strided.sort(key=lambda pair: (pair[1] != 0, -pair[1]))
-    layout = _layout(map.num_dims, [digit for digit, _ in strided], names)
+    layout = Layout(map.num_dims, tuple(digit for digit, _ in strided), axis_names=names)
     return Reading(layout, dims, tuple(stride for _, stride in strided), base, extents=_extents(terms))
 
 

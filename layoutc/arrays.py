@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from layoutc import notations
 from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType, check_whole_bytes, element_type
+from layoutc.element_type import ElementType, check_whole_bytes
+from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel, compile
 from layoutc.layout import AxisGroup, Layout
@@ -31,6 +32,7 @@ def reorder(
     *,
     element_type: str | ElementType | None = None,
     executor: Executor | None = None,
+    threads: int = 1,
 ) -> Array:
     """
     The tensor in `array`, stored as `source` says, as a new array stored as `destination` says.
@@ -44,19 +46,18 @@ def reorder(
     import numpy as np
 
     instance("array", array, np.ndarray)
-    stored = stored_type(array, element_type)
-    src = source if isinstance(source, MemoryDesc) else source_desc(array, source, dims, stored)
-    dst = destination if isinstance(destination, MemoryDesc) else notations.desc(destination, src.dims, stored)
-    check_shape(array, src)
+    src = source_desc(array, source, dims, element_type)
+    is_desc = isinstance(destination, MemoryDesc)
+    dst = destination if is_desc else notations.desc(destination, src.dims, src.element_type)
     native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     result = np.zeros(dst.physical_shape if dst.is_dense else dst.span, native.dtype)
-    _kernel(src, dst, executor)(native, result)
+    _kernel(src, dst, executor, threads)(native, result)
     return result
 
 
 @lru_cache(maxsize=256)
-def _kernel(source: MemoryDesc, destination: MemoryDesc, executor: Executor | None) -> Kernel:
-    return compile(source, destination, executor=executor)
+def _kernel(source: MemoryDesc, destination: MemoryDesc, executor: Executor | None, threads: int) -> Kernel:
+    return compile(source, destination, executor=executor, threads=threads)
 
 
 def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
@@ -66,7 +67,7 @@ def stored_type(array: Array, named: str | ElementType | None = None) -> Element
     Raises LayoutcError for NumPy types that layoutc has no word for, such as complex64.
     """
     try:
-        found = element_type(named or array.dtype.newbyteorder("="))
+        found = type_named(named or array.dtype.newbyteorder("="))
     except LayoutcError:
         if named is not None:
             raise
@@ -78,11 +79,24 @@ def stored_type(array: Array, named: str | ElementType | None = None) -> Element
     return found
 
 
-def source_desc(array: Array, text: str, dims: Sequence[int] | None, stored: ElementType) -> MemoryDesc:
-    """The descriptor of an array that is stored as `text` says; block padding counts as data without `dims`."""
-    if dims is None and isinstance(text, str) and notations.read(text).dims is None:
-        dims = dims_of_physical_shape(text, array.shape)
-    return notations.desc(text, dims, stored)
+def source_desc(
+    array: Array, source: str | MemoryDesc, dims: Sequence[int] | None, element_type: str | ElementType | None
+) -> MemoryDesc:
+    """
+    The descriptor of an array that is stored as `source` says; block padding counts as data without `dims`.
+
+    Raises LayoutcError for an array that cannot be the buffer of that.
+    """
+    if isinstance(source, MemoryDesc):
+        desc, stored = source, stored_type(array, element_type or source.element_type)
+        if (dims is not None and tuple(dims) != desc.dims) or stored != desc.element_type:
+            raise LayoutcError(f"dims {dims} or element type {stored} contradict the source, {desc}")
+    else:
+        if dims is None and isinstance(source, str) and notations.read(source).dims is None:
+            dims = dims_of_physical_shape(source, array.shape)
+        desc = notations.desc(source, dims, stored_type(array, element_type))
+    check_shape(array, desc)
+    return desc
 
 
 def check_shape(array: Array, desc: MemoryDesc) -> None:
@@ -112,14 +126,14 @@ def dims_of_physical_shape(text: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def from_strides(
-    shape: Sequence[int], strides: Sequence[int], elements: str | ElementType = "f32", *, in_bytes: bool = False
+    shape: Sequence[int], strides: Sequence[int], element_type: str | ElementType = "f32", *, in_bytes: bool = False
 ) -> MemoryDesc:
     """
     The descriptor of strided memory, one stride per axis, in elements or in bytes; 0 broadcasts.
 
     Raises LayoutcError for negative strides and for bytes that are no whole elements.
     """
-    dims, found = integers("dims", shape, 1), element_type(elements)
+    dims, found = integers("dims", shape, 1), type_named(element_type)
     given = integers("strides", strides, -(2**63 - 1))
     if len(given) != len(dims):
         raise LayoutcError(f"got {len(given)} strides, expected {len(dims)}")
@@ -141,7 +155,7 @@ def _in_elements(strides: tuple[int, ...], elements: ElementType) -> tuple[int, 
     return tuple(stride // width for stride in strides)
 
 
-def from_array(array: Array, elements: str | ElementType | None = None) -> MemoryDesc:
+def from_array(array: Array, element_type: str | ElementType | None = None) -> MemoryDesc:
     """
     The descriptor of the memory that an array looks at, from its first element on: dims and element strides.
 
@@ -152,7 +166,7 @@ def from_array(array: Array, elements: str | ElementType | None = None) -> Memor
     instance("array", array, np.ndarray)
     if not array.dtype.isnative:
         raise LayoutcError(f"array of {array.dtype} is not in this machine's byte order")
-    return from_strides(array.shape, array.strides, stored_type(array, elements), in_bytes=True)
+    return from_strides(array.shape, array.strides, stored_type(array, element_type), in_bytes=True)
 
 
 def from_dlpack(tensor: Any) -> MemoryDesc:

@@ -35,7 +35,7 @@ def _number(what: str, value: Any, least: int) -> int:
     except TypeError:
         raise LayoutcError(f"{what} {shown(value)}, expected an integer") from None
     if not least <= number <= MAX_SIZE:
-        raise LayoutcError(f"{what} {number}, expected {least} or more and below 2^63")
+        raise LayoutcError(f"{what} {shown(number)}, expected {least} or more and below 2^63")
     return number
 
 
@@ -54,5 +54,8 @@ def verb(name: str, plural: str) -> str:
 
 def shown(value: object) -> str:
     """A value in an error: cut where it is long."""
-    text = str(value)
+    try:
+        text = str(value)
+    except ValueError:  # Python's limit of digits
+        return "a number of thousands of digits"
     return text if len(text) <= 80 else text[:77] + "..."

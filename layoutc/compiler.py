@@ -3,28 +3,68 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from layoutc.errors import CompilerError
 
 FLAGS = ("-O2", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off")
 """no contraction: a*b+c rounds twice in every executor"""
+TARGETS = {
+    "native": ("-march=native",),
+    "avx512": ("-march=x86-64-v4",),
+    "avx2": ("-march=x86-64-v3",),
+    "sse2": ("-march=x86-64",),
+    "generic": (),
+}
+"""the processors that code is compiled for: this machine's, a level of x86-64, or what the compiler has for any"""
+
+OPENMP = "-fopenmp"
+PROBE = """int probe(int n) {
+  #pragma omp parallel for reduction(+ : n)
+  for (int i = 0; i < 4; i++) {
+    n += i;
+  }
+  return n;
+}
+"""
 VARIABLES = ("LAYOUTC_CC", "CC")
 NAMES = ("cc", "gcc", "clang")
 TIMEOUT_S = 60.0
 
 
+class CompilationError(CompilerError):
+    """The compiler ran, and did not make what it was asked for."""
+
+
 @dataclass(frozen=True)
 class Compiler:
-    """A C compiler as it is called: the program, then arguments that always come first."""
+    """
+    A C compiler as it is called: the program, then arguments that always come first.
+
+    `target` is one of TARGETS. Raises CompilerError for another one.
+    """
 
     command: tuple[str, ...]
     flags: tuple[str, ...] = FLAGS
+    target: str = "native"
+
+    def __post_init__(self) -> None:
+        if self.target not in TARGETS:
+            raise CompilerError(f"unknown target {self.target!r}, expected one of {' '.join(TARGETS)}")
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """All that decides what is made of a source: the compiler, its flags, and the processor if that is meant."""
+        return (*self.identity, self.command, self.flags, self.target, _processor() if self.target == "native" else "")
 
     @property
     def identity(self) -> tuple[str, int, int]:
@@ -36,31 +76,70 @@ class Compiler:
             raise CompilerError(f"compiler {path} cannot be read: {error.strerror}") from error
         return str(path), status.st_size, status.st_mtime_ns
 
-    def run(self, source: Path, target: Path, timeout_s: float = TIMEOUT_S) -> None:
-        """Compile a file to a shared object. Raises CompilerError with the command and its first error line."""
-        command = [*self.command, *self.flags, "-o", str(target), str(source)]
-        log = target.with_suffix(".log")
-        with log.open("wb") as output:
-            status = _run(command, output.fileno(), timeout_s)
-        if status != 0 or not target.is_file():
+    def run(self, source: Path, output: Path, timeout_s: float = TIMEOUT_S, *, parallel: bool = False) -> None:
+        """
+        Compile a file to a shared object, `parallel` with OpenMP where the compiler has it.
+
+        Raises CompilerError with the command and its first error line.
+        """
+        self._compile(self.flags + self._extra_flags(parallel, timeout_s), source, output, timeout_s)
+
+    def _extra_flags(self, parallel: bool, timeout_s: float) -> tuple[str, ...]:
+        """Those of the target, which must be known unless it is `native`, and OpenMP's if it is known."""
+        wanted, given = TARGETS[self.target], ()
+        if self.target != "native":
+            wanted, given = (), wanted
+        if parallel:
+            wanted = (*wanted, OPENMP)
+        return given + _accepted(self, self.identity, wanted, timeout_s)
+
+    def _compile(self, flags: tuple[str, ...], source: Path, output: Path, timeout_s: float) -> None:
+        command = [*self.command, *flags, "-o", str(output), str(source)]
+        log = output.with_suffix(".log")
+        with log.open("wb") as file:
+            status = _run(command, file.fileno(), timeout_s)
+        if status != 0 or not output.is_file():
             said = _first_error(log.read_text(errors="replace")) or f"it said nothing, and exited with {status}"
-            raise CompilerError(f"compiler failed: {shlex.join(command)}: {said}")
+            raise CompilationError(f"compiler failed: {shlex.join(command)}: {said}")
+
+    def accepts(self, flags: tuple[str, ...], timeout_s: float = TIMEOUT_S) -> bool:
+        """Whether a small program can be compiled and linked with these flags."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / "probe.c"
+            source.write_text(PROBE)
+            try:
+                self._compile((*self.flags, *flags), source, source.with_suffix(".so"), timeout_s)
+            except CompilationError:
+                return False
+        return True
 
 
-def find_compiler() -> Compiler | None:
+@cache
+def _accepted(
+    compiler: Compiler, identity: tuple[str, int, int], flags: tuple[str, ...], timeout_s: float
+) -> tuple[str, ...]:
+    """Those of the flags that a compiler takes; asked once per process, while the compiler stays what it is."""
+    del identity  # only a part of the key
+    if not flags or compiler.accepts(flags, timeout_s):
+        return flags
+    return tuple(flag for flag in flags if len(flags) > 1 and compiler.accepts((flag,), timeout_s))
+
+
+def find_compiler(target: str = "native") -> Compiler | None:
     """
     The compiler that $LAYOUTC_CC names, or $CC, or the first of cc, gcc, clang on the path; None without any.
 
-    The variables may hold arguments too (`ccache gcc`). Raises CompilerError if they name what is not there.
+    The variables may hold arguments too (`ccache gcc`), and `target` is one of TARGETS. Raises CompilerError if
+    they name what is not there.
     """
     for variable in VARIABLES:
         if text := os.environ.get(variable, "").strip():
-            return _named(variable, text)
+            return _named(variable, text, target)
     found = next(filter(None, map(shutil.which, NAMES)), None)
-    return None if found is None else Compiler((found,))
+    return None if found is None else Compiler((found,), target=target)
 
 
-def _named(variable: str, text: str) -> Compiler:
+def _named(variable: str, text: str, target: str) -> Compiler:
     try:
         program, *arguments = shlex.split(text)
     except ValueError as error:
@@ -68,7 +147,19 @@ def _named(variable: str, text: str) -> Compiler:
     path = shutil.which(program)
     if path is None:
         raise CompilerError(f"compiler {program!r}, which ${variable} names, is not there")
-    return Compiler((path, *arguments))
+    return Compiler((path, *arguments), target=target)
+
+
+@cache
+def _processor() -> str:
+    """This machine's processor, so far as the operating system tells."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    # Speeds change from read to read; what the processor is and can do does not.
+    facts = re.findall(r"^(?:flags|Features|isa|model name|CPU part)\s*:\s*(.*)$", text, flags=re.MULTILINE)
+    return " ".join((platform.machine(), *sorted(set(facts))))
 
 
 def _run(command: list[str], output: int, timeout_s: float) -> int:

@@ -326,4 +326,3 @@ def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
             f"{destination.physical_shape} at one offset"
         )
     _ = destination.padding_boxes  # refuses too many
-

@@ -13,8 +13,12 @@ from layoutc.checks import instance
 from layoutc.descriptor import MemoryDesc, check_reorder
 from layoutc.element_type import check_whole_bytes
 from layoutc.errors import LayoutcError
+from layoutc.planning.machine import PLAIN, machine
+from layoutc.planning.plan import MAX_THREADS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
     from xdsl.dialects.builtin import ModuleOp
 
@@ -33,12 +37,17 @@ class Kernel:
 
     Calling it takes two C-contiguous buffers of exactly `size_bytes` of the descriptors, which must not
     overlap; the second is written. All executors write the same bytes. `name` is that of its C function.
+
+    `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
+    or `plain` for the textbook loop nest. `threads` share large reorders.
     """
 
     source: MemoryDesc
     destination: MemoryDesc
     executor: Executor = "c"
     name: str = "reorder"
+    target: str = "native"
+    threads: int = 1
 
     def __post_init__(self) -> None:
         for side in ("source", "destination"):
@@ -47,6 +56,7 @@ class Kernel:
         if self.executor not in EXECUTORS:
             raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
         check_name(self.name)
+        check_plan_options(self.target, self.threads)
         check_whole_bytes(self.source.element_type)
 
     def __call__(self, source: Any, destination: Any) -> None:
@@ -74,7 +84,7 @@ class Kernel:
         return self
 
     def ir(self, stage: str = "lower-reorders") -> str:
-        """The text of the module after a stage: source, resolve-layouts, canonicalize or lower-reorders."""
+        """The text of the module after a stage, one of `layoutc.pipeline.STAGES`."""
         return str(self._module(stage)) + "\n"
 
     @cached_property
@@ -92,7 +102,7 @@ class Kernel:
         from layoutc.pipeline import lower, reorder_module
 
         module = reorder_module(self.source, self.destination, self.name)
-        lower(module, stage)
+        lower(module, stage, target=self.target, threads=self.threads)
         return module
 
     @cached_property
@@ -100,10 +110,17 @@ class Kernel:
         return {"c": self._compiled, "interpret": self._interpreted, "reference": self._by_definition}[self.executor]()
 
     def _compiled(self) -> Run:
-        from layoutc.runtime import build, load
+        from layoutc.runtime import load
 
-        function = load(build(self.c_source), self.name, (ctypes.c_void_p, ctypes.c_void_p))
+        function = load(self.shared_object(), self.name, (ctypes.c_void_p, ctypes.c_void_p))
         return lambda source, destination: function(source.ctypes.data, destination.ctypes.data)
+
+    def shared_object(self) -> Path:
+        """The compiled C file, from the cache if it is there. Raises CompilerError."""
+        from layoutc.compiler import TARGETS, find_compiler
+        from layoutc.runtime import build
+
+        return build(self.c_source, find_compiler(self.target if self.target in TARGETS else "native"))
 
     def _interpreted(self) -> Run:
         from layoutc import interpreter, reference
@@ -115,7 +132,11 @@ class Kernel:
                 reference.storage("source", self.source, source),
                 reference.storage("destination", self.destination, destination),
             )
-            interpreter.run(module, self.name, *buffers, write_once=(1,), defined={0: self._readable, 1: False})
+            # The last tile of a row may start earlier, and write the same once more.
+            again = self.target != PLAIN
+            interpreter.run(
+                module, self.name, *buffers, write_once=(1,), defined={0: self._readable, 1: False}, rewrite_same=again
+            )
 
         return run
 
@@ -145,17 +166,33 @@ def check_name(name: object) -> None:
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
 
 
+def check_plan_options(target: object, threads: object) -> None:
+    """Raises LayoutcError for a target that nothing is planned for, or a number of threads that is none."""
+    instance("target", target, str)
+    if target != PLAIN:
+        machine(str(target))
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+        raise LayoutcError(f"got {threads!r} threads, expected 1 to {MAX_THREADS}")
+
+
 def compile(
-    source: MemoryDesc, destination: MemoryDesc, *, executor: Executor | None = None, name: str = "reorder"
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    *,
+    executor: Executor | None = None,
+    name: str = "reorder",
+    target: str = "native",
+    threads: int = 1,
 ) -> Kernel:
     """
     A kernel that reorders from one descriptor to another; the C executor is built here, not in the first call.
 
     Without `executor` it is C, or the reference where no compiler is found (which a line on stderr says once).
+    `target` and `threads` are as in `Kernel`.
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
-    return Kernel(source, destination, executor or default_executor(), name).prepare()
+    return Kernel(source, destination, executor or default_executor(), name, target, threads).prepare()
 
 
 @cache

@@ -35,7 +35,7 @@ class Digit:
             raise LayoutcError("a digit has no axes, expected one or more")
         put(self, "divisor", integer("digit divisor", self.divisor, 1))
         if self.modulus is not None:
-            put(self, "modulus", integer("digit modulus", self.modulus, 1))
+            put(self, "modulus", integer("block", self.modulus, 1))
 
     def of(self, coordinate: int) -> int:
         """The digit's value for a coordinate of its (flattened) axes; NumPy arrays work too."""

@@ -20,12 +20,10 @@ from layoutc.dialects.memory import is_shaped, layout_of, memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
+from layoutc.planning.machine import PLAIN
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.transforms.plan_reorders import PlanReordersPass
 from layoutc.transforms.resolve_layouts import ResolveLayoutsPass
-
-
-PLAIN = "plain"
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,8 @@ def lower(
     """
     Runs the stages on a module in place, up to and including the one named `until`.
 
-    `target` and `threads` are what reorders are planned for (see `stages`). `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
+    `target` and `threads` are what reorders are planned for (see `stages`).
+    `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
     """
     names = [stage.name for stage in STAGES]
     if until not in names:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from layoutc.cache import cache_folder, usable
-from layoutc.compiler import FLAGS, Compiler, find_compiler
+from layoutc.compiler import FLAGS, TARGETS, Compiler, find_compiler
 from layoutc.errors import CompilerError
 
-__all__ = ["FLAGS", "Compiler", "build", "find_compiler", "load"]
+__all__ = ["FLAGS", "TARGETS", "Compiler", "build", "find_compiler", "load"]
 
 
 def build(c_source: str, compiler: Compiler | None = None) -> Path:
@@ -30,7 +30,7 @@ def build(c_source: str, compiler: Compiler | None = None) -> Path:
     def compile_to(target: Path) -> None:
         source = target.with_suffix(".c")
         source.write_text(c_source, encoding="utf-8")
-        chosen.run(source, target)
+        chosen.run(source, target, parallel="#pragma omp" in c_source)
 
     try:
         return usable(cache_folder()).get(_key(c_source, chosen), compile_to)
@@ -39,8 +39,7 @@ def build(c_source: str, compiler: Compiler | None = None) -> Path:
 
 
 def _key(c_source: str, compiler: Compiler) -> str:
-    parts = (c_source, compiler.command, compiler.flags, compiler.identity)
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return hashlib.sha256(json.dumps((c_source, compiler.key)).encode()).hexdigest()
 
 
 def load(

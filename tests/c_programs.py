@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, builtin, cf, func, memref, scf
+from xdsl.dialects import affine, arith, builtin, cf, func, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -18,7 +18,7 @@ from layoutc.targets.c import emit_c
 
 WARNINGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared")
 COMPILERS = {"gcc": ("gcc", "cc"), "clang": ("clang-22", "clang")}
-DIALECTS = (affine.Affine, arith.Arith, builtin.Builtin, cf.Cf, func.Func, memref.MemRef, scf.Scf)
+DIALECTS = (affine.Affine, arith.Arith, builtin.Builtin, cf.Cf, func.Func, memref.MemRef, scf.Scf, vector.Vector)
 
 
 def compiler_named(name: str) -> str | None:
@@ -44,10 +44,10 @@ def emitted(text: str) -> str:
     return c_text
 
 
-def compiled(c_text: str, compiler: str, folder: Path) -> Callable[..., Callable[..., Any]]:
-    """Compile with warnings as errors; the loader of the functions in it."""
-    source, target = folder / "program.c", folder / "program.so"
+def compiled(c_text: str, compiler: str, folder: Path, *flags: str) -> Callable[..., Callable[..., Any]]:
+    """Compile with warnings as errors, and nothing else said; the loader of the functions in it."""
+    source, target = folder / "program.c", folder / f"program{'_'.join(flags)}.so"
     source.write_text(c_text)
-    done = subprocess.run([compiler, *WARNINGS, "-o", target, source], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr + c_text
+    done = subprocess.run([compiler, *WARNINGS, *flags, "-o", target, source], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr + c_text
     return lambda symbol, argtypes, restype=None: load(target, symbol, argtypes, restype)

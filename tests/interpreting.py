@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
+from xdsl.dialects.vector import Vector
 from xdsl.parser import Parser
 
 from layoutc.errors import InterpreterError
@@ -29,7 +30,7 @@ TWO = "%src : memref<4xf32>, %dst : memref<4xf32>"
 
 def parse(text: str) -> ModuleOp:
     context = Context()
-    for dialect in (Affine, Arith, Builtin, Func, MemRef, Scf):
+    for dialect in (Affine, Arith, Builtin, Func, MemRef, Scf, Vector):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
 
@@ -44,6 +45,18 @@ def function(arguments: str, body: str, results: str = "", returned: str = "") -
 
 def loop(index: str, extent: int, body: str) -> str:
     return f"scf.for %{index} = %c0 to %c{extent} step %c1 {{\n{body}\n}}"
+
+
+def parallel(indices: dict[str, int], body: str, attributes: str = "") -> str:
+    """An scf.parallel from 0 up to the extent of each index, in the form that xDSL reads."""
+    count = len(indices)
+    bounds = ["%c0"] * count + [f"%c{extent}" for extent in indices.values()] + ["%c1"] * count
+    segments = f"operandSegmentSizes = array<i32: {count}, {count}, {count}, 0>"
+    arguments = ", ".join(f"%{index} : index" for index in indices)
+    return (
+        f'"scf.parallel"({", ".join(bounds)}) <{{{segments}}}> ({{\n^bb0({arguments}):\n{body}\nscf.reduce\n}}) '
+        f"{{{attributes}}} : ({', '.join(['index'] * 3 * count)}) -> ()"
+    )
 
 
 def refused(message: str, module: ModuleOp, *args: Any, **options: Any) -> None:

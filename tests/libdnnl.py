@@ -63,7 +63,7 @@ def enum_values(type_name: str) -> dict[str, int]:
     values: dict[str, int] = {}
     value = -1
     for name, given in re.findall(r"^\s*dnnl_(\w+)(?: = (\w+))?,", body, re.MULTILINE):
-        value = values.get(given.removeprefix("dnnl_"), -1) if given.startswith("dnnl_") else int(given, 0) if given else value + 1
+        value = value + 1 if not given else values[given[5:]] if given.startswith("dnnl_") else int(given, 0)
         values[name] = value
     return values
 

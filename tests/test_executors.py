@@ -18,17 +18,19 @@ from tests.descriptors import PAIRS
 from tests.strategies import many, reorders
 
 ELEMENT_TYPES = ("u8", "bf16", "f32", "f64")
+TARGETS = ("plain", "avx512", "avx2", "sse2")
+"""what is planned for; the C of all of them is compiled for this machine"""
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 POISON = 0xCD
 
 
-def run(source: MemoryDesc, destination: MemoryDesc, executor: Executor, seed: int = 0) -> bytes:
+def run(source: MemoryDesc, destination: MemoryDesc, executor: Executor, target: str = "native") -> bytes:
     """What an executor makes of distinct source elements and a poisoned destination."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     read = random.integers(0, 256, source.size_bytes, np.uint8)
     written = np.full(destination.size_bytes, POISON, np.uint8)
     before = read.copy()
-    layoutc.compile(source, destination, executor=executor)(read, written)
+    layoutc.compile(source, destination, executor=executor, target=target)(read, written)
     np.testing.assert_array_equal(read, before, "the source was written")
     return written.tobytes()
 
@@ -48,16 +50,18 @@ def test_the_list_is_long_enough() -> None:
     assert len(PAIRS) >= 60
 
 
-@pytest.mark.parametrize("element", ELEMENT_TYPES)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PAIRS)
-def test_interpreter_agrees_with_reference(name: str, element: str) -> None:
-    pair = typed(name, element)
-    assert run(*pair, "interpret") == by_definition(*pair)
+def test_interpreter_agrees_with_reference(name: str, target: str) -> None:
+    for element in ELEMENT_TYPES if target == "plain" else ("u8", "f32"):
+        pair = typed(name, element)
+        assert run(*pair, "interpret", target) == by_definition(*pair), element
 
 
 @needs_compiler
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("element", ELEMENT_TYPES)
-def test_c_agrees_with_reference(element: str) -> None:
+def test_c_agrees_with_reference(element: str, target: str) -> None:
     """One shared object for the whole list: a function per pair."""
     from xdsl.dialects.builtin import ModuleOp
 
@@ -71,7 +75,7 @@ def test_c_agrees_with_reference(element: str) -> None:
         for op in list(reorder_module(*pair, name=f"reorder_{number}").ops):
             op.detach()
             module.body.block.add_op(op)
-    lower(module)
+    lower(module, target=target, threads=2)
     library = build(emit_c(module))
     import ctypes
 
@@ -94,7 +98,8 @@ def test_kernels_of_all_executors_agree(name: str) -> None:
 @many(150)
 @given(reorders())
 def test_interpreter_agrees_on_random_reorders(pair: tuple[MemoryDesc, MemoryDesc]) -> None:
-    assert run(*pair, "interpret") == run(*pair, "reference")
+    for target in ("plain", "avx2"):
+        assert run(*pair, "interpret", target) == run(*pair, "reference")
 
 
 @needs_compiler

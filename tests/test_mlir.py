@@ -27,6 +27,7 @@ LOWERING = (
     "--lower-affine",
     "--convert-scf-to-cf",
     "--expand-strided-metadata",
+    "--convert-vector-to-llvm",
     "--convert-arith-to-llvm",
     "--convert-to-llvm",
     "--reconcile-unrealized-casts",
@@ -75,10 +76,11 @@ def piped(command: list[str], text: str) -> str:
     return result.stdout
 
 
+@pytest.mark.parametrize("target", ["plain", "avx2"])
 @pytest.mark.parametrize(("name", "element"), CASES)
-def test_llvm_agrees_with_reference(name: str, element: str, tmp_path: Path) -> None:
+def test_llvm_agrees_with_reference(name: str, element: str, target: str, tmp_path: Path) -> None:
     source, destination = typed(name, element)
-    text = Kernel(source, destination, "reference").ir("lower-reorders")
+    text = Kernel(source, destination, "reference", target=target).ir("lower-reorders")
     text = text.replace(") {", ") attributes {llvm.emit_c_interface} {", 1)
     llvm = piped([str(TOOLS["mlir-translate"]), "--mlir-to-llvmir"], piped([str(TOOLS["mlir-opt"]), *LOWERING], text))
     library = tmp_path / "kernel.so"

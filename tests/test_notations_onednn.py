@@ -8,7 +8,7 @@ from layoutc import notations
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Digit, Layout
-from layoutc.notations import onednn
+from layoutc.notations import onednn, onednn_tags
 
 DATA = Path(__file__).parent / "data"
 TAGS = [line.split() for line in Path(onednn.__file__).with_name("onednn_tags.txt").read_text().splitlines()]
@@ -51,10 +51,10 @@ def test_canonical_grammar_and_table_agree_on_all_regular_aliases():
     irregular = []
     for name in NAMES:
         order = "".join(onednn.parse(name).axis_names)
-        head = onednn._head(name).lower()  # pyright: ignore[reportPrivateUsage]
+        head = onednn_tags._head(name).lower()  # pyright: ignore[reportPrivateUsage]
         assert sorted(order) == sorted(head)
         try:
-            by_letters = onednn._Tag(name).layout  # pyright: ignore[reportPrivateUsage]
+            by_letters = onednn_tags._Tag(name).layout  # pyright: ignore[reportPrivateUsage]
         except NotationError:
             irregular.append(name)
             continue

@@ -23,6 +23,7 @@ if not libdnnl.is_installed():
 LIBRARY = Library()
 TYPES = ("f32", "s8", "bf16", "f64", "s4", "u4", "f8_e4m3", "s64", "f4_e2m1")
 NAMES = tuple(canonical_tags())
+NAMES_OF_RANK = {rank: [name for name in NAMES if parse(name).rank == rank] for rank in range(1, 13)}
 Pair = tuple[Desc, Answer]
 
 
@@ -93,7 +94,7 @@ def random_tag(draw: random.Random, rank: int) -> str:
     """A tag of the enum or outside of it."""
     letters = "abcdefghijkl"[:rank]
     if draw.random() < 0.5:
-        return draw.choice([name for name in NAMES if parse(name).rank == rank])
+        return draw.choice(NAMES_OF_RANK[rank])
     blocks = [(draw.choice((2, 3, 4, 5, 8, 16)), draw.choice(letters)) for _ in range(draw.choice((0, 1, 1, 2, 3)))]
     blocked = {letter for _, letter in blocks}
     head = draw.sample(letters, rank)
@@ -109,7 +110,11 @@ def random_pair(draw: random.Random) -> Pair | None:
             # The entry for tags as text, made for oneDNN's own tests, checks no 4-bit strides and has others around 0.
             dims, data_type = tuple(dim or 1 for dim in dims), "f32"
         return same(
-            ours(onednn.create_with_tag, dims, data_type, tag), LIBRARY.with_tag(dims, data_type, tag), dims, data_type, tag
+            ours(onednn.create_with_tag, dims, data_type, tag),
+            LIBRARY.with_tag(dims, data_type, tag),
+            dims,
+            data_type,
+            tag,
         )
     strides = random_strides(draw, dims)
     return same(
@@ -141,12 +146,16 @@ def random_permutation(draw: random.Random, rank: int) -> list[int]:
 
 def random_part(draw: random.Random, desc: Desc) -> tuple[list[int], list[int]]:
     offsets = [draw.choice((0, 0, block, 2 * block, 1)) for block in desc.blocks]
-    dims = [draw.choice((n - o, n - o, 1, 2, 4, 16, 0, n)) for n, o in zip(desc.dims, offsets, strict=True)]
+    dims = [draw.choice((max(n - o, 0), n - o, 1, 2, 4, 16, 0, n)) for n, o in zip(desc.dims, offsets, strict=True)]
+    if desc.is_runtime:
+        dims = [1] * desc.ndims
     return dims, offsets
 
 
 def random_regrouping(draw: random.Random, dims: tuple[int, ...]) -> tuple[int, ...]:
     """Other dims with as many elements, mostly: axes joined, split, and ones put in and left out."""
+    if RUNTIME_DIM in dims:
+        return dims
     found: list[int] = []
     for dim in dims:
         if found and draw.random() < 0.3:
@@ -179,14 +188,16 @@ def reshaped(draw: random.Random, pair: Pair, seen: Counter[str]) -> Pair | None
         assert offsets(got) == before
         seen["reshape with a lane of a block kept"] += 1
     else:
-        assert len(before) <= 1 or library_offsets(theirs) != before, (str(desc), dims)
-        seen["reshape that loses its blocks refused"] += 1
+        wrong = library_offsets(theirs) != before
+        seen["reshape that moves elements there refused" if wrong else "reshape that is right by chance refused"] += 1
     return None
 
 
 def offsets(desc: Desc) -> list[int]:
-    """Those of the first elements, in row-major order."""
-    return [desc.offset(*index) for index in islice(product(*map(range, desc.dims)), 200)]
+    """Those of the first and of the last elements, in row-major order."""
+    first = islice(product(*map(range, desc.dims)), 2000)
+    last = islice(product(*(range(n - 1, -1, -1) for n in desc.dims)), 2000)
+    return [desc.offset(*index) for index in (*first, *last)]
 
 
 def library_offsets(answer: Answer) -> list[int] | None:
@@ -210,4 +221,67 @@ def test_random_descriptors_and_views_are_made_and_refused_as_the_library_does()
                 seen["view made" if pair else "view refused"] += 1
     assert min(seen["made"], seen["view made"], seen["view refused"]) > 3_000, seen
     assert seen["refused"] > 300
+    assert seen["reshape that is right by chance refused"] <= seen["reshape that moves elements there refused"]
     print(dict(seen))
+
+
+def test_equality_is_the_librarys() -> None:
+    draw, seen = random.Random(5), Counter[bool]()
+    while sum(seen.values()) < 20_000:
+        dims = tuple(draw.choice((1, 1, 2, 3)) for _ in range(draw.choice((1, 2, 3))))
+        pairs = [pair for _ in range(6) if (pair := pair_of_dims(draw, dims))]
+        for (one, left), (other, right) in product(pairs, pairs):
+            assert (one == other) == LIBRARY.equal(left, right), (str(one), str(other))
+            assert one != other or hash(one) == hash(other)
+            seen[one == other] += 1
+    assert min(seen.values()) > 1000, seen
+
+
+def pair_of_dims(draw: random.Random, dims: tuple[int, ...]) -> Pair | None:
+    if draw.random() < 0.5:
+        tag = random_tag(draw, len(dims))
+        return same(ours(onednn.create_with_tag, dims, "f32", tag), LIBRARY.with_tag(dims, "f32", tag), dims, tag)
+    strides = random_strides(draw, dims)
+    made = ours(onednn.create_with_strides, dims, "f32", strides)
+    return same(made, LIBRARY.with_strides(dims, "f32", strides), dims, strides)
+
+
+def test_runtime_dims_are_carried_and_refused_as_the_library_does() -> None:
+    draw, seen = random.Random(7), Counter[str]()
+    for _ in range(3_000):
+        dims = tuple(draw.choice((RUNTIME_DIM, 1, 2, 8, 16, 17)) for _ in range(draw.choice((1, 2, 3, 4))))
+        tag = draw.choice(NAMES_OF_RANK[len(dims)])
+        pair = same(ours(onednn.create_with_tag, dims, "f32", tag), LIBRARY.with_tag(dims, "f32", tag), dims, tag)
+        assert pair is not None
+        if RUNTIME_DIM in dims:
+            seen["runtime"] += 1
+            assert random_view(draw, pair, seen) is None
+    assert seen["runtime"] > 1000
+
+
+def test_every_name_of_a_descriptor_makes_a_descriptor_of_the_same_memory() -> None:
+    draw, several = random.Random(11), 0
+    for _ in range(200):
+        dims = tuple(dim or 1 for dim in random_dims(draw))
+        tag = draw.choice(NAMES_OF_RANK[len(dims)])
+        desc = onednn.create_with_tag(dims, "f32", tag)
+        names = onednn.names(desc)
+        assert tag in names and onednn.tag(desc) == canonical_tags()[names[0]]
+        for name in names:
+            assert library_offsets(LIBRARY.with_tag(dims, "f32", name)) == offsets(desc), (dims, tag, name)
+        unnamed = [name for name in draw.choices(NAMES_OF_RANK[len(dims)], k=20) if name not in names]
+        for name in unnamed:
+            assert not LIBRARY.equal(LIBRARY.with_tag(dims, "f32", name), LIBRARY.with_tag(dims, "f32", tag))
+        several += len({canonical_tags()[name] for name in names}) > 1
+    assert several > 10
+
+
+@pytest.mark.parametrize("data_type", ["f64", "f32", "bf16", "s8", "u4"])
+def test_sizes_past_64_bits_are_refused_as_the_library_does(data_type: str) -> None:
+    draw = random.Random(13)
+    for _ in range(500):
+        dims = tuple(2 ** draw.randrange(0, 40) - draw.choice((0, 0, 1)) or 1 for _ in range(draw.choice((1, 2, 3))))
+        strides = None if draw.random() < 0.5 else random_strides(draw, dims)
+        if strides is None or max(map(abs, strides)) < 2**63:
+            got = ours(onednn.create_with_strides, dims, data_type, strides)
+            same(got, LIBRARY.with_strides(dims, data_type, strides), dims, strides)

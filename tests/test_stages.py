@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.descriptors import PAIRS
 from xdsl.parser import Parser
 
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.pipeline import STAGES, lower, make_context, reorder_module
 from layoutc.targets.c import emit_c
+from tests.descriptors import PAIRS
 
 NAMES = [stage.name for stage in STAGES]
 TAGS = """
@@ -25,15 +25,16 @@ func.func @reorder(%src: memref<2x17x5x4xf32, #layout.tag<"nchw">>, %dst: memref
 """
 
 
+@pytest.mark.parametrize("target", ["plain", "avx2"])
 @pytest.mark.parametrize("name", PAIRS)
-def test_text_of_every_stage_leads_to_the_same_c(name: str) -> None:
-    kernel = Kernel(*PAIRS[name])
+def test_text_of_every_stage_leads_to_the_same_c(name: str, target: str) -> None:
+    kernel = Kernel(*PAIRS[name], target=target)
     for stage in NAMES:
         text = kernel.ir(stage)
         module = Parser(make_context(), text).parse_module()
         module.verify()
         assert str(module) + "\n" == text, stage
-        lower(module)
+        lower(module, target=target)
         module.verify()
         assert emit_c(module) == kernel.c_source, stage
 
@@ -58,7 +59,7 @@ def test_layoutc_opt_and_xdsl_opt_agree(tmp_path: Path) -> None:
     """The stock driver finds the dialect, the passes and the target through the entry point."""
     file = tmp_path / "tags.mlir"
     file.write_text(TAGS)
-    passes = "resolve-layouts,canonicalize,lower-reorders"
+    passes = "resolve-layouts,canonicalize,plan-reorders{target=avx512 threads=2},lower-reorders"
     for target in ("mlir", "c"):
         ours, stock = (
             subprocess.run(
@@ -79,4 +80,4 @@ def test_tags_and_descriptors_lead_to_the_same_c() -> None:
     import layoutc
 
     source, destination = (layoutc.desc(tag, (2, 17, 5, 4), "f32") for tag in ("nchw", "nChw8c"))
-    assert emit_c(module) == Kernel(source, destination).c_source
+    assert emit_c(module) == Kernel(source, destination, target="plain").c_source

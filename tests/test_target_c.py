@@ -499,7 +499,6 @@ REFUSED = {
     "'arith.extf' on bf16": "%0 = arith.extf %h : bf16 to f32\n memref.store %0, %m[%i] : memref<4xf32>",
     "type i4": "%0 = arith.constant 1 : i4\n %1 = arith.addi %0, %0 : i4\n %2 = arith.extsi %1 : i4 to i32\n"
     " memref.store %2, %ints[%i] : memref<1xi32>",
-    "'memref.copy'": '"memref.copy"(%m, %m) : (memref<4xf32>, memref<4xf32>) -> ()',
     "with step 0": "%0 = arith.constant 0 : index\n scf.for %k = %i to %i step %0 {\n }",
     "by zero": "%0 = arith.constant 0 : i32\n %1 = arith.divsi %0, %0 : i32\n"
     " memref.store %1, %ints[%i] : memref<1xi32>",

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import arrays
 from layoutc.kernel import Executor
 from layoutc.tools.layoutc import main
 
@@ -53,9 +54,9 @@ BUFFERS = [
     (source(), read_only(), "read-only"),
     (source(), bytes(128), "read-only"),
     (*overlapping(), "overlap"),
-    (source(), [0.0] * 32, "not a buffer"),
-    ("text", destination(), "not a buffer"),
-    (None, destination(), "not a buffer"),
+    (source(), [0.0] * 32, "destination is a list, expected bytes"),
+    ("text", destination(), "source is a str, expected bytes"),
+    (None, destination(), "source is a NoneType, expected bytes"),
     (np.array([None] * 12), destination(), "objects"),
 ]
 
@@ -89,6 +90,7 @@ def test_descriptors_that_do_not_fit(executor: Executor, target: layoutc.MemoryD
 @pytest.fixture
 def reorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The arguments of a reorder in C that nothing has compiled before."""
+    arrays._kernel.cache_clear()
     monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(tmp_path / "cache"))
     np.save(tmp_path / "in.npy", source().reshape(2, 3, 2, 2))
     files = [str(tmp_path / "in.npy"), str(tmp_path / "out.npy")]

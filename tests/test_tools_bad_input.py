@@ -38,7 +38,11 @@ DESCRIBE = [
     ("ñchw", (), 1, "error: "),
     ("onednn:b_fs_yx_fsv16", (), 1, "error: "),
     ("openvino:nChw8c", (), 1, "error: "),
-    ("nonsense:nchw", (), 1, "error: "),
+    ("nonsense:nchw", (), 1, "unknown notation 'nonsense', expected one of onednn openvino"),
+    ("zzz:ab", (), 1, "unknown notation 'zzz'"),
+    (" nchw", (), 1, "a blank before or behind the layout"),
+    ("nchw\n", (), 1, "a blank before or behind the layout"),
+    ("onednn: nchw", (), 1, "a blank before or behind the layout"),
     ("BlockingDesc({1,4}, {0,1", (), 1, "error: "),
     ("{2,3},{5,1}", ("--dims", "2,4"), 1, "dims (2, 4) differ"),
     ("{2,3},{5}", (), 1, "error: "),
@@ -53,8 +57,8 @@ DESCRIBE = [
     ("nchw", ("--dims", "2,17,5,4", "--strides", "1,2,3"), 1, "got 3 strides, expected 4"),
     ("nchw", ("--dims", "2,17,5,4", "--strides", "1,2,3,-4"), 1, "-4"),
     ("nchw", ("--dims", "2,17,5,4", "--offset", "-1"), 1, "base offset"),
-    ("nchw", ("--dims", "2,17,5,4", "--offset", HUGE), 1, "base offset"),
-    ("nchw", ("--dims", "2,17,5,4", "--low", "1"), 1, "low border"),
+    ("nchw", ("--dims", "2,17,5,4", "--offset", HUGE), 1, f"base offset is {HUGE}, expected 0 or more and below 2^63"),
+    ("nchw", ("--dims", "2,17,5,4", "--low", "1"), 1, "low border (1,) has rank 1"),
     ("nchw", ("--dims", "2,17,5,4", "--high", "1,1,1,-1"), 1, "high border"),
     ("nchw", ("--dims", "2,x,5,4"), 2, "'x' is not an integer"),
     ("nchw", ("--dims", "2,,5,4"), 2, "'' is not an integer"),
@@ -95,7 +99,8 @@ OTHERS = [
     ((*COMPILE, "--name", "memcpy"), 1, "'memcpy' cannot be the name"),
     ((*COMPILE, "-o", "/nowhere/k.c"), 1, "/nowhere/k.c: no such file"),
     ((*COMPILE, "-o", "/"), 1, "/: not a regular file"),
-    ((*COMPILE, "-o", "/dev/null"), 1, "not a regular file"),
+    ((*COMPILE, "-o", "/dev/fd/99"), 1, "/dev/fd/99: bad file descriptor"),
+    *(((*COMPILE, "--name", name), 1, f"'{name}' cannot be the name") for name in ("_init", "_fini", "_start")),
 ]
 
 
@@ -153,6 +158,20 @@ def giant_claim(path: Path) -> None:
     path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96))
 
 
+def trailing_data(path: Path) -> None:
+    path.write_bytes(whole(path) + b"!")
+
+
+def with_shape(shape: str, descr: str = "<f4", fortran: str = "False") -> Any:
+    """A file whose header says this, over 96 bytes of data."""
+
+    def write(path: Path) -> None:
+        header = f"{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}}}\n".encode()
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(96))
+
+    return write
+
+
 def saved(array: Any) -> Any:
     def save(path: Path) -> None:
         np.save(path, array, allow_pickle=True)
@@ -187,7 +206,16 @@ INPUTS = [
     (saved(ARRAY), ("--dims", "3,2,2,2"), "expected (3, 2, 2, 2)"),
     (saved(ARRAY[0]), (), "does not give the dims"),
     (saved(np.float32(1)), (), "does not give the dims"),
-    (saved(ARRAY[:, :0]), (), "expected 1 or more"),
+    (saved(ARRAY[:, :0]), (), "expected up to 24 extents of 1 or more"),
+    (trailing_data, (), "got 97 bytes of data, expected 96"),
+    (with_shape("(True, 24)"), (), "not a .npy file, or its header is damaged"),
+    (with_shape("(2.0, 12)"), (), "not a .npy file, or its header is damaged"),
+    (with_shape("(" + "1," * 70 + ")"), (), "expected up to 24 extents"),
+    (with_shape(f"(0, {HUGE})"), (), "extents of 1 or more"),
+    (with_shape("()", "|V0"), (), "not plain numbers"),
+    (with_shape("()", "<U0"), (), "not plain numbers"),
+    (with_shape("(24,)", "(4,)<f4"), (), "not plain numbers"),
+    (with_shape("(24,)", "<f4", "1"), (), "not a .npy file, or its header is damaged"),
     (saved(ARRAY), ("--from", "nChw8c"), "does not give the dims"),
     (saved(np.zeros((2, 1, 2, 2, 4), "f4")), ("--from", "nChw8c"), "got 4, expected 8"),
     (saved(ARRAY), ("--from", "nchq"), "error: "),

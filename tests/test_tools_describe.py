@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from layoutc import notations
+from layoutc.affine_text import offset_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.layout import Layout
-from layoutc.tools.facts import padding_elements
 from layoutc.tools.layoutc import main
 from layoutc.tools.memory_order import listing, places
-from layoutc.affine_text import offset_text
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,7 +70,7 @@ def test_padding_elements_are_what_is_neither_data_nor_border(desc: MemoryDesc) 
         inside = [(-below <= i < n + above, 0 <= i < n) for i, n, below, above in bounds]
         is_border = any(b and not d for b, d in inside) and not all(b for b, _ in inside)
         past += not all(b for b, _ in inside) and not is_border
-    assert padding_elements(desc) == past
+    assert desc.padding_elements == past
 
 
 def test_describe_says_the_seed_formula_and_its_padding(capsys: Capture) -> None:

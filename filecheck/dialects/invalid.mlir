@@ -118,3 +118,36 @@ func.func @generic(%a: memref<2x3xf32>, %b: memref<2x4xf32>) {
   "layout.reorder"(%a, %b) : (memref<2x3xf32>, memref<2x4xf32>) -> ()
   func.return
 }
+
+// -----
+
+// The carets stand under the type alone, on its own line, whatever follows it.
+// CHECK: invalid.mlir:130:52
+// CHECK-NEXT:   layout.reorder %a into %b : memref<2x3xf32> into memref<2x4xf32>  // a comment
+// CHECK-NEXT: {{^ +\^+$}}
+// CHECK-NEXT: {{^ +}}source dims (2, 3) differ from destination dims (2, 4)
+func.func @carets(%a: memref<2x3xf32>, %b: memref<2x4xf32>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x4xf32>  // a comment
+
+  func.return
+}
+
+// -----
+
+// What the affine parser cannot read is an error where the map begins.
+// CHECK: invalid.mlir:140:53
+// CHECK: a product or quotient of axes is not affine
+func.func @product(%m: memref<2x17xf32, #layout.map<(d0, d1) -> (d0 * d1)>>) { func.return }
+
+// -----
+
+// A prefix that names no notation is said to be one.
+// CHECK: invalid.mlir:147:55
+// CHECK: unknown notation 'zzz', expected one of onednn openvino
+func.func @notation(%m: memref<2x17xf32, #layout.tag<"zzz:ab">>) { func.return }
+
+// -----
+
+// A layout that does not fit its type is found without any pass.
+// CHECK: func.func: memref<2x17xf32, #layout.tag<"nchw">>: dims (2, 17) have rank 2, layout (n, c, h, w) -> (n, c, h, w) has rank 4
+func.func @misfit(%m: memref<2x17xf32, #layout.tag<"nchw">>) { func.return }

@@ -51,3 +51,12 @@ func.func @everywhere(%m: memref<4x4xf32, #layout.tag<"ba">>, %t: tensor<4x4xf32
 }
 // CHECK: func.func private @callee(memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) -> ()
 func.func private @callee(memref<4x4xf32, #layout.tag<"ba">>) -> ()
+
+// Types in attributes too: the type of a global, and one in somebody's dictionary.
+// CHECK: type = memref<2x3xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+// CHECK-LABEL: func.func @attributes() attributes {types = [{of = tensor<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>}]}
+"memref.global"() <{sym_name = "weights", type = memref<2x3xf32, #layout.tag<"ba">>, sym_visibility = "private", initial_value}> : () -> ()
+func.func @attributes() attributes {types = [{of = tensor<4x4xf32, #layout.tag<"ba">>}]} {
+  %w = memref.get_global @weights : memref<2x3xf32, #layout.tag<"ba">>
+  func.return
+}

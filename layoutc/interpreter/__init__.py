@@ -46,9 +46,10 @@ def run(
     A memref takes a Buffer, or a C-contiguous array (of any dtype of the element's width) whose memory is then used
     in place; arrays that are read-only stay so. `write_once` are the positions of array arguments of which each
     element may be stored only once, `defined` which elements of an array argument may be loaded (default: all).
-    Iterations of an scf.parallel may not store to an element that another one stores to or loads. With
-    `rewrite_same` storing the value that an element has been given already counts as no store, in write-once memory
-    and among the iterations of an scf.parallel. `sequential` runs every loop one iteration after another, which gives the same results more slowly.
+    No iteration of an scf.parallel may store to an element that another one stores to or loads. With `rewrite_same`,
+    storing the value that an element has got already counts as no store: in write-once memory, and among the
+    iterations of an scf.parallel. `sequential` runs every loop one iteration after another, which gives the same
+    results more slowly.
 
     Raises InterpreterError for ops that have no interpretation (before anything is written), for arguments that do
     not fit the function, and for what the IR must not do.

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, Mask, MemRef
+from layoutc.interpreter.parallel import NOBODY
 from layoutc.interpreter.values import Array, Fault, OutOfOrder
 
 
@@ -55,10 +56,10 @@ class Access:
         buffer, offsets = self.memref.buffer, self._offsets()
         self._refuse(~buffer.defined[offsets], "is undefined")
         region = self.iterations.region
-        if region is not None and region.watches(buffer):
-            another = region.stored_by_another(buffer, offsets, self._per_element(region.point))
+        if region is not None and (visitors := region.visitors(buffer)) is not None:
+            another = visitors.stored_by_another(offsets, self._per_element(region.point))
             self._refuse(another, "is stored by another iteration of the scf.parallel")
-            region.note_load(buffer, offsets if self._active is None else offsets[self._active])
+            visitors.note_load(offsets if self._active is None else offsets[self._active], region.point)
         return np.asarray(buffer.data[offsets]).view(self.memref.dtype)
 
     def store(self, values: Array) -> None:
@@ -88,6 +89,10 @@ class Access:
         """Those of the elements that are meant, in sequential order."""
         everywhere = np.broadcast_to(values, self.shape)
         return everywhere.reshape(-1) if self._active is None else everywhere[self._active]
+
+    def flat_points(self, points: Array) -> Array:
+        """The number of the iteration that each of the elements that are meant belongs to."""
+        return self._flat(self._per_element(points))
 
     def _offsets(self) -> Array:
         """Where the elements are in the buffer; those that are not meant are taken to be at 0."""
@@ -152,27 +157,33 @@ class _Store:
         if buffer.written is None:
             return
         earlier = buffer.written[self.offsets]
-        again = self._with_another_value(buffer, earlier | _follows(first), earlier, first)
+        again = earlier | (first != np.arange(first.size))
+        if self.access.iterations.rewrite_same:
+            again = self._differs(buffer, earlier, first)
         self.access.refuse_flat(again, "is written a second time")
         buffer.written[self.offsets] = True
 
     def _check_race(self, buffer: Buffer, first: Array) -> None:
         region = self.access.iterations.region
-        if region is None or not region.watches(buffer):
+        visitors = None if region is None else region.visitors(buffer)
+        if region is None or visitors is None:
             return
-        points = self.access._flat(self.access._per_element(region.point))  # pyright: ignore[reportPrivateUsage]
-        loaded = region.loaded_by_another(buffer, self.offsets, points)
+        offsets, points = self.offsets, self.access.flat_points(region.point)
+        loaded = visitors.loaded_by_another(offsets, points)
         self.access.refuse_flat(loaded, "is loaded by another iteration of the scf.parallel")
-        earlier = region.stored_by_another(buffer, self.offsets, points)
-        raced = self._with_another_value(buffer, earlier | (points != points[first]), earlier, first)
+        follows = points != points[first]
+        shared = visitors.stored_by_another(offsets, points) | follows
+        differs = self._differs(buffer, visitors.stored[offsets] != NOBODY, first)
+        raced = shared
+        if self.access.iterations.rewrite_same:
+            shared = shared | _any_alike(follows, first)
+            raced = shared & (differs | visitors.varied[offsets])
         self.access.refuse_flat(raced, "is stored by another iteration of the scf.parallel")
-        region.note_store(buffer, self.offsets, points)
+        visitors.note_store(offsets, points, shared, differs)
 
-    def _with_another_value(self, buffer: Buffer, again: Mask, earlier: Mask, first: Array) -> Mask:
-        """Of the stores that come again, those that are not allowed to."""
-        if not self.access.iterations.rewrite_same or not again.any():
-            return again
-        return again & (np.where(earlier, buffer.data[self.offsets], self.bits[first]) != self.bits)
+    def _differs(self, buffer: Buffer, earlier: Mask, first: Array) -> Mask:
+        """Where the bits are not those that were stored `earlier`, or that the store's first one to an element has."""
+        return np.where(earlier, buffer.data[self.offsets], self.bits[first]) != self.bits
 
     def _check_scratch(self, buffer: Buffer) -> None:
         """Scratch memory of iterations that run at once does not know in which order ops came to an element."""
@@ -196,9 +207,11 @@ def _first_of_each(offsets: Array) -> Array:
     return first[which]
 
 
-def _follows(first: Array) -> Mask:
-    """Which occurrences of an offset are not its first."""
-    return first != np.arange(first.size)
+def _any_alike(holds: Mask, first: Array) -> Mask:
+    """Whether something holds for any occurrence of the same offset."""
+    found = np.zeros(holds.shape, np.bool_)
+    found[first[holds]] = True
+    return found[first]
 
 
 def _last_of_each(offsets: Array) -> Array:

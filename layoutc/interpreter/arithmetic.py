@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import arith
@@ -169,7 +169,7 @@ def _constant(op: arith.ConstantOp, _: tuple[Array, ...]) -> Array:
             return from_python(value.value.data, result_dtype(op))
         case DenseIntOrFPElementsAttr() as values if isinstance(op.result.type, VectorType):
             dtype = result_dtype(op)
-            return np.stack([from_python(value, dtype) for value in values.get_values()])
+            return np.stack([from_python(value, dtype) for value in cast("Sequence[float]", values.get_values())])
         case value:
             raise Fault(f"no interpretation for the constant {value}")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from layoutc.interpreter.accesses import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
@@ -99,7 +98,7 @@ def _is_plain(op: Operation, pure: Set[type[Operation]], nest: Loop) -> bool:
             # Iterations that are not in the branch calculate too.
             return len(op.operands) == 2 and (constant_value(op.operands[1]) or 0) > 0
         case _:
-            return isinstance(op, scf.YieldOp | scf.ReduceOp | CASTS) or type(op) in pure
+            return isinstance(op, (scf.YieldOp, scf.ReduceOp, *CASTS)) or type(op) in pure
 
 
 def _in_branch(op: Operation, nest: Loop) -> bool:
@@ -146,11 +145,11 @@ def _cost(block: Block, value_of: ValueOf) -> int:
     return max(own, *inner, 1)
 
 
-def _size(type: Any) -> int:
-    """The numbers in a value, where those are many: a vector's lanes (some 8 of which are a scalar's worth), scratch."""
-    if isa(type, VectorType[Any]):
-        return prod(type.get_shape()) // 8
-    return prod(type.get_shape()) // 2 if isa(type, MemRefType[Any]) else 0
+def _size(type: Attribute) -> int:
+    """How much room a value takes, in numbers of 8 bytes: only vectors and scratch memory take much."""
+    if isa(type, VectorType[Attribute]):
+        return prod(type.get_shape()) // 2
+    return prod(type.get_shape()) // 2 if isa(type, MemRefType[Attribute]) else 0
 
 
 def _trips(op: scf.ForOp, value_of: ValueOf) -> int:

@@ -27,43 +27,54 @@ class Region:
 
     watched: Set[Buffer] | None
     point: Array = field(default_factory=lambda: np.zeros((), np.int64))
-    stores: dict[Buffer, Array] = field(default_factory=dict[Buffer, Array])
-    loads: dict[Buffer, Array] = field(default_factory=dict[Buffer, Array])
+    known: dict[Buffer, Visitors] = field(default_factory=dict[Buffer, "Visitors"])
 
-    def watches(self, buffer: Buffer) -> bool:
-        return not buffer.private and (self.watched is None or buffer in self.watched)
+    def visitors(self, buffer: Buffer) -> Visitors | None:
+        """Who came to the elements of a buffer; None if that does not matter."""
+        if buffer.private or (self.watched is not None and buffer not in self.watched):
+            return None
+        if buffer not in self.known:
+            self.known[buffer] = Visitors(buffer.data.size)
+        return self.known[buffer]
 
-    def stored_by_another(self, buffer: Buffer, offsets: Array, points: Array) -> Mask:
-        return _by_another(_writers(self.stores, buffer), offsets, points)
 
-    def loaded_by_another(self, buffer: Buffer, offsets: Array, points: Array) -> Mask:
-        return _by_another(_writers(self.loads, buffer), offsets, points)
+@dataclass(init=False, eq=False)
+class Visitors:
+    """The iteration that stored to each element of a buffer, the one that loaded it: or nobody, or several."""
 
-    def note_store(self, buffer: Buffer, offsets: Array, points: Array) -> None:
-        _writers(self.stores, buffer)[offsets] = points
+    stored: Array
+    loaded: Array
+    varied: Mask
+    """where the one that stored did so more than once, and not always the same"""
 
-    def note_load(self, buffer: Buffer, offsets: Array) -> None:
+    def __init__(self, size: int) -> None:
+        self.stored, self.loaded = (np.full(size, NOBODY, np.int64) for _ in range(2))
+        self.varied = np.zeros(size, np.bool_)
+
+    def stored_by_another(self, offsets: Array, points: Array) -> Mask:
+        return _by_another(self.stored[offsets], points)
+
+    def loaded_by_another(self, offsets: Array, points: Array) -> Mask:
+        return _by_another(self.loaded[offsets], points)
+
+    def note_load(self, offsets: Array, point: Array) -> None:
         """
         Remember a load of the one iteration that runs.
 
         Those that run at once need none: they have been found to load nothing that another one stores.
         """
-        if self.point.ndim:
-            return
-        readers = _writers(self.loads, buffer)
-        before = readers[offsets]
-        readers[offsets] = np.where((before == NOBODY) | (before == self.point), self.point, SEVERAL)
+        if not point.ndim:
+            before = self.loaded[offsets]
+            self.loaded[offsets] = np.where(_by_another(before, point), SEVERAL, point)
+
+    def note_store(self, offsets: Array, points: Array, shared: Mask, differs: Mask) -> None:
+        """Remember a store; `shared` where others stored too, `differs` where another value had been stored."""
+        self.stored[offsets] = np.where(shared, SEVERAL, points)
+        self.varied[offsets[differs]] = True
 
 
-def _writers(known: dict[Buffer, Array], buffer: Buffer) -> Array:
-    if buffer not in known:
-        known[buffer] = np.full(buffer.data.shape, NOBODY, np.int64)
-    return known[buffer]
-
-
-def _by_another(who: Array, offsets: Array, points: Array) -> Mask:
-    found = who[offsets]
-    return (found != NOBODY) & (found != points)
+def _by_another(who: Array, points: Array) -> Mask:
+    return (who != NOBODY) & (who != points)
 
 
 def watched_buffers(op: scf.ParallelOp, value_of: Callable[[SSAValue], object]) -> Set[Buffer] | None:

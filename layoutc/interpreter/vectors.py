@@ -16,11 +16,7 @@ from layoutc.interpreter.values import Array, Fault, value_dtype
 
 def lanes_of(type: Attribute) -> int:
     """Lanes of a vector type; faults unless it has one axis of fixed size."""
-    if (
-        not isa(type, VectorType[Attribute])
-        or type.get_num_dims() != 1
-        or any(axis.value.data for axis in type.scalable_dims)
-    ):
+    if not isa(type, VectorType[Attribute]) or len(type.scalable_dims) != 1 or type.scalable_dims.data[0].value.data:
         raise Fault(f"no interpretation for {type}, expected a vector of one axis and fixed size")
     return type.get_shape()[0]
 
@@ -48,7 +44,7 @@ def bitcast(op: vector.BitcastOp, args: tuple[Array, ...]) -> Array:
 
 
 def broadcast(op: vector.BroadcastOp, args: tuple[Array, ...]) -> Array:
-    if isinstance(op.source.type, VectorType):
+    if isa(op.source.type, VectorType[Attribute]):
         raise Fault(f"vector.broadcast: no interpretation from {op.source.type} to {op.vector.type}")
     return np.broadcast_to(args[0][..., None], (*args[0].shape, lanes_of(op.vector.type)))
 
@@ -66,14 +62,13 @@ def insert(op: vector.InsertOp, args: tuple[Array, ...]) -> Array:
 
 
 def _position(op: vector.ExtractOp | vector.InsertOp) -> int:
-    positions, lanes = (
-        op.static_position.get_values(),
-        lanes_of((op.vector if isinstance(op, vector.ExtractOp) else op.dest).type),
-    )
+    """The lane that is meant, checked."""
+    positions = op.static_position.get_values()
     if len(positions) != 1 or op.dynamic_position:
         raise Fault(f"{op.name}: no interpretation without one constant position")
+    lanes = lanes_of(op.vector.type if isinstance(op, vector.ExtractOp) else op.dest.type)
     if not 0 <= positions[0] < lanes:
-        raise Fault(f"{op.name}: lane {positions[0]} is outside of {lanes}")
+        raise Fault(f"{op.name}: lane {positions[0]} is outside of {lanes} lanes")
     return positions[0]
 
 

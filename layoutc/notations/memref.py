@@ -7,6 +7,8 @@ writing it does not.
 
 from __future__ import annotations
 
+import re
+
 from layoutc.affine_text import AffineText, digit_expr
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -19,6 +21,7 @@ NAME = "memref"
 MAX_LENGTH = 4_000
 
 _START = "memref<"
+_STRINGS = re.compile(r'[^"]*(?:"[^"\\\n\v\f]*"[^"]*)*')
 
 
 def read(text: str) -> Reading:
@@ -29,6 +32,9 @@ def read(text: str) -> Reading:
         scanner.fail(f"expected {_START}...>")
     if len(text) > MAX_LENGTH:
         scanner.fail(f"a memref type has at most {MAX_LENGTH} characters, got {len(text)}")
+    # xDSL's lexer takes time exponential in the length of a string that is not closed.
+    if not _STRINGS.fullmatch(text):
+        scanner.fail("a string is not closed, or holds a backslash or a line break", text.index('"'))
     from layoutc.dialects.memref_text import TypeTextError, read_memref
 
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from math import prod
 
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
@@ -46,7 +46,9 @@ def create_with_strides(
     dims, data_type = checked_dims(dims), checked_type(element_type)
     if strides is None:
         strides = dense_strides(dims, range(len(dims)), zero=0)
-    desc = checked(Desc(dims, data_type, integers("strides", strides, len(dims))))
+    else:
+        strides = integers("strides", strides, len(dims))
+    desc = checked(Desc(dims, data_type, strides))
     if not desc.is_runtime and 0 not in desc.dims:
         _check_nesting(desc)
     return desc
@@ -115,7 +117,7 @@ def checked(desc: Desc) -> Desc:
 
 def _check_elements(desc: Desc) -> None:
     """Counts the elements of all dims that are not 0 or known at run time only."""
-    *_, elements = accumulate((dim for dim in (1, *desc.dims) if dim > 0), lambda a, b: a * b)
+    elements = prod(dim for dim in desc.dims if dim > 0)
     if elements > MAX_ELEMENTS:
         invalid_arguments(f"dims {desc.dims} are {elements} elements, expected fewer than 2^63")
 

@@ -74,7 +74,9 @@ class Desc:
             if len(getattr(self, name)) != self.ndims:
                 raise LayoutcError(f"got {len(getattr(self, name))} {name}, expected {self.ndims}, one per axis")
         if len(self.inner_blks) != len(self.inner_idxs) or any(not 0 <= i < self.ndims for i in self.inner_idxs):
-            raise LayoutcError(f"blocks {self.inner_blks} have axes {self.inner_idxs}, expected one of 0..{self.ndims - 1} each")
+            raise LayoutcError(
+                f"blocks {self.inner_blks} have axes {self.inner_idxs}, expected one of 0..{self.ndims - 1} each"
+            )
 
     # --- queries ---------------------------------------------------------------------------------------------------
 
@@ -117,6 +119,10 @@ class Desc:
     def is_runtime(self) -> bool:
         """Whether a dim or a stride is known at run time only."""
         return RUNTIME_DIM in (*self.dims, *self.strides)
+
+    def is_unit(self, axis: int) -> bool:
+        """Whether an axis is 1 long without padding, so that its stride does not matter."""
+        return self.dims[axis] == self.padded_dims[axis] == 1
 
     @property
     def letters(self) -> str:
@@ -165,8 +171,7 @@ class Desc:
 
     @property
     def _key(self) -> tuple[object, ...]:
-        ones = [dim == padded == 1 for dim, padded in zip(self.dims, self.padded_dims, strict=True)]
-        strides = tuple(0 if one else stride for one, stride in zip(ones, self.strides, strict=True))
+        strides = tuple(0 if self.is_unit(axis) else stride for axis, stride in enumerate(self.strides))
         memory = (strides, self.inner_blks, self.inner_idxs, self.padded_dims, self.offset0)
         return (self.dims, self.element_type.name, *memory)
 

@@ -25,7 +25,9 @@ def from_memory_desc(desc: MemoryDesc) -> Desc:
     format(desc.layout)
     rank, blocks = desc.rank, desc.inner_blocks
     if desc.strides[rank:] != dense_strides([size for _, size in blocks]):
-        raise LayoutcError(f"oneDNN's blocks are dense, got strides {desc.strides[rank:]} of blocks {desc.inner_blocks}")
+        raise LayoutcError(
+            f"oneDNN's blocks are dense, got strides {desc.strides[rank:]} of blocks {desc.inner_blocks}"
+        )
     strides = [0] * rank
     for digit, stride in zip(desc.layout.digits[:rank], desc.strides, strict=False):
         strides[digit.axes[0]] = stride
@@ -66,8 +68,8 @@ def memory_desc(desc: Desc) -> MemoryDesc:
     order = outer_order(desc.strides, counts)
     strides = (*(desc.strides[axis] for axis in order), *dense_strides(desc.inner_blks))
     dense = dense_strides([*(counts[axis] for axis in order), *desc.inner_blks])
-    if all(counts[axis] == 1 or a == b for axis, a, b in zip(order, strides, dense, strict=False)):
-        strides = dense
+    if all(desc.is_unit(axis) or a == b for axis, a, b in zip(order, strides, dense, strict=False)):
+        strides = dense  # only those differ that do not matter
     return MemoryDesc(desc.dims, desc.element_type, layout_of(desc, order), strides, desc.offset0, high=high)
 
 
@@ -78,7 +80,9 @@ def _border(desc: Desc, axis: int) -> int:
         return 0
     if padded == dim:
         return -dim % block
-    raise LayoutcError(f"axis {desc.letters[axis]} owns {padded} of {dim} in blocks of {block}, expected {dim} or all of a block")
+    raise LayoutcError(
+        f"axis {desc.letters[axis]} owns {padded} of {dim} in blocks of {block}, expected {dim} or all of a block"
+    )
 
 
 def outer_order(strides: tuple[int, ...], counts: list[int] | tuple[int, ...]) -> list[int]:

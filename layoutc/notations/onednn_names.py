@@ -16,11 +16,12 @@ def tag(desc: Desc) -> str:
     """
     The canonical tag that gives a descriptor's memory, where `offset0` is its beginning.
 
-    Read from strides and blocks alone; axes of extent 1, whose strides do not matter, go where their strides
-    put them, else by their letters. It may lie outside of oneDNN's enum.
+    Read from strides and blocks alone. The stride of an axis of one block does not matter: the axis goes where its
+    stride fits, else by its letter, or to where a tag of oneDNN's enum has it. The tag may lie outside of the enum.
     Raises LayoutcError for gaps, broadcasts and unowned lanes, which no tag has.
     """
-    return format(layout_of(desc, _order(desc)))
+    found = format(layout_of(desc, _order(desc)))
+    return found if found in enum() else next(iter(_canonical_names(desc)), found)
 
 
 def names(desc: Desc) -> tuple[str, ...]:
@@ -31,20 +32,27 @@ def names(desc: Desc) -> tuple[str, ...]:
     Raises as `tag` does.
     """
     own = tag(desc)
-    same = [canonical for canonical, order in _same_blocks(desc) if _is_dense(desc, order)]
-    same.sort(key=lambda canonical: canonical != own)
-    return tuple(name for canonical in same for name in enum()[canonical])
+    canonical = sorted(_canonical_names(desc), key=lambda name: name != own)
+    return tuple(name for tag_name in canonical for name in enum()[tag_name])
+
+
+def _canonical_names(desc: Desc) -> list[str]:
+    return [canonical for canonical, order in _same_blocks(desc) if _is_dense(desc, order)]
 
 
 def unblocked(desc: Desc) -> Desc:
-    """The plain, row-major descriptor of the same logical tensor: what to reorder to, to be rid of blocks and padding."""
+    """The plain, row-major descriptor of the same logical tensor: reorder to it to be rid of blocks and padding."""
     return create_with_strides(desc.dims, desc.element_type)
 
 
 def _is_dense(desc: Desc, order: Sequence[int]) -> bool:
     """Whether the strides are those of the outer axes in that order, where an axis has more than one block."""
-    dense = dense_strides(desc.padded_dims, order, desc.inner_blks, desc.inner_idxs)
+    dense = _dense(desc, order)
     return all(n <= 1 or a == b for n, a, b in zip(desc.counts, desc.strides, dense, strict=True))
+
+
+def _dense(desc: Desc, order: Sequence[int]) -> tuple[int, ...]:
+    return dense_strides(desc.padded_dims, order, desc.inner_blks, desc.inner_idxs)
 
 
 def _order(desc: Desc) -> list[int]:
@@ -53,11 +61,12 @@ def _order(desc: Desc) -> list[int]:
         raise LayoutcError(f"a tag is found for known dims and strides, {desc} has some at run time only")
     if any(padded % block for padded, block in zip(desc.padded_dims, desc.blocks, strict=True)):
         raise LayoutcError(f"{desc} owns a part of its blocks, a tag gives all of them")
-    by_stride = outer_order(desc.strides, desc.counts)
-    for order in (by_stride, _by_letters(desc, by_stride)):
-        if _is_dense(desc, order):
-            return order
-    raise LayoutcError(f"no tag gives strides {desc.strides}: the dims {desc.dims} have gaps or share elements")
+    order = outer_order(desc.strides, desc.counts)
+    if _dense(desc, order) != desc.strides:
+        order = _by_letters(desc, order)
+    if not _is_dense(desc, order):
+        raise LayoutcError(f"no tag gives strides {desc.strides}: the dims {desc.dims} have gaps or share elements")
+    return order
 
 
 def _by_letters(desc: Desc, by_stride: list[int]) -> list[int]:

@@ -20,14 +20,14 @@ def explain_tag(text: str) -> tuple[str, ...]:
     layout = parse(text)
     outer, inner = layout.digits[: layout.rank], layout.digits[layout.rank :]
     lines = [
-        f"{text} is {format(layout)}: logical axes {' '.join(layout.axis_names)}",
+        f"{text} is oneDNN's {format(layout)}, of logical axes {' '.join(layout.axis_names)}",
         f"outer order, slowest to fastest: {', '.join(_step(layout, digit) for digit in outer)}",
     ]
     if inner:
         lines.append(f"inside of each step: {_numeral(len(inner))}, {_product(inner)} elements without gaps")
         lines += [_block_line(layout, inner, place) for place in range(len(inner))]
         lines.append(f"padded to multiples: {_multiples(layout)}")
-    return (*lines, *_neighbours(layout))
+    return (*lines, _neighbours(layout))
 
 
 def _numeral(count: int) -> str:
@@ -49,10 +49,10 @@ def _step(layout: Layout, digit: Digit) -> str:
 
 def _block_line(layout: Layout, inner: Sequence[Digit], place: int) -> str:
     digit, name = inner[place], _name(layout, inner[place])
-    apart = _product(inner[place + 1 :])
-    where = "innermost" if place == len(inner) - 1 else "outermost" if place == 0 else "inside of it"
-    step = f"{digit.modulus} steps of {digit.divisor} {name}" if digit.divisor > 1 else f"{digit.modulus} {name} one by one"
-    return f"  {digit.modulus}{name}, {where}: {step}, {_elements(apart)} apart: {digit.text(name)}"
+    apart = _elements(_product(inner[place + 1 :]))
+    where = "the innermost" if place == len(inner) - 1 else "the outermost" if place == 0 else "inside of it"
+    steps = f"{digit.modulus} steps of {digit.divisor} {name}"
+    return f"  {digit.modulus}{name}, {where}: {steps}, {apart} apart: {digit.text(name)}"
 
 
 def _elements(count: int) -> str:
@@ -70,15 +70,9 @@ def _multiples(layout: Layout) -> str:
     return ", ".join(texts)
 
 
-def _neighbours(layout: Layout) -> list[str]:
-    """Which index changes from one element to the next, and which when that one has run out."""
-    fast = [digit for digit in reversed(layout.digits) if digit.modulus != 1]
-    first, name = fast[0], _name(layout, fast[0])
-    reach = f"{first.modulus} of them" if first.modulus else f"all {name}"
-    line = f"neighbours in memory: {name} and {name}+{first.divisor}, {reach} in a row" if first.divisor > 1 else (
-        f"neighbours in memory: {name} and {name}+1, {reach} in a row"
-    )
-    if len(fast) == 1:
-        return [line]
-    second = fast[1]
-    return [line, f"then the next {_name(layout, second)}" + (f", {second.divisor} on" if second.divisor > 1 else "")]
+def _neighbours(layout: Layout) -> str:
+    """Which index changes from one element to the next, and which one when that has run out."""
+    first, *others = (digit for digit in reversed(layout.digits) if digit.modulus != 1)
+    name, reach = _name(layout, first), first.modulus or "all of them"
+    line = f"neighbours in memory: {name} and {name} + {first.divisor}, {reach} in a row"
+    return line + (f", then the next {_name(layout, others[0])}" if others else "")

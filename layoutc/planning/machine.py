@@ -11,6 +11,9 @@ from typing import Literal
 
 from layoutc.errors import LayoutcError
 
+PLAIN = "plain"
+"""the target that nothing is planned for: textbook loops"""
+
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 

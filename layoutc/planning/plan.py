@@ -15,6 +15,7 @@ Store = Literal["normal", "nontemporal", "staged"]
 
 Load = Literal["normal", "staged"]
 
+MAX_THREADS = 1024
 LINE = 64
 """bytes of a cache line, which a non-temporal store should fill"""
 

@@ -17,12 +17,11 @@ from collections.abc import Iterator, Sequence
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import promotions
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import CopyPlan, Part, Plan, Store
+from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, Store
 from layoutc.planning.strided_copy import CopyDigit, StridedCopy, without_partial
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "staged": "staged"}
-MAX_THREADS = 1024
 
 _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"

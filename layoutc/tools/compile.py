@@ -23,7 +23,9 @@ from layoutc.tools.header import header
 @click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
 @click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write; - and default: stdout.")
+@options.target_option
+@options.threads_option
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default and -: stdout.")
 def command(
     source: str,
     target: str,
@@ -32,6 +34,8 @@ def command(
     emit: str,
     stage: str | None,
     name: str,
+    plan_for: str,
+    threads: int,
     output: Path | None,
 ) -> None:
     """Print the reorder between two layouts as IR or C, print its C prototype, or build a shared object."""
@@ -42,15 +46,13 @@ def command(
     src = notations.desc(source, dims, dtype)
     dst = notations.desc(target, src.dims, src.element_type)
     # The reference executor stands for none here: text needs no compiler.
-    kernel = layoutc.compile(src, dst, executor="reference", name=name)
+    kernel = layoutc.compile(src, dst, executor="reference", name=name, target=plan_for, threads=threads)
     _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
 
 
 def _emitted(kernel: Kernel, emit: str, stage: str) -> bytes:
     if emit == "so":
-        from layoutc import runtime
-
-        return runtime.build(kernel.c_source).read_bytes()
+        return kernel.shared_object().read_bytes()
     if emit == "ir":
         return _text(kernel.ir(stage))
     return _text(header(kernel) if emit == "header" else kernel.c_source)

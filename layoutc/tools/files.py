@@ -50,7 +50,10 @@ def _stream(path: Path) -> IO[bytes] | None:
     descriptor = 1 if str(path) == "-" else _descriptor(path)
     if descriptor is not None:
         sys.stdout.flush()
-        return os.fdopen(os.dup(descriptor), "wb")
+        try:
+            return os.fdopen(os.dup(descriptor), "wb")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
     if path.exists() and not path.is_file() and not path.is_dir():
         return path.open("wb")
     return None

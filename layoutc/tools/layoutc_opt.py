@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ParseError
+from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
+
+
+# That of xDSL 0.74 takes time exponential in the length of a string that is not closed; this one never goes back.
+MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
+    r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+)
 
 
 class LayoutcOptMain(xDSLOptMain):
@@ -34,7 +42,6 @@ class LayoutcOptMain(xDSLOptMain):
     def register_all_targets(self) -> None:
         super().register_all_targets()
         self.available_targets = {**LAYOUTC_UNIVERSE.all_targets, **self.available_targets}
-
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)

@@ -55,6 +55,20 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+def target_option(command: Command) -> Command:
+    """`--target`: what machine a reorder is planned for."""
+    text = "Machine to plan for: native, avx512, avx2, sse2, neon, generic; plain for textbook loops."
+    return click.option("--target", "plan_for", default="native", show_default=True, metavar="TARGET", help=text)(
+        command
+    )
+
+
+def threads_option(command: Command) -> Command:
+    """`--threads`: how many threads share a reorder."""
+    text = "Threads that share a large reorder."
+    return click.option("--threads", type=integer, default="1", show_default=True, metavar="N", help=text)(command)
+
+
 def from_to_options(command: Command) -> Command:
     """`--from` and `--to`: the two layouts of a reorder."""
     command = click.option("--to", "target", required=True, metavar="NOTATION", help="Layout to write.")(command)

@@ -30,8 +30,8 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import Plan
-from layoutc.planning.plan_text import MAX_THREADS, check_covers, parse_plan, plan_lines
+from layoutc.planning.plan import MAX_THREADS, Plan
+from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 
 

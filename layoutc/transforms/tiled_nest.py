@@ -86,8 +86,15 @@ class TiledCopy:
     def prepare(self) -> None:
         """Makes all constants, which stand ahead of the loops that use them."""
         self.loops.constants((*self.outer, *self.inner))
-        for value in (self.plan.copy.src * self.ratio, self.plan.copy.dst * self.ratio, *self.body.constants()):
-            self.nest.constant(value)
+        distances = self.body.constants()
+        for base, strides in ((self.plan.copy.src, self.src_strides), (self.plan.copy.dst, self.dst_strides)):
+            self.nest.constant(base * self.ratio)
+            if not any(strides[loop.digit] for loop in (*self.outer, *self.inner)):
+                # The offset of the tile is a constant: so are those of its pieces.
+                for distance in distances:
+                    self.nest.constant(base * self.ratio + distance)
+        for distance in distances:
+            self.nest.constant(distance)
         self.body.prepare()
 
     def open_outer(self) -> list[Term]:
@@ -275,6 +282,10 @@ class VectorBody:
     def _at(self, offset: SSAValue, distance: int) -> SSAValue:
         if distance == 0:
             return offset
+        if isinstance(offset.owner, arith.ConstantOp):
+            value = offset.owner.value
+            assert isinstance(value, IntegerAttr)
+            return self.copy.nest.constants[value.value.data + distance]
         return self.builder.insert(arith.AddiOp(offset, self.copy.nest.constants[distance])).result
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:

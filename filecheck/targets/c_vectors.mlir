@@ -1,0 +1,128 @@
+// RUN: layoutc-opt -t c %s | filecheck %s
+// RUN: layoutc-opt %s | layoutc-opt -t c | filecheck %s
+
+// A file has the vector types that it uses, sorted, and the ways to memory that it takes.
+// CHECK:       static inline bool is_aligned(const void *address, uintptr_t size) {
+// CHECK:       typedef float f32x4 __attribute__((vector_size(16)));
+// CHECK-NEXT:  typedef float f32x4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+// CHECK-NEXT:  #define load_f32x4(from) (*(const f32x4_unaligned *)(from))
+// CHECK-NEXT:  #define store_f32x4(to, value) (*(f32x4_unaligned *)(to) = (value))
+// CHECK:       static inline void load_first_f32x4(f32x4 *lanes, const float *from, int64_t count) {
+// CHECK-NEXT:    memcpy(lanes, from, (size_t)count * sizeof(float));
+// CHECK-NEXT:  }
+// CHECK:       typedef int32_t i32x8 __attribute__((vector_size(32)));
+// CHECK-NEXT:  typedef int32_t i32x8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
+// CHECK-NEXT:  #define store_i32x8(to, value) (*(i32x8_unaligned *)(to) = (value))
+// CHECK-NEXT:  #define broadcast_i32x8(x) \
+// CHECK-NEXT:    ((i32x8){(x), (x), (x), (x), (x), (x), (x), (x)})
+// CHECK-EMPTY:
+// CHECK-NEXT:  typedef uint16_t u16x16 __attribute__((vector_size(32)));
+// CHECK:       // Past the caches, where compiler and processor can: what is stored is not read again soon.
+// CHECK-NEXT:  typedef long long bytes_16 __attribute__((vector_size(16), may_alias));
+// CHECK-NOT:   typedef
+
+// Loads, shuffles and stores are a line each; what has no name is written where it is used.
+// CHECK-LABEL: void interleave(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:    const f32x4 r0 = load_f32x4(src);
+// CHECK-NEXT:    const f32x4 r1 = load_f32x4(src + 4);
+// CHECK-NEXT:    const f32x4 low = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+// CHECK-NEXT:    store_f32x4(dst, low);
+// CHECK-NEXT:    store_f32x4(dst + 4, __builtin_shufflevector(r0, r1, 2, 6, 3, 7));
+// CHECK-NEXT:  }
+func.func @interleave(%src : memref<8xf32>, %dst : memref<2x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r0 = vector.load %src[%c0] : memref<8xf32>, vector<4xf32>
+  %r1 = vector.load %src[%c4] : memref<8xf32>, vector<4xf32>
+  %low = vector.shuffle %r0, %r1 [0, 4, 1, 5] : vector<4xf32>, vector<4xf32>
+  vector.store %low, %dst[%c0, %c0] : memref<2x4xf32>, vector<4xf32>
+  %0 = vector.shuffle %r0, %r1 [2, 6, 3, 7] : vector<4xf32>, vector<4xf32>
+  vector.store %0, %dst[%c1, %c0] : memref<2x4xf32>, vector<4xf32>
+  func.return
+}
+
+// A load stays above a store that comes between it and its use.
+// CHECK-LABEL: void swap(float *restrict m) {
+// CHECK-NEXT:    const f32x4 value = load_f32x4(m + 4);
+// CHECK-NEXT:    store_f32x4(m + 4, load_f32x4(m));
+// CHECK-NEXT:    store_f32x4(m, value);
+func.func @swap(%m : memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %0 = vector.load %m[%c0] : memref<8xf32>, vector<4xf32>
+  %1 = vector.load %m[%c4] : memref<8xf32>, vector<4xf32>
+  vector.store %0, %m[%c4] : memref<8xf32>, vector<4xf32>
+  vector.store %1, %m[%c0] : memref<8xf32>, vector<4xf32>
+  func.return
+}
+
+// Narrow floats are their bits, and pairs of them are words; zeros stand where they are used, other constants are variables.
+// CHECK-LABEL: void words(const uint16_t *restrict src, int32_t *restrict dst, int32_t x) {
+// CHECK-NEXT:    const u16x16 pairs = load_u16x16(src);
+// CHECK-NEXT:    store_i32x8(dst, (i32x8)pairs);
+// CHECK-NEXT:    store_i32x8(dst + 8, (i32x8){0});
+// CHECK-NEXT:    const i32x8 steps = {0, 1, 2, 3, 4, 5, 6, -7};
+// CHECK-NEXT:    store_i32x8(dst + 16, steps);
+// CHECK-NEXT:    store_i32x8(dst + 24, broadcast_i32x8(x));
+func.func @words(%src : memref<16xbf16>, %dst : memref<32xi32>, %x : i32) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %c24 = arith.constant 24 : index
+  %pairs = vector.load %src[%c0] : memref<16xbf16>, vector<16xbf16>
+  %0 = vector.bitcast %pairs : vector<16xbf16> to vector<8xi32>
+  vector.store %0, %dst[%c0] : memref<32xi32>, vector<8xi32>
+  %zero = arith.constant dense<0> : vector<8xi32>
+  vector.store %zero, %dst[%c8] : memref<32xi32>, vector<8xi32>
+  %steps = arith.constant dense<[0, 1, 2, 3, 4, 5, 6, -7]> : vector<8xi32>
+  vector.store %steps, %dst[%c16] : memref<32xi32>, vector<8xi32>
+  %1 = vector.broadcast %x : i32 to vector<8xi32>
+  vector.store %1, %dst[%c24] : memref<32xi32>, vector<8xi32>
+  func.return
+}
+
+// A non-temporal store asks whether its address is aligned: once for the buffer where all offsets are multiples of the
+// vector, at the store where that is not known. A prefetch is counted in elements in the IR, and in bytes in C.
+// CHECK-LABEL: void stream(const float *restrict src, float *restrict dst, int64_t n) {
+// CHECK-NEXT:    const bool dst_is_aligned = is_aligned(dst, 16);
+// CHECK-NEXT:    for (int64_t i = 0; i < 64; i += 4) {
+// CHECK-NEXT:      prefetch(src + i, 256);
+// CHECK-NEXT:      const f32x4 value = load_f32x4(src + i);
+// CHECK-NEXT:      stream_f32x4(dst + i, value, dst_is_aligned);
+// CHECK-NEXT:      stream_f32x4(dst + n, value, is_aligned(dst + n, 16));
+// CHECK-NEXT:    }
+// CHECK-NEXT:    stream_fence();
+// CHECK-NEXT:  }
+func.func @stream(%src : memref<64xf32>, %dst : memref<128xf32>, %n : index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c4 {
+    %value = vector.load %src[%i] {layout.prefetch = 64 : i64} : memref<64xf32>, vector<4xf32>
+    vector.store %value, %dst[%i] {nontemporal = true} : memref<128xf32>, vector<4xf32>
+    vector.store %value, %dst[%n] {nontemporal = true} : memref<128xf32>, vector<4xf32>
+  }
+  func.return
+}
+
+// A mask is the number of its first lanes that are on; a count that the loop bounds keep in range is taken as it is.
+// CHECK-LABEL: void masks(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:    for (int64_t i = 0; i < 4; i++) {
+// CHECK-NEXT:      f32x4 value = (f32x4){0};
+// CHECK-NEXT:      load_first_f32x4(&value, src, i);
+// CHECK-NEXT:      store_first_f32x4(dst, &value, 3);
+// CHECK-NEXT:    }
+func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %three = arith.constant dense<[true, true, true, false]> : vector<4xi1>
+  scf.for %i = %c0 to %c4 step %c1 {
+    %some = vector.create_mask %i : vector<4xi1>
+    %value = vector.maskedload %src[%c0], %some, %zero : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+    vector.maskedstore %dst[%c0], %three, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
+  }
+  func.return
+}

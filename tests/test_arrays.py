@@ -1,0 +1,170 @@
+"""The NumPy front end: one rule for arrays of a layout, descriptors of arrays, and views of buffers."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.descriptor import MemoryDesc
+from layoutc.tools.layoutc import main
+from tests.descriptors import DESCRIPTORS
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+X = np.arange(1, 25, dtype=np.float32).reshape(2, 3, 2, 2)
+
+
+def by_command(folder: Path, array: Array, source: str, *more: str) -> int:
+    np.save(folder / "in.npy", array)
+    return main(["reorder", str(folder / "in.npy"), str(folder / "out.npy"), "--from", source, "--to", source, *more])
+
+
+@pytest.mark.parametrize(
+    ("array", "source", "dims"),
+    [
+        (np.zeros((3, 2), np.float32), "ab", (2, 3)),
+        (np.zeros((6, 1), np.float32), "ab", (2, 3)),
+        (np.zeros(5, np.float32), "ab", (2, 3)),
+        (np.zeros((3, 2, 1), np.float32), "ab", (2, 3)),
+        (np.zeros((2, 5), np.float32), "{2,3},{5,1}", (2, 3)),
+    ],
+    ids=str,
+)
+def test_an_array_that_is_not_the_physical_shape(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], array: Array, source: str, dims: tuple[int, ...]
+) -> None:
+    """The same refusal in Python and by the command."""
+    with pytest.raises(layoutc.LayoutcError, match=r"the array has shape \(.*\), expected \(") as caught:
+        layoutc.reorder(array, source, source, dims)
+    assert by_command(tmp_path, array, source, "--dims", ",".join(map(str, dims))) == 1
+    assert capsys.readouterr().err == f"layoutc: error: {caught.value}\n"
+
+
+def test_the_physical_shape_or_one_axis_of_the_buffer() -> None:
+    expected = X.transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(layoutc.reorder(X, "nchw", "nhwc"), expected)
+    np.testing.assert_array_equal(layoutc.reorder(X.ravel(), "nchw", "nhwc", X.shape), expected)
+    np.testing.assert_array_equal(layoutc.reorder(X.astype(">f4"), "nchw", "nhwc"), expected)
+    np.testing.assert_array_equal(layoutc.reorder(np.asfortranarray(X), "nchw", "nhwc"), expected)
+
+
+def test_an_element_type_that_numpy_has_no_word_for() -> None:
+    bits = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    for result in (
+        layoutc.reorder(bits, "ab", "ba", element_type="bf16"),
+        layoutc.reorder(bits, layoutc.desc("ab", (2, 3), "bf16"), "ba"),
+    ):
+        np.testing.assert_array_equal(result, bits.T, strict=True)
+    with pytest.raises(layoutc.LayoutcError, match="element type f32 has 32 bits, the array's uint16 16"):
+        layoutc.reorder(bits, "ab", "ba", element_type="f32")
+    with pytest.raises(layoutc.LayoutcError, match="NumPy type complex64 is no element type"):
+        layoutc.reorder(bits.astype(np.complex64), "ab", "ba")
+
+
+def test_what_contradicts_a_source_descriptor_is_refused() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
+        layoutc.reorder(X, layoutc.desc("nchw", X.shape), "nhwc", (2, 3, 4))
+    with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
+        layoutc.reorder(X, layoutc.desc("nchw", X.shape), "nhwc", element_type="s32")
+
+
+def offsets_agree(desc: MemoryDesc, array: Array) -> None:
+    """Every element of the array lies where the descriptor says, counted from the array's first one."""
+    start = array.__array_interface__["data"][0]
+    for index in product(*map(range, array.shape)):
+        at = array[tuple(slice(i, i + 1) for i in index)].__array_interface__["data"][0]
+        assert at - start == desc.offset(*index) * array.itemsize
+
+
+@pytest.mark.parametrize(
+    "array",
+    [X, X.transpose(0, 2, 3, 1), X[:, ::2, 1:], np.broadcast_to(X[:1], (4, 3, 2, 2)), X[0, 0, 0, 0:1], X[:1][::-1]],
+    ids=["dense", "permuted", "sliced", "broadcast", "one", "reversed axis of one"],
+)
+def test_from_array(array: Array) -> None:
+    desc = layoutc.from_array(array)
+    assert (desc.dims, desc.element_type.name) == (array.shape, "f32")
+    offsets_agree(desc, array)
+    assert layoutc.from_strides(array.shape, desc.strides) == desc
+
+
+def test_from_array_names_the_type_and_refuses_the_rest() -> None:
+    assert layoutc.from_array(np.zeros(3, np.uint16), "bf16").element_type.name == "bf16"
+    assert layoutc.from_array(np.array(1.0)).dims == ()
+    with pytest.raises(layoutc.LayoutcError, match="stride -1 of axis 0 is negative"):
+        layoutc.from_array(X.ravel()[::-1])
+    with pytest.raises(layoutc.LayoutcError, match="hold 0, expected 1 or more"):
+        layoutc.from_array(np.zeros((0, 3)))
+    with pytest.raises(layoutc.LayoutcError, match="stride of 6 bytes of axis 0 is no multiple of the 4 of f32"):
+        layoutc.from_array(np.zeros(2, "f4,i2")["f0"])
+    with pytest.raises(layoutc.LayoutcError, match="byte order"):
+        layoutc.from_array(X.astype(">f4"))
+    with pytest.raises(layoutc.LayoutcError, match="array is a list"):
+        layoutc.from_array([1])  # pyright: ignore[reportArgumentType]
+
+
+def test_from_strides() -> None:
+    assert layoutc.from_strides((2, 3), (5, 1)) == layoutc.desc("{2,3},{5,1}")
+    assert layoutc.from_strides((2, 3), (20, 4), in_bytes=True) == layoutc.desc("{2,3},{5,1}")
+    with pytest.raises(layoutc.LayoutcError, match="got 1 strides, expected 2"):
+        layoutc.from_strides((2, 3), (5,))
+    with pytest.raises(layoutc.LayoutcError, match="packed below a byte"):
+        layoutc.from_strides((2, 3), (3, 1), "u4", in_bytes=True)
+
+
+def test_a_kernel_reads_what_an_array_looks_at() -> None:
+    part = X[:, :, 1:, :]
+    kernel = layoutc.compile(layoutc.from_array(part), layoutc.desc("nhwc", part.shape))
+    result = np.empty(part.size, np.float32)
+    span = layoutc.from_array(part).span
+    kernel(X.ravel()[2 : 2 + span], result)
+    np.testing.assert_array_equal(result.reshape(2, 1, 2, 3), part.transpose(0, 2, 3, 1))
+
+
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_logical_strides_and_views(name: str) -> None:
+    """Where an axis has one stride, the view holds each element at its index; where not, both are refused."""
+    desc = DESCRIPTORS[name]
+    buffer = np.arange(desc.span, dtype=np.float32)
+    try:
+        strides = layoutc.logical_strides(desc)
+    except layoutc.LayoutcError as error:
+        assert "has no single stride" in str(error)
+        with pytest.raises(layoutc.LayoutcError, match="has no single stride"):
+            layoutc.view(desc, buffer)
+        assert desc.inner_blocks
+        return
+    first = desc.offset(*(0,) * desc.rank)
+    array = layoutc.view(desc, buffer)
+    for index in product(*map(range, desc.dims)):
+        assert desc.offset(*index) == first + sum(i * s for i, s in zip(index, strides, strict=True))
+        assert array[index] == desc.offset(*index)
+    assert layoutc.logical_strides(desc, in_bytes=True) == tuple(4 * stride for stride in strides)
+
+
+def test_a_blocked_axis_has_no_stride() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="axis c has no single stride: blocks of 8 lie 160 elements apart"):
+        layoutc.logical_strides(layoutc.desc("nChw8c", (2, 17, 5, 4)))
+    # Up to 8 channels there is one block only.
+    assert layoutc.logical_strides(layoutc.desc("nChw8c", (2, 7, 5, 4))) == (160, 1, 32, 8)
+
+
+def test_a_view_shares_memory_and_its_permission() -> None:
+    memory = bytearray(layoutc.desc("ba", (2, 3)).size_bytes)
+    view = layoutc.view(layoutc.desc("ba", (2, 3)), memory)
+    view[1, 2] = 7
+    assert np.frombuffer(memory, np.float32).tolist() == [0, 0, 0, 0, 0, 7]
+    assert not layoutc.view(layoutc.desc("ba", (2, 3)), bytes(memory)).flags.writeable
+    with pytest.raises(layoutc.BufferError, match="buffer has 23 bytes, expected 24"):
+        layoutc.view(layoutc.desc("ba", (2, 3)), bytes(23))
+
+
+def test_from_dlpack() -> None:
+    assert layoutc.from_dlpack(X[:, ::2]) == layoutc.from_array(X[:, ::2])
+    with pytest.raises(layoutc.LayoutcError, match="list is not read through DLPack: "):
+        layoutc.from_dlpack([1.0])

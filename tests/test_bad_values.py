@@ -1,0 +1,181 @@
+"""Wrong values in Python: an error that names got and expected, whoever is asked."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.descriptor import MAX_BOXES, MemoryDesc, check_reorder
+from layoutc.element_type import element_type
+from layoutc.layout import Digit, Layout
+
+NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
+
+CALLS: dict[str, tuple[Callable[[], object], str]] = {
+    "digit without axes": (lambda: Digit(()), "a digit has no axes, expected one or more"),
+    "digit of no number": (lambda: Digit(("c",)), r"digit axes \('c',\) are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "digit of a negative axis": (lambda: Digit((-1,)), r"digit axes \(-1,\) hold -1, expected 0 or more"),
+    "divisor 0": (lambda: Digit((0,), 0), "digit divisor is 0, expected 1 or more"),
+    "modulus 0": (lambda: Digit((0,), 1, 0), "block is 0, expected 1 or more"),
+    "modulus 1.5": (lambda: Digit((0,), 1, 1.5), "block is 1.5, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "digits that are none": (lambda: Layout(1, (0,)), "a digit is a int, expected a Digit"),  # pyright: ignore[reportArgumentType]
+    "one digit": (lambda: Layout(1, Digit((0,))), "expected a sequence"),  # pyright: ignore[reportArgumentType]
+    "rank of text": (lambda: Layout("1", ()), "rank is 1, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "names of numbers": (lambda: Layout(1, (Digit((0,)),), (), (1,)), "an axis name is a int, expected a str"),  # pyright: ignore[reportArgumentType]
+    "layout of text": (lambda: MemoryDesc((2,), "f32", "a"), "layout is a str, expected a Layout; layoutc.desc reads"),  # pyright: ignore[reportArgumentType]
+    "dims of one number": (lambda: layoutc.desc("nchw", 5), "dims 5 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "dims of floats": (lambda: layoutc.desc("ab", (2.0, 3)), r"dims \(2.0, 3\) are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "dims of text": (lambda: layoutc.desc("ab", "23"), "dims 23 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "low of one number": (lambda: layoutc.desc("ab", (2, 3), low=1), "low border 1 is no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "strides of text": (lambda: layoutc.desc("ab", (2, 3), strides="ab"), "strides ab are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "offset of text": (lambda: layoutc.desc("ab", (2, 3), offset="x"), "base offset is x, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "align of 0": (lambda: layoutc.desc("ab", (2, 3), align=(0, 1)), r"alignments \(0, 1\) hold 0, expected 1 or more"),
+    "index of floats": (lambda: NCHW.offset(0.5, 0, 0, 0), r"index \(0.5, 0, 0, 0\) is no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "offset of a float": (lambda: NCHW.index_of(0.5), "offset is 0.5, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "a huge offset": (
+        lambda: layoutc.desc("ab", (2, 3), offset=2**64),
+        "^base offset is 18446744073709551616, expected 0 or more and below 2\\^63$",
+    ),
+    "a short border": (lambda: layoutc.desc("ab", (2, 3), low=(1,)), r"^low border \(1,\) has rank 1, layout"),
+    "compile texts": (
+        lambda: layoutc.compile("nchw", "nChw8c"),
+        "source is a str, expected a MemoryDesc; layoutc.desc",
+    ),  # pyright: ignore[reportArgumentType]
+    "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is a int, expected a"),  # pyright: ignore[reportArgumentType]
+    "compile under _init": (lambda: layoutc.compile(NCHW, NCHW, name="_init"), "'_init' cannot be the name"),
+    "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected a ndarray"),  # pyright: ignore[reportArgumentType]
+    "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
+    "type of a list": (lambda: layoutc.desc("a", (2,), []), r"unknown element type '\[\]'"),  # pyright: ignore[reportArgumentType]
+    "type of Python": (lambda: layoutc.desc("a", (2,), int), "unknown element type 'int'"),  # pyright: ignore[reportArgumentType]
+    "type in foreign order": (lambda: element_type(np.dtype(">f4")), "not in this machine's byte order"),
+    "type of records": (lambda: element_type(np.dtype("f4,i2")), "unknown element type 'void48'"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_value_is_a_layoutc_error(name: str) -> None:
+    call, message = CALLS[name]
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        call()
+
+
+def test_constructors_normalise() -> None:
+    """Lists and NumPy integers make the same value as tuples of ints, and one that can be hashed."""
+    digits = [Digit([np.int64(0)], True), Digit([1], np.int32(1))]  # pyright: ignore[reportArgumentType]
+    layout = Layout(np.int64(2), digits, [1, 8], ["n", "c"])  # pyright: ignore[reportArgumentType]
+    assert layout == Layout(2, (Digit((0,)), Digit((1,))), (1, 8), ("n", "c"))
+    assert hash(layout) == hash(Layout(2, (Digit((0,)), Digit((1,))), (1, 8)))
+    desc = MemoryDesc([2, np.int64(3)], "f32", layout, low=[0, 0])  # pyright: ignore[reportArgumentType]
+    assert desc == layoutc.desc(layout, (2, 3)) and desc.element_type is element_type("f32")
+    assert repr(digits[0]) == "Digit(axes=(0,), divisor=1, modulus=None)"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (np.float32, "f32"),
+        (np.dtype("f4"), "f32"),
+        (np.dtype(bool), "boolean"),
+        (np.int8, "s8"),
+        ("si8", "s8"),
+        ("si64", "s64"),
+        ("si4", "s4"),
+        ("bfloat16", "bf16"),
+    ],
+    ids=str,
+)
+def test_numpy_and_mlir_name_element_types(given: object, name: str) -> None:
+    assert element_type(given) is element_type(name)  # pyright: ignore[reportArgumentType]
+
+
+def test_alignment_shows_in_the_text() -> None:
+    desc = layoutc.desc("ab", (3, 5), align=(1, 8))
+    assert str(desc.layout) == "(a, b) -> (a, b) align (1, 8)"
+    assert str(desc) == "3x5xf32, (a, b) -> (a, b) align (1, 8)"
+
+
+def bordered(axes: int) -> MemoryDesc:
+    """Borders above and padding on this many axes: indices and padding stay apart in two ranges on each."""
+    return layoutc.desc(Layout.row_major(12), (3,) * 12, high=(1,) * axes + (0,) * (12 - axes), align=(8,) * 12)
+
+
+def test_padding_in_too_many_boxes_is_refused_at_once() -> None:
+    start = time.process_time()
+    with pytest.raises(
+        layoutc.LayoutcError, match=f"block padding is 4095 boxes, expected at most {MAX_BOXES}: 12 axes"
+    ):
+        layoutc.compile(layoutc.desc(Layout.row_major(12), (3,) * 12), bordered(12), executor="reference")
+    assert time.process_time() - start < 0.5
+    assert bordered(12).padding_elements == (3 + 4) ** 12 - 3**12
+    with pytest.raises(layoutc.LayoutcError, match="block padding is"):
+        check_reorder(bordered(0), bordered(12))
+    check_reorder(bordered(12), bordered(6))
+
+
+@pytest.mark.parametrize("executor", ["interpret", "reference"])
+def test_dims_past_any_memory(executor: layoutc.kernel.Executor) -> None:
+    """A kernel of petabytes compiles; the buffers that it is called with are refused."""
+    desc = layoutc.desc("ab", (1 << 30, 1 << 24))
+    kernel = layoutc.compile(desc, desc, executor=executor)
+    with pytest.raises(layoutc.BufferError, match="4 bytes, expected 72057594037927936"):
+        kernel(bytes(4), bytearray(4))
+
+
+def test_counting_out_a_broadcast_of_petabytes_is_a_layoutc_error() -> None:
+    from layoutc import reference
+
+    with pytest.raises(MemoryError, match="more than 2\\^48 positions"):
+        reference.offsets(layoutc.desc("ab", (1 << 30, 1 << 24), strides=(0, 0)))
+
+
+def test_running_out_of_memory_is_a_layoutc_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from layoutc import reference
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    kernel = layoutc.compile(NCHW, NCHW, executor="reference")
+    monkeypatch.setattr(reference, "offsets", fail)
+    destination = bytearray(b"!" * 96)
+    with pytest.raises(layoutc.LayoutcError, match=r"not enough memory to run dims \(2, 3, 2, 2\) by reference"):
+        kernel(bytes(96), destination)
+    assert destination == b"!" * 96
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret", "reference"])
+def test_a_kernel_survives_pickling(executor: layoutc.kernel.Executor) -> None:
+    """Also one that was built and has run."""
+    kernel = layoutc.compile(NCHW, layoutc.desc("nChw4c", NCHW.dims), executor=executor, name="pack")
+    source = np.arange(24, dtype=np.float32)
+    expected, got = np.empty(32, np.float32), np.empty(32, np.float32)
+    kernel(source, expected)
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again == kernel
+    again(source, got)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_kernels_of_arrays_are_kept_within_bounds() -> None:
+    from layoutc import arrays
+
+    assert arrays._kernel.cache_parameters()["maxsize"] == 256
+
+
+def test_a_descriptor_and_its_sizes_take_50_us() -> None:
+    def once() -> int:
+        desc = layoutc.desc("nChw16c", (2, 17, 5, 4))
+        return desc.strides[0] + desc.size_bytes
+
+    once()
+    best = float("inf")
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(50):
+            once()
+        best = min(best, (time.perf_counter() - start) / 50)
+    assert best <= 50e-6

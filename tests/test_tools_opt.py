@@ -1,0 +1,74 @@
+"""`layoutc-opt` on bad input: exit status 1 and the reason, never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layoutc.tools.layoutc_opt import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def of_type(type: str) -> str:
+    return f"func.func @f(%m: {type}) {{ func.return }}"
+
+
+def loops(depth: int) -> str:
+    opened = "".join(f"scf.for %i{level} = %n to %n step %n {{\n" for level in range(depth))
+    return f"func.func @f(%n: index) {{\n{opened}{'}' * depth}\nfunc.return }}"
+
+
+def nested(depth: int) -> str:
+    return f"(d0) -> ({'(' * depth}d0{')' * depth})"
+
+
+TEXTS = {
+    "product": (of_type("memref<2x3xf32, #layout.map<(d0, d1) -> (d0*d1)>>"), "product or quotient of axes"),
+    "remainder": (of_type("memref<2x3xf32, #layout.map<(d0, d1) -> (d0 mod d1)>>"), "product or quotient of axes"),
+    "division by 0": (of_type("memref<2xf32, #layout.map<(d0) -> (1 floordiv 0)>>"), "division by 0"),
+    "deep map": (of_type(f"memref<2xf32, #layout.map<{nested(1500)}>>"), "nested too deeply"),
+    "deep affine_map": (of_type(f"memref<2xf32, affine_map<{nested(1500)}>>"), "nested too deeply"),
+    "symbol": (of_type("memref<2x3xf32, affine_map<(d0, d1)[s0] -> (d0*s0+d1)>>"), "not supported"),
+    "deep loops": (loops(400), "nested too deeply"),
+    "string without end": (of_type('memref<2x17x5x4xf32, #layout.tag<"nChw8c>, 1 : i32 // ' + "x" * 50), "closing string"),
+    "not UTF-8": ("\udcff", "utf-8"),
+    "unknown op": ('"no.such"() : () -> ()', "no.such"),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_bad_text_is_an_error_message(tmp_path: Path, capsys: Capture, name: str) -> None:
+    text, fragment = TEXTS[name]
+    path = tmp_path / "in.mlir"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(SystemExit) as caught:
+        main([str(path)])
+    message = str(caught.value)
+    assert message.startswith("layoutc-opt: error: ")
+    assert fragment in message
+    assert "Traceback" not in message + capsys.readouterr().err
+    assert len(message.splitlines()) <= 5
+
+
+@pytest.mark.parametrize("passes", [(), ("-p", "resolve-layouts")], ids=["read alone", "resolve-layouts"])
+@pytest.mark.parametrize(
+    ("text", "op"),
+    [
+        ('func.func @f(%m: memref<2x3xf32, #layout.tag<"nchw">>) { func.return }', "func.func"),
+        ("func.func private @f(tensor<2x3xf32, #layout.map<(d0) -> (d0)>>)", "func.func"),
+        ('"test.op"() {t = [memref<2x3xf32, #layout.tag<"ab", low = [1]>>]} : () -> ()', "test.op"),
+        ('%0 = "test.op"() : () -> memref<2x3xf32, #layout.tag<"ab", strides = [1]>>', "test.op"),
+    ],
+    ids=["argument", "declaration", "attribute", "result"],
+)
+def test_a_layout_that_does_not_fit_its_type(tmp_path: Path, passes: tuple[str, ...], text: str, op: str) -> None:
+    """The message is one line with the op and the type; without the pass too, unless verification is off."""
+    path = tmp_path / "in.mlir"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main([str(path), *passes])
+    message = str(caught.value)
+    assert message.startswith(f"layoutc-opt: error: {op}: ") and "2x3xf32, #layout." in message
+    assert len(message.splitlines()) == 1
