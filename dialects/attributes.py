@@ -6,9 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from typing_extensions import Self
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.ir.affine import AffineMap

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import layoutc
+from layoutc.affine_text import offset_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import CompilerError
 from layoutc.kernel import Executor
 from layoutc.tools.memory_order import place_text, places
-from layoutc.affine_text import offset_text
 
 DIMS = (2, 17, 5, 4)
 EXECUTORS: tuple[Executor, ...] = ("reference", "interpret", "c")
@@ -51,7 +51,7 @@ def main() -> None:
     for system in ("openvino", "onednn"):
         print(f"{system:<10} {layoutc.translate('nChw8c', to=system)}")
 
-    kernel = layoutc.compile(src, dst, executor="reference")
+    kernel = layoutc.compile(src, dst, executor="reference", target="plain")
     title("the reorder as IR")
     print(kernel.ir("canonicalize"))
     title("the reorder lowered to loops")

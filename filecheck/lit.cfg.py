@@ -3,18 +3,23 @@
 import os
 import shutil
 import sys
+from pathlib import Path
+from typing import Any
 
 import lit.formats
+
+config: Any = globals()["config"]  # lit puts it there
+here = Path(__file__).parent
 
 config.name = "layoutc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs"]
-config.test_source_root = os.path.dirname(__file__)
-config.test_exec_root = os.path.join(config.test_source_root, "Output")
+config.test_source_root = str(here)
+config.test_exec_root = str(here / "Output")
 
 # The tools of the environment that lit runs in, ahead of any others.
-config.environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 WARNINGS = "-std=gnu11 -Wall -Wextra -Werror"
 OPTIONAL_TOOLS = {

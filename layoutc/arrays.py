@@ -92,7 +92,7 @@ def source_desc(
         if (dims is not None and tuple(dims) != desc.dims) or stored != desc.element_type:
             raise LayoutcError(f"dims {dims} or element type {stored} contradict the source, {desc}")
     else:
-        if dims is None and isinstance(source, str) and notations.read(source).dims is None:
+        if dims is None and notations.read(notations.checked_text(source)).dims is None:
             dims = dims_of_physical_shape(source, array.shape)
         desc = notations.desc(source, dims, stored_type(array, element_type))
     check_shape(array, desc)

@@ -87,12 +87,16 @@ def _structure(layout: Layout) -> tuple[tuple[Digit, ...], frozenset[tuple[tuple
         if digit.modulus == 1:
             continue
         slower = merged[-1] if merged else None
-        if slower is not None and digit.modulus and slower.axes == digit.axes:
-            if slower.divisor == digit.divisor * digit.modulus:
-                modulus = slower.modulus and slower.modulus * digit.modulus
-                merged[-1] = Digit(digit.axes, digit.divisor, modulus)
-                continue
-        merged.append(digit)
+        if (
+            slower is not None
+            and digit.modulus
+            and slower.axes == digit.axes
+            and slower.divisor == digit.divisor * digit.modulus
+        ):
+            modulus = slower.modulus and slower.modulus * digit.modulus
+            merged[-1] = Digit(digit.axes, digit.divisor, modulus)
+        else:
+            merged.append(digit)
     multiples = {group.axes: group.multiple for group in layout.groups if group.multiple > 1}
     whole = {d for d in merged if d.divisor == 1 and d.modulus is None and d.axes not in multiples}
     split = ((Digit((axis,)) for axis in d.axes) if d in whole else (d,) for d in merged)

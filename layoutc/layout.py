@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import lcm, prod
@@ -95,13 +95,11 @@ class Layout:
     def _normalise(self) -> None:
         put = object.__setattr__
         put(self, "rank", integer("rank", self.rank))
-        if not isinstance(self.digits, tuple):
-            put(self, "digits", tuple(_sequence("digits", self.digits)))
+        put(self, "digits", _sequence("digits", self.digits))
         for digit in self.digits:
             instance("a digit", digit, Digit)
         put(self, "align", integers("alignments", self.align))
-        if not isinstance(self.axis_names, tuple):
-            put(self, "axis_names", tuple(_sequence("axis names", self.axis_names)))
+        put(self, "axis_names", _sequence("axis names", self.axis_names))
         for name in self.axis_names:
             instance("an axis name", name, str)
 
@@ -187,10 +185,11 @@ class Layout:
         return tuple(shape)
 
 
-def _sequence(name: str, values: Any) -> Iterable[Any]:
-    if not isinstance(values, Iterable):
-        raise LayoutcError(f"{name} are {shown(values)}, expected a sequence")
-    return values  # pyright: ignore[reportUnknownVariableType]
+def _sequence(name: str, values: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(values)
+    except TypeError:
+        raise LayoutcError(f"{name} are {shown(values)}, expected a sequence") from None
 
 
 def generic_names(rank: int) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from layoutc.element_type import element_type
 from layoutc.layout import Digit, Layout
 
 NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
+
+TEXTS: Any = ("nchw", "nChw8c")
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "digit without axes": (lambda: Digit(()), "a digit has no axes, expected one or more"),
@@ -43,9 +46,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a short border": (lambda: layoutc.desc("ab", (2, 3), low=(1,)), r"^low border \(1,\) has rank 1, layout"),
     "compile texts": (
-        lambda: layoutc.compile("nchw", "nChw8c"),
+        lambda: layoutc.compile(*TEXTS),
         "source is a str, expected a MemoryDesc; layoutc.desc",
-    ),  # pyright: ignore[reportArgumentType]
+    ),
     "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is a int, expected a"),  # pyright: ignore[reportArgumentType]
     "compile under _init": (lambda: layoutc.compile(NCHW, NCHW, name="_init"), "'_init' cannot be the name"),
     "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected a ndarray"),  # pyright: ignore[reportArgumentType]

@@ -102,7 +102,7 @@ def test_the_padding_may_differ_alone() -> None:
 
 
 def test_different_ranks_are_refused() -> None:
-    with pytest.raises(LayoutcError, match="rank 1, .* rank 2"):
+    with pytest.raises(LayoutcError, match=r"rank 1, .* rank 2"):
         compare(layout("a"), layout("ab"))
     with pytest.raises(LayoutcError, match="dims"):
         first_difference(layoutc.desc("ab", (2, 3)), layoutc.desc("ab", (3, 2)))

@@ -6,13 +6,13 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from tests.descriptors import DESCRIPTORS
 from xdsl.parser import Parser
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.memory import memory_desc, memref_type
 from layoutc.element_type import ELEMENT_TYPES
 from layoutc.pipeline import make_context
+from tests.descriptors import DESCRIPTORS
 
 
 @pytest.mark.parametrize("name", DESCRIPTORS)

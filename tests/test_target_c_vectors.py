@@ -305,7 +305,7 @@ MULTIPLES = {
     "d0 * 3 + d1": 1,
     "d0 * 6 + d1 * 4": 4,
     "(d0 * 8) floordiv 4": 8,
-    "(d0 * 4) floordiv 3": 1,
+    "(d0 * 6) floordiv 5": 1,
     "(d0 * 8) mod 12": 4,
     "d0 * 5 mod 7 * 16": 16,
     "0": 32,

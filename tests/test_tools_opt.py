@@ -32,7 +32,7 @@ TEXTS = {
     "deep affine_map": (of_type(f"memref<2xf32, affine_map<{nested(1500)}>>"), "nested too deeply"),
     "symbol": (of_type("memref<2x3xf32, affine_map<(d0, d1)[s0] -> (d0*s0+d1)>>"), "not supported"),
     "deep loops": (loops(400), "nested too deeply"),
-    "string without end": (of_type('memref<2x17x5x4xf32, #layout.tag<"nChw8c>, 1 : i32 // ' + "x" * 50), "closing string"),
+    "string without end": (of_type('memref<2x17x5x4xf32, #layout.tag<"nChw8c> ' + "x" * 60), "closing string"),
     "not UTF-8": ("\udcff", "utf-8"),
     "unknown op": ('"no.such"() : () -> ()', "no.such"),
 }

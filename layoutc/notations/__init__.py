@@ -115,7 +115,7 @@ def parse(text: str) -> Layout:
 
     Raises NotationError for other texts, and for one that gives strides or an offset, which need `desc`.
     """
-    return read(_checked_text(text)).layout_alone(text)
+    return read(checked_text(text)).layout_alone(text)
 
 
 def desc(
@@ -137,7 +137,7 @@ def desc(
     per axis; `align` is a multiple per axis. The element type is the text's if it has one, or else f32.
     Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
     """
-    reading = Reading(text) if isinstance(text, Layout) else read(_checked_text(text))
+    reading = Reading(text) if isinstance(text, Layout) else read(checked_text(text))
     dims = None if dims is None else reading.completed(integers("dims", dims, 1), 1)
     low = reading.completed(integers("low border", low), 0)
     high = reading.completed(integers("high border", high), 0)
@@ -148,7 +148,7 @@ def desc(
     )
 
 
-def _checked_text(text: object) -> str:
+def checked_text(text: object) -> str:
     if not isinstance(text, str):
         raise LayoutcError(f"a layout is a text or a Layout, got {type(text).__name__}")
     return text
@@ -162,7 +162,7 @@ def translate(
 
     Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
     """
-    target, reading = notation(to), read(_checked_text(text))
+    target, reading = notation(to), read(checked_text(text))
     if dims is None and reading.is_layout:
         try:
             return target.format(reading.layout)

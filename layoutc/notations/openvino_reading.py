@@ -39,7 +39,7 @@ class FormatReading(Reading):
     def bind(
         self,
         dims: Sequence[int] | None,
-        element_type: str | ElementType,
+        element_type: str | ElementType | None,
         *,
         strides: Sequence[int] = (),
         offset: int = 0,
@@ -52,7 +52,7 @@ class FormatReading(Reading):
 
         Raises LayoutcError for an odd x that takes two descriptors, and for a border that the format has no room for.
         """
-        plain = Reading(layout_for(self.format, element_type, dims))
+        plain = Reading(layout_for(self.format, element_type or "f32", dims))
         if not strides and dims is not None and len(dims) == plain.layout.rank:
             strides = _strides_without(self.format, plain.layout, dims)
         desc = plain.bind(dims, element_type, strides=strides, offset=offset, low=low, high=high, align=align)

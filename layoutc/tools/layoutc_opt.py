@@ -16,7 +16,6 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 
-
 # That of xDSL 0.74 takes time exponential in the length of a string that is not closed; this one never goes back.
 MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
     r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
