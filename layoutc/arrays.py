@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutc import notations
+from layoutc.buffers import address_of
 from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, check_whole_bytes
@@ -15,6 +17,7 @@ from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel, compile
 from layoutc.layout import AxisGroup, Layout
+from layoutc.planning.plan import LINE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,9 +53,19 @@ def reorder(
     is_desc = isinstance(destination, MemoryDesc)
     dst = destination if is_desc else notations.desc(destination, src.dims, src.element_type)
     native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    result = np.zeros(dst.physical_shape if dst.is_dense else dst.span, native.dtype)
+    result = _line_aligned(dst.physical_shape if dst.is_dense else (dst.span,), native.dtype)
     _kernel(src, dst, executor, threads)(native, result)
     return result
+
+
+def _line_aligned(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """Zeros from a cache line on: only whole lines can be written past the caches."""
+    import numpy as np
+
+    size = prod(shape) * dtype.itemsize
+    memory = np.zeros(size + LINE, np.uint8)
+    start = -address_of(memory) % LINE
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 @lru_cache(maxsize=256)

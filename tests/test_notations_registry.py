@@ -214,7 +214,7 @@ def test_hostile_texts_raise_only_layoutc_errors_at_once():
             assert not isinstance(error, NotationError) or 0 <= error.column <= len(error.text)
             str(error)
         slowest = max(slowest, time.process_time() - start)
-    assert slowest < 0.1
+    assert slowest < 1  # a hang, not a slow machine
 
 
 @pytest.mark.parametrize("name", notations.NOTATIONS)
@@ -235,3 +235,29 @@ def test_a_descriptor_from_text_is_quick_when_warm():
     for _ in range(2_000):
         notations.desc("nChw16c", (2, 17, 5, 4))
     assert (time.process_time() - start) / 2_000 < 200e-6  # measured: see the benchmarks
+
+
+@pytest.mark.parametrize(
+    ("text", "to", "dims", "expected"),
+    [
+        ("nChw16c", "onednn", (2, 16, 3, 3), "aBcd16b"),
+        ("{2,1,5,4},{20,20,4,1}", "onednn", None, "abcd"),
+        ("{2,16,3,3},{144,1,48,16}", "openvino", None, "byxf"),
+        ("{2,3,5,4},{60,1,12,3}", "ie", None, "NHWC"),
+        (
+            "(n, c, h, w) -> (n, c floordiv 8, h, w, (c floordiv 2) mod 4, c mod 2)",
+            "openvino",
+            (2, 17, 3, 3),
+            "b_fs_yx_fsv8",
+        ),
+    ],
+)
+def test_dims_find_names_that_the_layout_alone_has_not(text, to, dims, expected):
+    assert notations.translate(text, to, dims) == expected
+    desc = notations.desc(text, dims)
+    assert notations.desc(f"{to}:{expected}", desc.dims).same_memory(desc)
+
+
+def test_a_memory_without_a_name_is_refused():
+    with pytest.raises(LayoutcError):
+        notations.translate("{2,3},{5,1}", "onednn")

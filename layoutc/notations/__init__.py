@@ -18,6 +18,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
+from layoutc.notations.by_memory import NAMED, name_of_memory
 from layoutc.notations.reading import Reading
 from layoutc.notations.scanner import MeantError
 
@@ -59,7 +60,7 @@ def notation(name: str) -> Notation:
     return cast(Notation, import_module(f"{__name__}.{_MODULES[name]}"))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def read(text: str) -> Reading:
     """
     What a text says, in the notation that its prefix names (`onednn:nchw`), or in whichever can read it.
@@ -158,7 +159,8 @@ def translate(
     text: str, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType | None = None
 ) -> str:
     """
-    The text for the same memory in the notation `to`: for all dims, or for those given here or in the text.
+    The text for the same memory in the notation `to`: for all dims, or for those given here or in the text, which
+    may have a name where the layout alone has none.
 
     Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
     """
@@ -169,7 +171,15 @@ def translate(
         except LayoutcError:
             if reading.dims is None:
                 raise
-    return target.format_desc(desc(text, dims, element_type))
+    found = desc(text, dims, element_type)
+    try:
+        own = target.format_desc(found)
+    except LayoutcError:
+        own = None
+    # A name of its own is best, then the name of another layout that is the same memory, then one with strides.
+    if own is None or (to in NAMED and not read(f"{to}:{own}").is_layout):
+        own = name_of_memory(found, to) or own
+    return own or target.format_desc(found)
 
 
 def names(layout: Layout) -> dict[str, str]:

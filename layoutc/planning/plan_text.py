@@ -41,12 +41,14 @@ def plan_lines(plan: Plan) -> list[str]:
     return [f"threads {plan.threads}", *map(_line, plan.copies)]
 
 
-def _line(plan: CopyPlan) -> str:
-    copy = plan.copy
+def _copy_text(copy: StridedCopy) -> str:
     head = f"fill -> {copy.dst}:" if copy.is_fill else f"copy {copy.src} -> {copy.dst}:"
-    digits = "".join(f" {d.extent}x({d.src}, {d.dst}){'' if d.is_whole else f'/{d.loaded}'}" for d in copy.digits)
+    return head + "".join(f" {d.extent}x({d.src}, {d.dst}){'' if d.is_whole else f'/{d.loaded}'}" for d in copy.digits)
+
+
+def _line(plan: CopyPlan) -> str:
     return (
-        f"{head}{digits}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}"
+        f"{_copy_text(plan.copy)}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
         f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
         f", macro {_joined(plan.macro, 'x')}"
@@ -117,7 +119,7 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
     for copy in copies:
         taken = next((v for v in _variants(copy, element_bytes) if v == waiting[: len(v)]), None)
         if taken is None:
-            raise LayoutcError(f"the plan has no copy {copy} of the reorder at its place")
+            raise LayoutcError(f"the plan has no copy {_copy_text(copy)!r} at its place, which the reorder needs")
         del waiting[: len(taken)]
     if waiting:
         raise LayoutcError(f"the plan has {len(waiting)} copies more than the reorder")

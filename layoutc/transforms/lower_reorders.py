@@ -56,6 +56,7 @@ from xdsl.utils.exceptions import PassFailedException
 from layoutc.dialects.attributes import LayoutAttr
 from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
+from layoutc.errors import LayoutcError
 from layoutc.transforms.convert_types import convert_types
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
@@ -105,7 +106,10 @@ class LowerReorder(RewritePattern):
         builder = Builder(InsertPoint.before(op))
         source = Buffer(flat_view(op.source, builder), op.source_desc)
         target = Buffer(flat_view(op.destination, builder), op.target_desc)
-        plan = plan_of(op)
+        try:
+            plan = plan_of(op)
+        except LayoutcError as error:
+            raise PassFailedException(str(error)) from error
         if plan is None:
             build_plain_nest(NestBuilder(op), source, target, op.axis_names)
         else:
@@ -149,14 +153,15 @@ def check_flattens(op: Operation) -> None:
     """Refuses an op that looks into a memref with a layout in a way that has no flat form."""
     if isinstance(op, TRANSPARENT_OPS):
         return
-    for value in (*op.operands, *op.results):
-        if has_layout(value.type):
+    values = (value.type for value in (*op.operands, *op.results))
+    for type in (*values, *op.properties.values(), *op.attributes.values()):
+        if has_layout(type):
             raise PassFailedException(
-                f"{op.name} uses {value.type}: only loads, stores, allocations, calls and reorders "
+                f"{op.name} uses {type}: only loads, stores, allocations, calls and reorders "
                 "of a memref with a layout can be lowered"
             )
-        if is_shaped(value.type) and isinstance(layout_of(value.type), LayoutAttr):
-            raise PassFailedException(f"{op.name} uses {value.type}: bufferize tensors with a layout first")
+        if is_shaped(type) and isinstance(layout_of(type), LayoutAttr):
+            raise PassFailedException(f"{op.name} uses {type}: bufferize tensors with a layout first")
 
 
 class LowerReordersPass(ModulePass):

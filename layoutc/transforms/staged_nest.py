@@ -156,7 +156,7 @@ class StagedCopy(TiledCopy):
             lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
             stop = self._where(builder, position, limit, stop, owned, "stop")
         self._elements(builder, start, lines, row, stage)
-        self._lines(builder, lines, lines_end, row, stage)
+        self._lines(builder, lines_end, row, stage)
         self._elements(builder, lines_end, stop, row, stage)
 
     def _where(
@@ -173,16 +173,24 @@ class StagedCopy(TiledCopy):
         value = inner.insert(memref.LoadOp.get(self.target, [offset])).res
         inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
 
-    def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
-        inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
+    def _lines(self, builder: Builder, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        # Counted from the start of the buffer, where every step is plainly a line.
+        last = builder.insert(arith.AddiOp(row, stop)).result
+        aligned = apply(builder, AffineExpr.dimension(0).ceil_div(self.line) * self.line, [row], "first_line")
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "at"
+        builder.insert(scf.ForOp(aligned, last, self.nest.constants[self.line], [], Region(block)))
+        inner = Builder(InsertPoint.at_start(block))
+        at, begin, base = (AffineExpr.dimension(i) for i in range(3))
+        offset = apply(inner, at - begin + base, [block.args[0], row, stage], "stage_at")
         type = VectorType(self.memory.element, [self._lanes])
         loaded: list[SSAValue] = []
-        for first in range(0, self.line, self._lanes):
-            load = inner.insert(vector.LoadOp(self.target, [self._at(inner, offset, first)], type))
+        for number in range(0, self.line, self._lanes):
+            load = inner.insert(vector.LoadOp(self.target, [self._at(inner, offset, number)], type))
             load.result.name_hint = "r"
             loaded.append(load.result)
         for number, value in enumerate(loaded):
-            index = self._at(inner, at, number * self._lanes)
+            index = self._at(inner, block.args[0], number * self._lanes)
             inner.insert(vector.StoreOp(value, self.memory.target, [index], BoolAttr.from_bool(True)))
 
     def _loop(

@@ -1,0 +1,52 @@
+// RUN: layoutc-opt -p plan-reorders{target=avx2} %s | filecheck %s
+// RUN: layoutc-opt -p plan-reorders{target=avx2} %s | layoutc-opt | filecheck %s
+
+// A transpose: 8 rows of 8 lanes are exchanged in registers of 32 bytes.
+// CHECK-LABEL: func.func @transpose(
+// CHECK: plan ["threads 1", "copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 4, vectors of 32, any shuffles, tile 8x8, lanes 0:8 -> 1:8, macro 64x64, outer 0 1, inner 0 1, normal stores"]
+func.func @transpose(%a: memref<64x64xf32>, %b: memref<64x64xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  layout.reorder %a into %b : memref<64x64xf32> into memref<64x64xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+  func.return
+}
+
+// A tail: full blocks, and a block of which one channel of 8 is loaded and the rest becomes zero.
+// CHECK-LABEL: func.func @tail(
+// CHECK: copy 0 -> 0: 2x(160, 160) 20x(1, 8) 8x(20, 1),
+// CHECK-SAME: copy 320 -> 320: 20x(1, 8) 8x(20, 1)/1,
+func.func @tail(%a: memref<17x20xf32>, %b: memref<17x20xf32, #layout.map<(d0, d1) -> (d0 floordiv 8, d1, d0 mod 8)>>) {
+  layout.reorder %a into %b : memref<17x20xf32> into memref<17x20xf32, #layout.map<(d0, d1) -> (d0 floordiv 8, d1, d0 mod 8)>>
+  func.return
+}
+
+// Pairs that stay neighbours move as one element of 4 bytes.
+// CHECK-LABEL: func.func @pairs(
+// CHECK: copy 0 -> 0: 16x(1, 16) 16x(16, 1), elements of 4,
+func.func @pairs(%a: memref<16x32xbf16>, %b: memref<16x32xbf16, #layout.map<(d0, d1) -> (d1 floordiv 2, d0, d1 mod 2)>>) {
+  layout.reorder %a into %b : memref<16x32xbf16> into memref<16x32xbf16, #layout.map<(d0, d1) -> (d1 floordiv 2, d0, d1 mod 2)>>
+  func.return
+}
+
+// Three channels go apart in registers: the lanes hold all of digit 2.
+// CHECK-LABEL: func.func @channels(
+// CHECK: tile 3x32, lanes 0:3 1:32 -> 1:32,
+func.func @channels(%a: memref<3x640xui8, #layout.map<(d0, d1) -> (d1, d0)>>, %b: memref<3x640xui8>) {
+  layout.reorder %a into %b : memref<3x640xui8, #layout.map<(d0, d1) -> (d1, d0)>> into memref<3x640xui8>
+  func.return
+}
+
+// A plan that is there stays: somebody may have edited it.
+// CHECK-LABEL: func.func @kept(
+// CHECK: plan ["threads 7", "copy 0 -> 0: 4x(1, 1), elements of 4, vectors of 16, unpack shuffles, tile 4, lanes 0:4 -> 0:4, macro 4, outer 0, inner 0, normal stores"]
+func.func @kept(%a: memref<4xf32>, %b: memref<4xf32>) {
+  layout.reorder %a into %b plan ["threads 7", "copy 0 -> 0: 4x(1, 1), elements of 4, vectors of 16, unpack shuffles, tile 4, lanes 0:4 -> 0:4, macro 4, outer 0, inner 0, normal stores"] : memref<4xf32> into memref<4xf32>
+  func.return
+}
+
+// Without a form as strided copies there is no plan, and the textbook nest serves.
+// CHECK-LABEL: func.func @flattened(
+// CHECK-NOT: plan
+// CHECK: func.return
+func.func @flattened(%a: memref<3x3xf32>, %b: memref<3x3xf32, #layout.map<(d0, d1) -> ((d0 * 3 + d1) floordiv 4, (d0 * 3 + d1) mod 4)>>) {
+  layout.reorder %a into %b : memref<3x3xf32> into memref<3x3xf32, #layout.map<(d0, d1) -> ((d0 * 3 + d1) floordiv 4, (d0 * 3 + d1) mod 4)>>
+  func.return
+}
