@@ -8,7 +8,6 @@ from importlib import import_module
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 
-
 NAMED = ("onednn", "openvino", "ie")
 """systems that have a list of names; the others spell out strides"""
 

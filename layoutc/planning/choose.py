@@ -41,9 +41,21 @@ def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | N
     target = target or machine()
     element = destination.element_type.bits // 8
     threads = threads if destination.size_bytes >= PARALLEL_BYTES else 1
-    streams = source.size_bytes + destination.size_bytes > target.llc
+    streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     copies = (_plan_copies(copy, element, target, streams) for copy in strided_copies(source, destination))
     return Plan(tuple(chain.from_iterable(copies)), threads)
+
+
+def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads: int) -> bool:
+    """
+    Whether the destination is written past the caches.
+
+    One thread gains from it long before both buffers fill the last cache; several fill that together, and lose by
+    going past it until it is full.
+    """
+    if threads == 1:
+        return destination_bytes >= target.llc // 4
+    return 2 * (source_bytes + destination_bytes) > 3 * target.llc
 
 
 def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
@@ -86,12 +98,14 @@ def _plan_copy(
     if not streams:
         return _with_macro(plan, NORMAL)
     if target.streams_whole_lines and _stores_whole_lines(plan, target):
-        shape = STREAMED_COPY if source_lanes == target_lanes else STREAMED
-        return _with_staged_loads(_with_macro(replace(plan, store="nontemporal"), shape), target)
-    staged = _with_macro(plan, STAGED)
+        return _streamed(replace(plan, store="nontemporal"), target)
+    staged = _with_macro(plan, STAGED_ROWS)
+    if len(staged.run_digits) > 1:
+        staged = _with_macro(plan, STAGED_CHUNKS)
     if staged.run * element < MIN_STAGED_RUN:
         return _with_macro(plan, NORMAL)
-    return _with_staged_loads(replace(staged, store="staged"), target)
+    staged = replace(staged, store="staged")
+    return replace(staged, load="staged") if _rows_collide(staged, target) else staged
 
 
 def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
@@ -218,12 +232,18 @@ class MacroShape:
 
 
 NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
-STREAMED = MacroShape(32 << 10, 256, 256, "src")
+STREAMED = MacroShape(16 << 10, 256, 256, "src")
+STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
+"""elements of 1 and 2 bytes"""
+STREAMED_COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
+"""the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
 STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
-STAGED = MacroShape(32 << 10, 256, 512, "src")
+STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src")
+STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src")
+"""macro tiles that are one run, or few long ones"""
 MIN_STAGED_RUN = 256
 L1_SETS = 64
-CONFLICTING_ROWS = 6
+COLLIDING_ROWS = 6
 
 
 def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
@@ -236,18 +256,30 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
 
 
-def _with_staged_loads(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan with staged loads, if a tile takes parts of lines of more rows than a set of the cache holds."""
+def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
+    if plan.source_lanes == plan.target_lanes:
+        return _with_macro(plan, STREAMED_COPY)
+    if plan.element_bytes not in STREAMED_COLLIDING:
+        return _with_macro(plan, STREAMED)
+    colliding = _with_macro(plan, STREAMED_COLLIDING[plan.element_bytes])
+    if _rows_collide(colliding, target):
+        return replace(colliding, load="staged")
+    return _with_macro(plan, STREAMED_SMALL)
+
+
+def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
+    """Whether a tile takes parts of lines of more rows than a set of the first cache holds."""
     piece = _extent(plan.source_lanes) * plan.element_bytes
     if piece >= target.line or plan.source_run * plan.element_bytes < target.line:
-        return plan
+        return False
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in plan.source_run_digits:
             stride = digit.src * plan.element_bytes
             rows = [row + step * stride for row in rows for step in range(plan.tile[position])]
     sets = Counter(row // target.line % L1_SETS for row in rows)
-    return replace(plan, load="staged") if max(sets.values()) > CONFLICTING_ROWS else plan
+    return max(sets.values()) > COLLIDING_ROWS
 
 
 def _next_macro_tile(plan: CopyPlan) -> int:
