@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from functools import lru_cache
 
 from layoutc.targets.c_helpers import HELPERS
 from layoutc.targets.c_vector_helpers import RESERVED_NAME
@@ -59,6 +60,7 @@ LIBRARY = frozenset(
 RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS))
 
 
+@lru_cache(maxsize=4096)
 def is_identifier(name: str) -> bool:
     """Whether this text can stand in C as the name of something of the user's."""
     return (
@@ -77,12 +79,16 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._scopes: list[set[str]] = [set(taken)]
+        self._numbers: list[dict[str, int]] = [{}]
+        """scope by scope, the number from which on a name with one may be free"""
 
     @contextmanager
     def scope(self) -> Generator[None, None, None]:
         self._scopes.append(set())
+        self._numbers.append({})
         yield
         self._scopes.pop()
+        self._numbers.pop()
 
     def take(self, names: Iterable[str]) -> None:
         """Names that the innermost scope has already."""
@@ -95,11 +101,12 @@ class Names:
         """The hint, or the first default that is free, with a number behind it where it is taken."""
         candidates = [base] if (base := _base(hint)) else list(defaults)
         free = next(filter(self._is_free, candidates), None)
-        number = 2
+        number = max(numbers.get(candidates[0], 2) for numbers in self._numbers)
         while free is None:
             numbered = f"{candidates[0]}_{number}"
             free = numbered if self._is_free(numbered) else None
             number += 1
+        self._numbers[-1][candidates[0]] = number
         self._scopes[-1].add(free)
         return free
 
