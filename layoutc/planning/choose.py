@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.lanes import choose_lanes, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan, Part, Plan, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Part, Plan
 from layoutc.planning.strided_copy import (
     CopyDigit,
     SideName,
@@ -21,12 +22,6 @@ from layoutc.planning.strided_copy import (
     without_partial,
 )
 
-TILE_REGISTERS = 16
-"""registers of a tile: more would spill"""
-MAX_CHANNELS = 7
-"""channels that are taken apart in registers: as many loads, stores and two-source shuffles per register"""
-PIECE_BYTES = 16
-"""a load of less costs as much as one of this"""
 MAX_ELEMENT_BYTES = 8
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
@@ -61,7 +56,7 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
 def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
     """The plan of a copy, and of its parts where one tile cannot hold both what is loaded and what is zero."""
     copy, element = promoted(copy, element)
-    source_lanes, target_lanes = _lanes(copy, element, target)
+    source_lanes, target_lanes = choose_lanes(copy, element, target)
     stored = {part.digit for part in target_lanes}
     apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
     if apart is not None:
@@ -79,7 +74,7 @@ def _plan_copy(
     source_lanes: tuple[Part, ...],
     target_lanes: tuple[Part, ...],
 ) -> CopyPlan:
-    tile = _tile(copy, source_lanes, target_lanes)
+    tile = tile_of(copy, source_lanes, target_lanes)
     plan = CopyPlan(
         copy,
         element,
@@ -130,86 +125,6 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
         copy = merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
         element *= 2
         yield copy, element
-
-
-# --- lanes and tile --------------------------------------------------------------------------------------------------
-
-
-def _lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Contiguous parts on both sides, cut down until the tile fits the registers."""
-    lanes = target.vector // element
-    channels = _channel_lanes(copy, lanes)
-    if channels is not None:
-        return channels
-    source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
-    destination = list(_chain(copy, "dst", lanes))
-    if not destination or not (source or copy.is_fill):
-        return (), ()
-    while _tile_bytes(copy, source, destination, element) > TILE_REGISTERS * target.vector:
-        shrinks = source if _extent(source) * element > PIECE_BYTES else destination
-        shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
-        if shrinks[-1].extent == 1:
-            shrinks.pop()
-    return tuple(source), tuple(destination)
-
-
-def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
-    """
-    The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
-
-    Powers of two are left to the network of index bits.
-    """
-    sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
-    for side, other in sides:
-        run = list(islice(contiguous(copy, side), 2))
-        if copy.is_fill or len(run) < 2:
-            continue
-        (channel, few), (position, many) = run
-        if is_power_of_two(few.extent) or few.extent > MAX_CHANNELS or not (few.is_whole and many.is_whole):
-            continue
-        if getattr(many, other) == 1 and many.extent >= lanes:
-            together = (Part(channel, few.extent), Part(position, lanes))
-            apart = (Part(position, lanes),)
-            return (together, apart) if side == "src" else (apart, together)
-    return None
-
-
-def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
-    """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
-    stride = 1
-    for position, digit in contiguous(copy, side):
-        part = _power_of_two(min(lanes, digit.extent))
-        if not digit.is_whole:
-            if side == "src":
-                return
-            part = min(part, digit.extent & -digit.extent)
-        if part == 1:
-            return
-        yield Part(position, part)
-        lanes //= part
-        stride *= digit.extent
-        if part != digit.extent or lanes == 1:
-            return
-
-
-def _power_of_two(number: int) -> int:
-    """The largest power of two up to a number."""
-    return 1 << (number.bit_length() - 1)
-
-
-def _extent(parts: Sequence[Part]) -> int:
-    return prod(part.extent for part in parts)
-
-
-def _tile(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:
-    tile = [1] * len(copy.digits)
-    for part in (part for parts in lanes for part in parts):
-        tile[part.digit] = max(tile[part.digit], part.extent)
-    return tuple(tile)
-
-
-def _tile_bytes(copy: StridedCopy, source: Sequence[Part], destination: Sequence[Part], element: int) -> int:
-    return prod(_tile(copy, source, destination)) * element
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -270,7 +185,7 @@ def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
     """Whether a tile takes parts of lines of more rows than a set of the first cache holds."""
-    piece = _extent(plan.source_lanes) * plan.element_bytes
+    piece = lane_count(plan.source_lanes) * plan.element_bytes
     if piece >= target.line or plan.source_run * plan.element_bytes < target.line:
         return False
     rows = [0]
@@ -313,7 +228,7 @@ def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
 
 def _stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether every store of the plan is an aligned cache line, if the buffer is."""
-    if _extent(plan.target_lanes) * plan.element_bytes < target.line:
+    if lane_count(plan.target_lanes) * plan.element_bytes < target.line:
         return False
     lanes = {part.digit for part in plan.target_lanes}
     line = target.line // plan.element_bytes

@@ -1,24 +1,24 @@
-"""Converting the type of every value of a module, and of its functions."""
+"""Converting the types of values and of functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import FunctionType
+from xdsl.ir import Attribute, Operation
 from xdsl.rewriter import Rewriter
 
 
-def convert_types(module: ModuleOp, convert: Callable[[Attribute], Attribute]) -> None:
+def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:
     """
     Replaces each type of a result, block argument or function by what `convert` makes of it.
 
     xDSL's TypeConversionPattern also looks into every attribute, which takes most of the time of a large module.
     """
     convert = cache(convert)
-    for op in module.walk():
+    for op in ops:
         for value in (*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)):
             if (new := convert(value.type)) != value.type:
                 Rewriter.replace_value_with_new_type(value, new)

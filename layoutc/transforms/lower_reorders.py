@@ -29,6 +29,7 @@ offset map; any other op that looks into such a memref is an error.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from typing_extensions import TypeIs
@@ -77,6 +78,7 @@ def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
     return is_memref(type) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
 
 
+@lru_cache(maxsize=4096)
 def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
     """The flat buffer that a memref with a layout becomes."""
     return MemRefType(type.element_type, (memory_desc(type).span,), memory_space=type.memory_space)
@@ -140,13 +142,13 @@ def flattened(type: Attribute) -> Attribute:
     return flat_type(type) if has_layout(type) else type
 
 
-class DropCast(RewritePattern):
-    """A cast between equal types, which is all that is left of `flat_view`."""
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: UnrealizedConversionCastOp, rewriter: PatternRewriter) -> None:
-        if [v.type for v in op.inputs] == [v.type for v in op.outputs]:
-            rewriter.replace(op, [], op.inputs)
+def drop_cast(op: UnrealizedConversionCastOp) -> None:
+    """Erases a cast between equal types, which is all that is left of `flat_view`."""
+    if [v.type for v in op.inputs] == [v.type for v in op.outputs]:
+        for old, new in zip(op.outputs, op.inputs, strict=True):
+            old.replace_all_uses_with(new)
+        op.detach()
+        op.erase()
 
 
 def check_flattens(op: Operation) -> None:
@@ -172,7 +174,10 @@ class LowerReordersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lower = GreedyRewritePatternApplier([LowerReorder(), LowerAccess()])
         PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
-        for inner in op.walk():
+        ops = list(op.walk())
+        for inner in ops:
             check_flattens(inner)
-        convert_types(op, flattened)
-        PatternRewriteWalker(DropCast(), apply_recursively=False).rewrite_module(op)
+        convert_types(ops, flattened)
+        for inner in ops:
+            if isinstance(inner, UnrealizedConversionCastOp):
+                drop_cast(inner)

@@ -132,4 +132,4 @@ class ResolveLayoutsPass(ModulePass):
         for inner in op.walk():
             for holder in (inner.properties, inner.attributes):
                 holder |= {name: resolved_inside(attribute) for name, attribute in holder.items()}
-        convert_types(op, resolved)
+        convert_types(op.walk(), resolved)

@@ -1,0 +1,96 @@
+"""Choosing the lanes of a copy's loads and stores, and the tile of registers that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from math import prod
+
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import Part, is_power_of_two
+from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
+
+TILE_REGISTERS = 16
+"""registers of a tile: more would spill"""
+MAX_CHANNELS = 7
+"""channels that are taken apart in registers: as many loads, stores and two-source shuffles per register"""
+PIECE_BYTES = 16
+"""a load of less costs as much as one of this"""
+
+
+def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Contiguous parts on both sides, cut down until the tile fits the registers."""
+    lanes = target.vector // element
+    channels = _channel_lanes(copy, lanes)
+    if channels is not None:
+        return channels
+    source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
+    destination = list(_chain(copy, "dst", lanes))
+    if not destination or not (source or copy.is_fill):
+        return (), ()
+    while _tile_bytes(copy, source, destination, element) > TILE_REGISTERS * target.vector:
+        shrinks = source if lane_count(source) * element > PIECE_BYTES else destination
+        shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
+        if shrinks[-1].extent == 1:
+            shrinks.pop()
+    return tuple(source), tuple(destination)
+
+
+def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
+    """
+    The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
+
+    Powers of two are left to the network of index bits.
+    """
+    sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
+    for side, other in sides:
+        run = list(islice(contiguous(copy, side), 2))
+        if copy.is_fill or len(run) < 2:
+            continue
+        (channel, few), (position, many) = run
+        if is_power_of_two(few.extent) or few.extent > MAX_CHANNELS or not (few.is_whole and many.is_whole):
+            continue
+        if getattr(many, other) == 1 and many.extent >= lanes:
+            together = (Part(channel, few.extent), Part(position, lanes))
+            apart = (Part(position, lanes),)
+            return (together, apart) if side == "src" else (apart, together)
+    return None
+
+
+def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
+    """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
+    stride = 1
+    for position, digit in contiguous(copy, side):
+        part = _power_of_two(min(lanes, digit.extent))
+        if not digit.is_whole:
+            if side == "src":
+                return
+            part = min(part, digit.extent & -digit.extent)
+        if part == 1:
+            return
+        yield Part(position, part)
+        lanes //= part
+        stride *= digit.extent
+        if part != digit.extent or lanes == 1:
+            return
+
+
+def _power_of_two(number: int) -> int:
+    """The largest power of two up to a number."""
+    return 1 << (number.bit_length() - 1)
+
+
+def lane_count(parts: Sequence[Part]) -> int:
+    return prod(part.extent for part in parts)
+
+
+def tile_of(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:
+    tile = [1] * len(copy.digits)
+    for part in (part for parts in lanes for part in parts):
+        tile[part.digit] = max(tile[part.digit], part.extent)
+    return tuple(tile)
+
+
+def _tile_bytes(copy: StridedCopy, source: Sequence[Part], destination: Sequence[Part], element: int) -> int:
+    return prod(tile_of(copy, source, destination)) * element
