@@ -9,13 +9,14 @@ of a digit exist in the source and the rest is zero. So every copy is a plain bo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import lcm, prod
 from typing import Literal
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.equality import NormalGroup
 from layoutc.errors import LayoutcError
 
 SideName = Literal["src", "dst"]
@@ -91,36 +92,68 @@ def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[Strided
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
 
-    Raises NotStridedError where flattened axes or a border before a blocked axis leave digits without a common form.
+    Raises NotStridedError where a border before a blocked axis, or axes that each side flattens with others, leave
+    digits without a common form.
     """
-    (src_offset, src_sides), (dst_offset, dst_sides) = _sides(source), _sides(destination)
-    axes = range(destination.rank)
-    parts = (_segments(src_sides[axis], dst_sides[axis], destination.dims[axis]) for axis in axes)
+    (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
+    parts: list[tuple[StridedCopy, ...]] = []
+    for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
+        src, dst = _side(source, axes, src_groups), _side(destination, axes, dst_groups)
+        parts.append(tuple(_segments(src, dst, prod(destination.dims[axis] for axis in axes))))
     copies = (
         StridedCopy(
             src_offset + sum(part.src for part in chosen),
             dst_offset + sum(part.dst for part in chosen),
             tuple(digit for part in chosen for digit in part.digits),
         )
-        for chosen in product(*map(tuple, parts))
+        for chosen in product(*parts)
     )
     return tuple(map(merged, copies))
 
 
-def _sides(desc: MemoryDesc) -> tuple[int, list[Side]]:
-    """The offset of index 0, and each axis by itself. Raises NotStridedError where axes cannot be told apart."""
-    offset, groups = desc.normal_form()
-    sides = [Side((Piece(1, 0),), dim) for dim in desc.dims]
-    for group in groups:
-        if len(group.axes) > 1:
-            raise NotStridedError("axes that are flattened into blocks are reordered by the plain plan")
-        high, extent, padded = group.tail or (0, 0, 0)
+def _axes_apart(rank: int, groups: Iterable[NormalGroup]) -> list[tuple[int, ...]]:
+    """The axes, those together that one side flattens. Raises NotStridedError if the sides flatten other axes."""
+    flattened = {group.axes for group in groups if len(group.axes) > 1}
+    taken = [axis for axes in flattened for axis in axes]
+    if len(set(taken)) != len(taken):
+        raise NotStridedError("axes that are flattened with others on each side are reordered by the plain plan")
+    return [*flattened, *((axis,) for axis in range(rank) if axis not in taken)]
+
+
+def _side(desc: MemoryDesc, axes: tuple[int, ...], groups: Iterable[NormalGroup]) -> Side:
+    """
+    Some axes of one descriptor as one, flattened row-major.
+
+    Raises NotStridedError where that does not cut them into nesting digits.
+    """
+    if len(axes) > 1 and any(desc.extents[axis] != desc.dims[axis] for axis in axes):
+        raise NotStridedError("flattened axes with a border are reordered by the plain plan")
+    pieces: list[Piece] = []
+    padded = prod(desc.dims[axis] for axis in axes)
+    inner = 1
+    found = {group.axes: group for group in groups}
+    for part in [axes] if axes in found else [(axis,) for axis in reversed(axes)]:
+        group = found.get(part, NormalGroup(part, (0,), ((1, 1, 0),), None))
+        high, extent, end = group.tail or (0, 0, 0)
         if high or any(group.low):
             raise NotStridedError("an axis with blocks and a border is reordered by the plain plan")
-        pieces = tuple(Piece(divisor, stride) for divisor, _, stride in group.pieces)
-        for axis in group.axes:
-            sides[axis] = Side(pieces, padded - extent + desc.dims[axis])
-    return offset, sides
+        if len(axes) > len(part) and (
+            group.tail or any(inner * cut % lower.cut for cut, _, _ in group.pieces for lower in pieces)
+        ):
+            raise NotStridedError("blocks that straddle flattened axes are reordered by the plain plan")
+        pieces += (Piece(cut * inner, stride) for cut, _, stride in group.pieces)
+        padded += end - extent
+        inner *= prod(desc.dims[axis] for axis in part)
+    return Side(_joined(pieces), padded)
+
+
+def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    """Pieces without those that only continue the one below."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if not joined or piece.stride * joined[-1].cut != joined[-1].stride * piece.cut:
+            joined.append(piece)
+    return tuple(joined)
 
 
 # --- one axis ------------------------------------------------------------------------------------------------------
