@@ -53,8 +53,8 @@ func.func @flattened(%a: memref<3x3xf32>, %b: memref<3x3xf32, #layout.map<(d0, d
 
 // Without a form as strided copies there is no plan, and the textbook nest serves.
 // CHECK-LABEL: func.func @border(
-// CHECK: layout.reorder %a into %b : memref<5xf32>
-func.func @border(%a: memref<5xf32>, %b: memref<5xf32, #layout.map<(d0) -> (d0 floordiv 4, d0 mod 4), low = [1]>>) {
-  layout.reorder %a into %b : memref<5xf32> into memref<5xf32, #layout.map<(d0) -> (d0 floordiv 4, d0 mod 4), low = [1]>>
+// CHECK: layout.reorder %a into %b : memref<5x3xf32>
+func.func @border(%a: memref<5x3xf32>, %b: memref<5x3xf32, #layout.map<(d0, d1) -> (d0 floordiv 4, d1, d0 mod 4), low = [1, 0]>>) {
+  layout.reorder %a into %b : memref<5x3xf32> into memref<5x3xf32, #layout.map<(d0, d1) -> (d0 floordiv 4, d1, d0 mod 4), low = [1, 0]>>
   func.return
 }
