@@ -73,7 +73,7 @@ def measurements() -> dict[str, float]:
         "parse and bind a layout": best_ms(parse_and_bind, 200),
         "the same and its offset map": best_ms(offset_map, 200),
         "one reorder, text to C text, warm": best_ms(lambda: text_to_c(text), 20),
-        f"{REORDERS} reorders, text to C text": best_ms(lambda: text_to_c(many), 1),
+        f"{REORDERS} reorders, text to C text": best_ms(lambda: text_to_c(many), 3),
         "python -c pass": best_ms(process("-c", "pass"), 10),
         "import layoutc, cold": best_ms(process("-c", "import layoutc"), 10),
         "layoutc describe, cold": best_ms(process(*describe), 10),

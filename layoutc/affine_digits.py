@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from xdsl.ir.affine import (
@@ -128,6 +129,7 @@ def physical_map(layout: Layout, extents: Sequence[int]) -> AffineMap:
 # --- several results: physical axes --------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=4096)
 def _read_physical(map: AffineMap, dims: tuple[int, ...] | None, names: tuple[str, ...]) -> Reading:
     terms: list[_Term] = []
     for number, result in enumerate(map.results):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import gc
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,11 +69,8 @@ STAGES = stages()
 
 
 def _types(op: Operation) -> Iterable[Attribute]:
-    values = (
-        *op.operands,
-        *op.results,
-        *(arg for region in op.regions for block in region.blocks for arg in block.args),
-    )
+    """The types of the values that an op brings; what it uses, another one brought."""
+    values = (*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args))
     return (value.type for value in values)
 
 
@@ -113,9 +112,22 @@ def lower(
     # What comes in may be anybody's; what the passes make of it is verified by the tests, not on every run.
     module.verify()
     for stage in stages(target, threads)[: names.index(until) + 1]:
-        stage.run(context, module)
+        with _without_collections():
+            stage.run(context, module)
         if after is not None:
             after(stage, module)
+
+
+@contextmanager
+def _without_collections() -> Generator[None, None, None]:
+    """Nearly all that a pass makes stays; looking through it for garbage again and again is a quarter of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder") -> ModuleOp:

@@ -68,10 +68,16 @@ def _hull(numbers: Sequence[int]) -> Interval:
     return Interval(min(numbers), max(numbers))
 
 
+INDEX_RANGE = Interval(-(1 << 63), (1 << 63) - 1)
+UNBOUNDED = Interval(-(1 << 64), 1 << 64)
+
+
 def type_range(type: Attribute) -> Interval:
     """Every number of an integer type; signless integers are taken as signed, i1 as 0 and 1; no bound for the rest."""
-    if not isinstance(type, IntegerType | IndexType):
-        return Interval(-(1 << 64), 1 << 64)
+    if isinstance(type, IndexType):
+        return INDEX_RANGE
+    if not isinstance(type, IntegerType):
+        return UNBOUNDED
     type = cast(Attribute, type)
     bits = width(type)
     if is_boolean(type) or is_unsigned(type):
@@ -163,7 +169,8 @@ class Bounds:
     def visit(self, op: Operation) -> None:
         """Bound the results of an op, and the loop index of a loop."""
         if isinstance(op, scf.ForOp):
-            self._known[op.body.block.args[0]] = self._loop_index(op.lb, op.ub)
+            low, high, *_ = op.operands
+            self._known[op.body.block.args[0]] = self._loop_index(low, high)
         elif isinstance(op, scf.ParallelOp):
             for index, low, high in zip(op.body.block.args, op.lowerBound, op.upperBound, strict=True):
                 self._known[index] = self._loop_index(low, high)

@@ -89,7 +89,7 @@ class _ModulePrinter:
         for name, function in self.effects.functions.items():
             if function.is_declaration or name in called:
                 found.append(function)
-            called.update(op.callee.string_value() for op in function.walk() if isinstance(op, func.CallOp))
+            called.update(call.callee.string_value() for call in self.effects.calls[name])
         return found
 
     def _definition(self, function: func.FuncOp) -> str:
@@ -97,7 +97,7 @@ class _ModulePrinter:
             name = function.sym_name.data
             raise EmissionError(f"function {name!r} has {count} blocks, expected structured control flow in one")
         signature, names = self._signature(function)
-        printer = FunctionPrinter(function, self.names, self.helpers)
+        printer = FunctionPrinter(function, self.effects.ops[function.sym_name.data], self.names, self.helpers)
         printer.names.take(names)
         body = printer.body(names)
         return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))

@@ -49,7 +49,7 @@ def _spell_results(site: Site) -> list[Expression]:
 def used_operands(op: affine.ApplyOp | affine.MinOp) -> list[int]:
     """The operands that the map looks at."""
     dims = op.map.data.num_dims
-    exprs = {expr for result in op.map.data.results for expr in result.dfs()}
+    exprs = [expr for result in op.map.data.results for expr in result.dfs()]
     positions = {e.position for e in exprs if isinstance(e, AffineDimExpr)}
     return sorted(positions | {dims + e.position for e in exprs if isinstance(e, AffineSymExpr)})
 

@@ -22,17 +22,17 @@ LOOP_NAMES = ("i", "j", "k", "l", "m", "n")
 
 
 def print_for(printer: FunctionPrinter, op: scf.ForOp) -> None:
-    low, high, step = (printer.take(value) for value in (op.lb, op.ub, op.step))
-    initial = [printer.take(value) for value in op.iter_args]
+    low, high, step, *initial = (printer.take(value) for value in op.operands)
     printer.settle_reads()
-    index, *carried = op.body.block.args
-    for argument, result, start in zip(carried, op.res, initial, strict=True):
+    body = op.body.block
+    index, *carried = body.args
+    for argument, result, start in zip(carried, op.results, initial, strict=True):
         printer.values[result] = Expression(_carried(printer, argument, result, start))
         printer.values[argument] = printer.values[result]
     printer.bounds.visit(op)
     with loop(printer, op, index, low, high, step):
-        printer.block(op.body.block)
-    _mention_unused(printer, op.res, carried)
+        printer.block(body)
+    _mention_unused(printer, op.results, carried)
 
 
 @contextmanager

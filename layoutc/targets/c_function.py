@@ -42,17 +42,19 @@ MAX_FOLDED = 80
 
 class FunctionPrinter:
     """
-    Prints the body of one function.
+    Prints the body of one function, whose ops come in the order of the text.
 
     `values` has the text of every value; those in `pending` are expressions that their one use takes up.
     """
 
-    def __init__(self, function: func.FuncOp, function_names: dict[str, str], helpers: set[str]) -> None:
-        self.function = function
+    def __init__(
+        self, function: func.FuncOp, ops: Sequence[Operation], function_names: dict[str, str], helpers: set[str]
+    ) -> None:
+        self.function, self.ops = function, ops
         self.function_names = function_names
         self.names = Names(function_names.values())
         self.bounds, self.helpers = Bounds(), helpers
-        self.live = live_ops(function)
+        self.live = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
         self.aligned_buffers: dict[SSAValue, str] = {}
@@ -79,7 +81,7 @@ class FunctionPrinter:
         """The lines between the braces, given the names of the arguments."""
         for argument, name in zip(self.function.body.block.args, arguments, strict=True):
             self.values[argument] = Expression(name)
-        for buffer, size in aligned_buffers(self.function).items():
+        for buffer, size in aligned_buffers(self.function.body.block.args, self.ops).items():
             self.ask_alignment(buffer, size)
         self.block(self.function.body.block)
         text = "\n".join(self.lines)
@@ -146,7 +148,8 @@ class FunctionPrinter:
         for op in block.ops:
             if op in self.live:
                 self.operation(op)
-                self.bounds.visit(op)
+                if op.results:
+                    self.bounds.visit(op)
 
     def operation(self, op: Operation) -> None:
         for line in comment_lines(op):
@@ -226,7 +229,7 @@ class FunctionPrinter:
         self.line(f"{self.helper('stream_fence').text};")
 
     def return_(self, op: func.ReturnOp) -> None:
-        if any(streams(inner) and not is_in_parallel(inner) for inner in self.function.walk()):
+        if any(streams(inner) and not is_in_parallel(inner) for inner in self.ops):
             self.fence()
         for value in op.arguments:
             self.line(f"return {self.take(value).text};")

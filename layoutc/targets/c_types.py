@@ -72,12 +72,12 @@ def integer_name(bits: int, unsigned: bool = False) -> str:
 
 def scalar_name(type: Attribute) -> str:
     """The C type of a value: `float`, `int64_t`, `bool`. Raises EmissionError if there is none."""
+    if isinstance(type, IndexType):
+        return "int64_t"
     if is_float(type):
         return FLOAT_NAMES[type.__class__]
     if is_boolean(type):
         return "bool"
-    if isinstance(type, IndexType):
-        return "int64_t"
     bit_floats = Float16Type | BFloat16Type | ReducedPrecisionFloatType
     if isinstance(type, IntegerType | bit_floats) and width(type) in INTEGER_WIDTHS:
         return integer_name(width(type), is_unsigned(type))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
-from xdsl.dialects import arith, func, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
@@ -227,13 +227,13 @@ def _address(printer: FunctionPrinter, op: Load | Store) -> Expression:
     return address_at(type, printer.take(op.base), [printer.take(index) for index in op.indices])
 
 
-def aligned_buffers(function: func.FuncOp) -> dict[SSAValue, int]:
+def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation]) -> dict[SSAValue, int]:
     """The arguments whose start says whether what is streamed to them is aligned; the bytes that it asks for."""
     found: dict[SSAValue, int] = {}
-    for op in function.walk():
+    for op in ops:
         if isinstance(op, vector.StoreOp) and streams(op) and _is_aligned_within(op):
             buffer = root(op.base)
-            if buffer in function.body.block.args:
+            if buffer in arguments:
                 found[buffer] = max(found.get(buffer, 0), vector_bytes(_typed(op.vector)))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.dialects import func, memref, vector
@@ -29,6 +29,10 @@ class Effects:
 
     functions: dict[str, func.FuncOp]
     """by name, those that are public, and those that they call"""
+    ops: dict[str, list[Operation]]
+    """by the name of their function, in the order of the text"""
+    calls: dict[str, list[func.CallOp]]
+    """by the name of the function that calls"""
     written: frozenset[tuple[str, int]]
     """(function, argument) whose buffer may be written to"""
     overlapping: frozenset[str]
@@ -37,17 +41,20 @@ class Effects:
     @classmethod
     def of(cls, module: ModuleOp) -> Effects:
         """Follow the calls of a module. Raises EmissionError for a call of what it does not define."""
-        functions = _reachable(module)
-        calls = {name: list(_calls(function)) for name, function in functions.items()}
-        return cls(functions, _written(functions, calls), _overlapping(calls))
+        functions = {f.sym_name.data: f for f in module.ops if isinstance(f, func.FuncOp)}
+        # Walking is most of the work of a small function: once for all that ask.
+        ops = {name: list(function.walk()) for name, function in functions.items()}
+        calls = {name: [op for op in inside if isinstance(op, func.CallOp)] for name, inside in ops.items()}
+        functions = _reachable(functions, calls)
+        calls = {name: calls[name] for name in functions}
+        return cls(functions, ops, calls, _written(functions, ops, calls), _overlapping(calls))
 
 
-def _reachable(module: ModuleOp) -> dict[str, func.FuncOp]:
-    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, func.FuncOp)}
+def _reachable(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallOp]]) -> dict[str, func.FuncOp]:
     names = [name for name, f in functions.items() if f.sym_visibility is None or f.sym_visibility.data != "private"]
     found = set(names)
     while names:
-        for call in _calls(functions[names.pop()]):
+        for call in calls[names.pop()]:
             callee = call.callee.string_value()
             if callee not in functions:
                 raise no_spelling(call, f"of {callee!r}, which the module does not have")
@@ -57,18 +64,16 @@ def _reachable(module: ModuleOp) -> dict[str, func.FuncOp]:
     return {name: f for name, f in functions.items() if name in found}
 
 
-def _calls(function: func.FuncOp) -> Iterator[func.CallOp]:
-    return (op for op in function.walk() if isinstance(op, func.CallOp))
-
-
-def _written(functions: dict[str, func.FuncOp], calls: dict[str, list[func.CallOp]]) -> frozenset[tuple[str, int]]:
+def _written(
+    functions: dict[str, func.FuncOp], ops: dict[str, list[Operation]], calls: dict[str, list[func.CallOp]]
+) -> frozenset[tuple[str, int]]:
     written: set[tuple[str, int]] = set()
     for name, function in functions.items():
         if function.is_declaration:
             # Nobody knows what it does.
             written.update((name, i) for i in range(len(function.function_type.inputs.data)))
         else:
-            _add(written, function, map(_target, function.walk()))
+            _add(written, function, map(_target, ops[name]))
     before = -1
     while before != len(written):
         before = len(written)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects import affine, arith, func, vector
+from xdsl.dialects import affine, arith, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.c_affine import used_operands
@@ -13,10 +13,10 @@ from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import VECTOR_SPELLINGS
 
 
-def live_ops(function: func.FuncOp) -> set[Operation]:
-    """The ops that do something, and those whose results such ops use."""
+def live_ops(ops: Iterable[Operation]) -> set[Operation]:
+    """Of all ops of a function those that do something, and those whose results such ops use."""
     removable = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
-    worklist = [op for op in function.walk() if op.__class__ not in removable]
+    worklist = [op for op in ops if op.__class__ not in removable]
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):

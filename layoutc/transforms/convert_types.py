@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
@@ -13,14 +12,13 @@ from xdsl.rewriter import Rewriter
 
 def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:
     """
-    Replaces each type of a result, block argument or function by what `convert` makes of it.
+    Replaces each type of a result, block argument or function by what `convert` makes of it: itself, to keep it.
 
     xDSL's TypeConversionPattern also looks into every attribute, which takes most of the time of a large module.
     """
-    convert = cache(convert)
     for op in ops:
         for value in (*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)):
-            if (new := convert(value.type)) != value.type:
+            if (new := convert(value.type)) is not value.type:
                 Rewriter.replace_value_with_new_type(value, new)
         if isinstance(op, func.FuncOp):
             old = op.function_type

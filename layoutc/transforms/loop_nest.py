@@ -1,4 +1,9 @@
-"""Building scf loop nests: named counters over constant ranges, and offsets as one affine.apply."""
+"""
+Building scf loop nests: named counters over constant ranges, and offsets as one affine.apply.
+
+Ops come from `create`, which takes what it is given: their constructors ask whether it is right, at three times the
+price, and here it is right by construction.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,8 @@ from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
+
+INDEX = IndexType()
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,9 @@ class NestBuilder:
     def constant(self, value: int) -> SSAValue:
         """An index constant, ahead of the nest; not to be asked for inside of one."""
         if value not in self.constants:
-            op = arith.ConstantOp(IntegerAttr.from_index_int_value(value))
-            op.result.name_hint = f"c{value}"
+            value_attr = IntegerAttr.from_index_int_value(value)
+            op = arith.ConstantOp.create(properties={"value": value_attr}, result_types=(value_attr.type,))
+            op.results[0].name_hint = f"c{value}"
             self.constants[value] = self.insert(op).results[0]
         return self.constants[value]
 
@@ -50,9 +58,9 @@ class NestBuilder:
         builder = Builder(InsertPoint.before(self.before))
         made: list[scf.ForOp] = []
         for loop, (start, stop, step) in zip(loops, bounds, strict=True):
-            block = Block([scf.YieldOp()], arg_types=[IndexType()])
+            block = Block([scf.YieldOp.create()], arg_types=[INDEX])
             block.args[0].name_hint = loop.name
-            made.append(builder.insert(scf.ForOp(start, stop, step, [], Region(block))))
+            made.append(builder.insert(scf.ForOp.create(operands=(start, stop, step), regions=(Region(block),))))
             builder = Builder(InsertPoint.at_start(block))
         inner = body(builder, tuple(op.body.block.args[0] for op in made))
         return made[0] if made else inner
@@ -62,6 +70,7 @@ def apply(builder: Builder, expr: AffineExpr, counters: Sequence[SSAValue], name
     """The value of an affine expression of the counters."""
     if isinstance(expr, AffineDimExpr):
         return counters[expr.position]
-    op = builder.insert(affine.ApplyOp(counters, AffineMapAttr(AffineMap(len(counters), 0, (expr,)))))
-    op.result.name_hint = name
-    return op.result
+    map = AffineMapAttr(AffineMap(len(counters), 0, (expr,)))
+    op = affine.ApplyOp.create(operands=counters, properties={"map": map}, result_types=(INDEX,))
+    op.results[0].name_hint = name
+    return builder.insert(op).results[0]

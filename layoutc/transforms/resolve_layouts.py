@@ -94,8 +94,11 @@ class NameAxes(RewritePattern):
 
 def resolved(type: Attribute) -> Attribute:
     """The type with its `#layout.tag`, if it has one, as a `#layout.map`."""
-    if not is_shaped(type) or not isinstance(layout_of(type), TagAttr):
-        return type
+    return _resolved_tag(type) if is_shaped(type) and isinstance(layout_of(type), TagAttr) else type
+
+
+@lru_cache(maxsize=4096)
+def _resolved_tag(type: ShapedType) -> Attribute:
     layout = MapAttr.of(memory_desc(type))
     if is_memref(type):
         return MemRefType(type.element_type, type.shape, layout, type.memory_space)
