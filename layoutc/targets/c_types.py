@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from layoutc.targets.errors import EmissionError
 
@@ -52,8 +51,8 @@ def is_boolean(type: Attribute) -> bool:
 
 def is_unsigned(type: Attribute) -> bool:
     """Types whose C spelling is an unsigned integer: ui8, and the bits of narrow floats."""
-    if isa(type, IntegerType):
-        return type.signedness.data == Signedness.UNSIGNED
+    if isinstance(type, IntegerType):
+        return cast("IntegerType[Any]", type).signedness.data == Signedness.UNSIGNED
     return isinstance(type, FixedBitwidthType) and not is_float(type)
 
 

@@ -12,6 +12,9 @@ from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import VECTOR_SPELLINGS
 
+MENTION_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
+"""ops whose text may leave operands out"""
+
 
 def live_ops(ops: Iterable[Operation]) -> set[Operation]:
     """Of all ops of a function those that do something, and those whose results such ops use."""
@@ -29,9 +32,11 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
 
 def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
+    if not isinstance(op, MENTION_LESS):
+        return op.operands
     if isinstance(op, affine.ApplyOp | affine.MinOp):
         return [op.operands[i] for i in used_operands(op)]
-    if isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp) and isinstance(op.mask.owner, arith.ConstantOp):
+    if isinstance(op.mask.owner, arith.ConstantOp):
         # Only the number of its lanes that are on is printed.
         return [operand for operand in op.operands if operand is not op.mask]
     return op.operands
