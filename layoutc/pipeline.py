@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
 from layoutc.planning.machine import PLAIN
+from layoutc.transforms.convert_types import defined_values
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.transforms.plan_reorders import PlanReordersPass
 from layoutc.transforms.resolve_layouts import ResolveLayoutsPass
@@ -44,9 +45,9 @@ class Stage:
         for op in module.walk():
             if isinstance(op, self.forbidden_ops):
                 raise LayoutcError(f"{op.name} remains after {self.name}")
-            for type in _types(op):
-                if is_shaped(type) and isinstance(layout_of(type), self.forbidden_layouts):
-                    raise LayoutcError(f"{type} remains after {self.name}")
+            for value in defined_values(op):
+                if is_shaped(value.type) and isinstance(layout_of(value.type), self.forbidden_layouts):
+                    raise LayoutcError(f"{value.type} remains after {self.name}")
 
 
 def stages(target: str = PLAIN, threads: int = 1) -> tuple[Stage, ...]:
@@ -66,12 +67,6 @@ def stages(target: str = PLAIN, threads: int = 1) -> tuple[Stage, ...]:
 
 
 STAGES = stages()
-
-
-def _types(op: Operation) -> Iterable[Attribute]:
-    """The types of the values that an op brings; what it uses, another one brought."""
-    values = (*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args))
-    return (value.type for value in values)
 
 
 def make_context() -> Context:

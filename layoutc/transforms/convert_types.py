@@ -6,8 +6,17 @@ from collections.abc import Callable, Iterable
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
+
+
+def defined_values(op: Operation) -> list[SSAValue]:
+    """The results of an op, and the arguments of its blocks; what it uses, another one defines."""
+    values: list[SSAValue] = [*op.results]
+    for region in op.regions:
+        for block in region.blocks:
+            values += block.args
+    return values
 
 
 def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:
@@ -17,7 +26,7 @@ def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attri
     xDSL's TypeConversionPattern also looks into every attribute, which takes most of the time of a large module.
     """
     for op in ops:
-        for value in (*op.results, *(arg for region in op.regions for block in region.blocks for arg in block.args)):
+        for value in defined_values(op):
             if (new := convert(value.type)) is not value.type:
                 Rewriter.replace_value_with_new_type(value, new)
         if isinstance(op, func.FuncOp):

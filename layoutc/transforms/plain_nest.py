@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from xdsl.builder import Builder
@@ -96,12 +97,14 @@ def _build_copy(builder: NestBuilder, source: Buffer, target: Buffer, names: Seq
 
 def comment(source: MemoryDesc, target: MemoryDesc, names: Sequence[str], *more: str) -> StringAttr:
     """What is reordered, for people."""
-    return StringAttr("\n".join((f"from {_named(source, names)}", f"to   {_named(target, names)}", *more)))
+    letters = tuple(names)
+    return StringAttr("\n".join((f"from {_spelled(source, letters)}", f"to   {_spelled(target, letters)}", *more)))
 
 
-def _named(desc: MemoryDesc, names: Sequence[str]) -> MemoryDesc:
+@lru_cache(maxsize=4096)
+def _spelled(desc: MemoryDesc, names: tuple[str, ...]) -> str:
     """The descriptor with these letters for its axes."""
-    return replace(desc, layout=replace(desc.layout, axis_names=tuple(names)))
+    return str(replace(desc, layout=replace(desc.layout, axis_names=names)))
 
 
 def _build_fill(builder: NestBuilder, target: Buffer, zero: SSAValue, space: IndexSpace) -> None:
