@@ -74,6 +74,7 @@ class _ModulePrinter:
         self.effects = effects
         self.helpers: set[str] = set()
         self.names = _function_names(effects)
+        self.taken = frozenset(self.names.values())
 
     def text(self) -> str:
         functions = self.effects.functions
@@ -97,16 +98,17 @@ class _ModulePrinter:
             name = function.sym_name.data
             raise EmissionError(f"function {name!r} has {count} blocks, expected structured control flow in one")
         signature, names = self._signature(function)
-        printer = FunctionPrinter(function, self.effects.ops[function.sym_name.data], self.names, self.helpers)
-        printer.names.take(names)
-        body = printer.body(names)
+        taken = Names(self.taken)
+        taken.take(names)
+        ops = self.effects.ops[function.sym_name.data]
+        body = FunctionPrinter(function, ops, self.names, taken, self.helpers).body(names)
         return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))
 
     def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
         """A function's head, and the names of its parameters."""
         name = function.sym_name.data
         types = function.function_type.inputs.data
-        scope = Names(self.names.values())
+        scope = Names(self.taken)
         arguments: Sequence[SSAValue | None] = [None] * len(types)
         if not function.is_declaration:
             arguments = function.body.block.args
@@ -142,7 +144,7 @@ def _function_names(effects: Effects) -> dict[str, str]:
     for function in functions:
         _check_name(function, is_private[function.sym_name.data])
     names = {name: name for name, private in is_private.items() if not private}
-    chosen = Names((*names.values(), *LIBRARY))
+    chosen = Names(frozenset((*names.values(), *LIBRARY)))
     for name, private in is_private.items():
         names[name] = chosen.fresh(name, "function") if private else name
     return names

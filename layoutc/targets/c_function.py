@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -19,7 +18,7 @@ from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_parallel import print_parallel, print_reduce
-from layoutc.targets.c_text import INDENT, wrapped
+from layoutc.targets.c_text import INDENT, mentions, wrapped
 from layoutc.targets.c_types import is_memref, is_vector, scalar_name, type_name
 from layoutc.targets.c_vectors import (
     VECTOR_SPELLINGS,
@@ -48,11 +47,16 @@ class FunctionPrinter:
     """
 
     def __init__(
-        self, function: func.FuncOp, ops: Sequence[Operation], function_names: dict[str, str], helpers: set[str]
+        self,
+        function: func.FuncOp,
+        ops: Sequence[Operation],
+        function_names: dict[str, str],
+        names: Names,
+        helpers: set[str],
     ) -> None:
         self.function, self.ops = function, ops
         self.function_names = function_names
-        self.names = Names(function_names.values())
+        self.names = names
         self.bounds, self.helpers = Bounds(), helpers
         self.live = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
@@ -85,7 +89,7 @@ class FunctionPrinter:
             self.ask_alignment(buffer, size)
         self.block(self.function.body.block)
         text = "\n".join(self.lines)
-        unused = [name for name in arguments if not re.search(rf"\b{name}\b", text)]
+        unused = [name for name in arguments if not mentions(text, name)]
         return [f"{INDENT}(void){name};" for name in unused] + self.lines
 
     def ask_alignment(self, buffer: SSAValue, size: int) -> None:

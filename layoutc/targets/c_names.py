@@ -77,8 +77,9 @@ class Names:
     A name never hides one of an enclosing scope; scopes that do not enclose each other may use the same.
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._scopes: list[set[str]] = [set(taken)]
+    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
+        self._everywhere = taken
+        self._scopes: list[set[str]] = [set()]
         self._numbers: list[dict[str, int]] = [{}]
         """scope by scope, the number from which on a name with one may be free"""
 
@@ -95,7 +96,9 @@ class Names:
         self._scopes[-1].update(names)
 
     def _is_free(self, name: str) -> bool:
-        return is_identifier(name) and not any(name in scope for scope in self._scopes)
+        if name in self._everywhere or not is_identifier(name):
+            return False
+        return not any(name in scope for scope in self._scopes)
 
     def fresh(self, hint: str | None, *defaults: str) -> str:
         """The hint, or the first default that is free, with a number behind it where it is taken."""

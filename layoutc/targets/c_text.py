@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 INDENT = "  "
 MAX_WIDTH = 110
 CLOSING = {")": "(", "]": "[", "}": "{"}
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether a text has a name as a whole word."""
+    # A pattern that begins with its letters is searched for many times as fast as one that begins with \b.
+    return re.search(rf"{name}(?<!\w{name})\b", text) is not None
 
 
 def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
