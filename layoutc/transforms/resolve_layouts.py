@@ -37,7 +37,7 @@ from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of,
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names, generic_names
-from layoutc.transforms.convert_types import convert_types
+from layoutc.transforms.convert_types import convert_types, defined_values
 
 
 def check_layouts(module: ModuleOp) -> None:
@@ -51,8 +51,7 @@ def check_layouts(module: ModuleOp) -> None:
 def _attributes(op: Operation) -> Iterator[Attribute]:
     """All that an op holds: properties, attributes, and the types of its results and block arguments."""
     yield from (*op.properties.values(), *op.attributes.values())
-    yield from (value.type for value in op.results)
-    yield from (arg.type for region in op.regions for block in region.blocks for arg in block.args)
+    yield from (value.type for value in defined_values(op))
 
 
 @lru_cache(maxsize=4096)
