@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
@@ -53,6 +55,24 @@ def test_stages_are_called_in_order_on_verified_modules() -> None:
 def test_an_unknown_stage_is_named() -> None:
     with pytest.raises(LayoutcError, match="unknown stage 'lower', expected one of source resolve-layouts"):
         lower(reorder_module(*PAIRS["rank 0"]), "lower")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_as_it_was_after_a_pass_that_fails(enabled: bool) -> None:
+    text = """
+    func.func @f(%src: tensor<2x8xf32>) -> tensor<2x8xf32, #layout.map<(d0, d1) -> (d1, d0)>> {
+      %0 = layout.reorder %src : tensor<2x8xf32> to tensor<2x8xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+      func.return %0 : tensor<2x8xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+    }"""
+    module = Parser(make_context(), text).parse_module()
+    was_enabled = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        with pytest.raises(PassFailedException, match="bufferize"):
+            lower(module)
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
 
 
 def test_layoutc_opt_and_xdsl_opt_agree(tmp_path: Path) -> None:
