@@ -19,6 +19,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
 
 if TYPE_CHECKING:
     from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
+    from layoutc.conversion import Compensation, Conversion, Param
     from layoutc.descriptor import MemoryDesc
     from layoutc.element_type import ElementType
     from layoutc.errors import (
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "arrays": ("from_array", "from_dlpack", "from_strides", "logical_strides", "reorder", "view"),
+    "conversion": ("Compensation", "Conversion", "Param"),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
@@ -45,7 +47,9 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "BufferError",
+    "Compensation",
     "CompilerError",
+    "Conversion",
     "Digit",
     "ElementType",
     "InterpreterError",
@@ -54,6 +58,7 @@ __all__ = [
     "LayoutcError",
     "MemoryDesc",
     "NotationError",
+    "Param",
     "compile",
     "desc",
     "from_array",

@@ -306,23 +306,28 @@ class MemoryDesc:
         return ", ".join(parts)
 
 
-def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
+def check_copy(source: MemoryDesc, destination: MemoryDesc) -> None:
     """
-    Raises LayoutcError unless a tensor can be copied from one descriptor to the other.
+    Raises LayoutcError unless the elements of one descriptor have their places in the other, whatever their types.
 
-    Dims and element types must be equal, and the destination must hold each position once, with block padding in
-    boxes that are not too many.
+    Dims must be equal, and the destination must hold each position once, with block padding in boxes that are not
+    too many.
     """
     if source.dims != destination.dims:
         raise LayoutcError(f"source dims {source.dims} differ from destination dims {destination.dims}")
-    if source.element_type != destination.element_type:
-        raise LayoutcError(
-            f"source elements are {source.element_type}, destination elements {destination.element_type}: "
-            "conversions are not supported yet"
-        )
     if not destination.is_injective:
         raise LayoutcError(
             f"destination strides {destination.strides} put two positions of shape "
             f"{destination.physical_shape} at one offset"
         )
     _ = destination.padding_boxes  # refuses too many
+
+
+def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
+    """Raises LayoutcError unless the bits of a tensor can be copied from one descriptor to the other."""
+    check_copy(source, destination)
+    if source.element_type != destination.element_type:
+        raise LayoutcError(
+            f"source elements are {source.element_type}, destination elements {destination.element_type}: "
+            "conversions are not supported yet"
+        )

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from layoutc.errors import LayoutcError
+from layoutc.float_format import FloatFormat, Specials
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,26 @@ class ElementType:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def float_format(self) -> FloatFormat | None:
+        """The format of a floating-point type, None for integers and booleans."""
+        return FLOAT_FORMATS.get(self.name)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the values are integers; those of `boolean` are 0 and 1."""
+        return self.name not in FLOAT_FORMATS
+
+    @property
+    def integer_range(self) -> range:
+        """The values of an integer type."""
+        if not self.is_integer:
+            raise LayoutcError(f"element type {self} is no integer type")
+        if self.name == "boolean":
+            return range(2)
+        high = 1 << (self.bits - 1 if self.name[0] == "s" else self.bits)
+        return range(-high if self.name[0] == "s" else 0, high)
+
     def size_bytes(self, elements: int) -> int:
         """Bytes that hold `elements` packed elements, rounded up to whole bytes."""
         return (elements * self.bits + 7) // 8
@@ -48,6 +69,18 @@ class ElementType:
 
         return np.dtype(getattr(ml_dtypes, self.numpy_name))
 
+
+FLOAT_FORMATS = {
+    "f64": FloatFormat(11, 52, 1023),
+    "f32": FloatFormat(8, 23, 127),
+    "f16": FloatFormat(5, 10, 15),
+    "bf16": FloatFormat(8, 7, 127),
+    "f8_e4m3": FloatFormat(4, 3, 7, Specials.LAST_IS_NAN),
+    "f8_e5m2": FloatFormat(5, 2, 15),
+    "e8m0": FloatFormat(8, 0, 127, Specials.LAST_IS_NAN, is_signed=False),
+    "f4_e2m1": FloatFormat(2, 1, 1, Specials.NONE),
+}
+"""IEEE 754 for f64, f32 and f16; the leading half of f32 for bf16; OCP's FP8 and MX specifications for the rest"""
 
 # name, bits, NumPy or ml_dtypes, MLIR, oneDNN, OpenVINO, Inference Engine, DirectML
 ELEMENT_TYPES = tuple(

@@ -14,19 +14,22 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "layoutc"
 
-CORE = {"errors", "checks", "element_type", "strides", "layout", "equality", "descriptor", "split"}
+NUMBERS = {"float_format", "element_type", "conversion"}
+CORE = {"errors", "checks", "strides", "layout", "equality", "descriptor", "split"} | NUMBERS
 AFFINE = {"affine_digits", "affine_text"}
 IR = CORE | AFFINE | {"notations", "dialects"}
 
 ALLOWED = {
     "errors": set[str](),
     "checks": {"errors"},
-    "element_type": {"errors"},
+    "float_format": set[str](),
+    "element_type": {"errors", "float_format"},
     "strides": {"errors"},
     "layout": {"errors", "checks"},
     "equality": {"errors", "layout", "strides", "descriptor"},
-    "descriptor": CORE - {"equality", "split"},
-    "split": CORE - {"equality"},
+    "descriptor": CORE - {"equality", "split", "conversion"},
+    "conversion": CORE - {"equality", "split"},
+    "split": CORE - {"equality", "conversion"},
     "notations": CORE | {"affine_text"},
     "compare": CORE,
     "reference": CORE,
@@ -36,7 +39,7 @@ ALLOWED = {
     "dialects": IR,
     "transforms": IR | {"planning"},
     "targets": {"errors"},
-    "interpreter": {"errors", "element_type", "strides"},
+    "interpreter": {"errors", "strides"} | NUMBERS,
     "pipeline": IR | {"transforms", "planning"},
     "buffers": {"errors"},
     "cache": {"errors"},

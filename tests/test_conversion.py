@@ -1,0 +1,142 @@
+"""Conversions as values: what they accept, what follows from them, and float formats against ml_dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.conversion import NO_ATTRIBUTES, Compensation, Conversion, Param
+from layoutc.element_type import ELEMENT_TYPES, element_type
+from layoutc.errors import LayoutcError
+from layoutc.float_format import value_of
+
+FLOATS = [type for type in ELEMENT_TYPES if type.float_format]
+INTEGERS = [type for type in ELEMENT_TYPES if type.is_integer and type.name != "boolean"]
+
+
+@pytest.mark.parametrize("type", FLOATS, ids=str)
+def test_float_formats_are_those_of_numpy(type: Any) -> None:
+    import ml_dtypes
+
+    format, info = type.float_format, ml_dtypes.finfo(type.numpy)
+    assert float(format.max) == float(info.max)
+    assert float(format.smallest_normal) == float(info.smallest_normal)
+    if format.has_zero:
+        assert float(format.min) == float(info.min)
+        assert float(format.smallest) == float(info.smallest_subnormal)
+    assert format.precision == info.nmant + 1
+
+
+@pytest.mark.parametrize("type", [type for type in FLOATS if type.bits <= 16], ids=str)
+def test_every_code_has_the_value_that_numpy_gives_it(type: Any) -> None:
+    codes = np.arange(1 << type.bits, dtype=np.uint16 if type.bits == 16 else np.uint8)
+    with np.errstate(invalid="ignore"):
+        values = codes.view(type.numpy).astype(np.float64)
+    assert len(values) == 1 << type.bits
+    for code, value in enumerate(values.tolist()):
+        found = value_of(type.float_format, code)
+        assert found == value or (isnan(found) and isnan(value)), hex(code)
+        if not isnan(value):
+            assert type.float_format.nearest(value) == value
+
+
+@pytest.mark.parametrize("type", INTEGERS, ids=str)
+def test_integer_ranges_are_those_of_numpy(type: Any) -> None:
+    if type.name == "u2":
+        assert type.integer_range == range(4)
+        return
+    import ml_dtypes
+
+    info = ml_dtypes.iinfo(type.numpy)
+    assert (type.integer_range[0], type.integer_range[-1]) == (info.min, info.max)
+
+
+def test_values_are_rounded_to_their_type_once() -> None:
+    f32 = float(np.float32(0.1))
+    assert Conversion(src_scale=0.1).params["src_scale"] == Param(f32, dtype="f32")
+    assert Conversion(src_scale=0.1) == Conversion(src_scale=f32)
+    assert hash(Conversion(src_scale=0.1)) == hash(Conversion(src_scale=f32))
+    assert Param(np.array([[1.5, 2.5]], np.float32), axes=(0, 1)).values == (1.5, 2.5)
+    assert Param(257, dtype="bf16").values == (256,)
+    assert Param(257.0000001, dtype="bf16").values == (258,)
+
+
+def test_neutral_constants_are_no_attributes() -> None:
+    neutral = Conversion(src_scale=1, dst_scale=Param([1.0, 1.0], axes=0), src_zero_point=0, sum=0, reciprocal=True)
+    assert neutral == NO_ATTRIBUTES
+    assert Conversion(compensation=Compensation()) == NO_ATTRIBUTES
+    assert Conversion(src_scale=Param()).arguments == {"src_scale": Param(dtype="f32")}
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "destination", "arithmetic"),
+    [
+        ({}, "f32", "f32", "move"),
+        ({}, "f32", "bf16", "direct"),
+        ({"dst_zero_point": 3}, "s32", "s8", "integer"),
+        ({"src_zero_point": Param()}, "u8", "u8", "integer"),
+        ({"src_zero_point": Param(0.5, dtype="f32")}, "u8", "u8", "f32"),
+        ({"dst_zero_point": 3}, "f32", "s8", "f32"),
+        ({"dst_zero_point": 3, "sum": 1}, "s8", "s8", "f32"),
+        ({"dst_zero_point": 3, "src_scale": 2}, "s8", "s8", "f32"),
+        ({"sum": 1}, "f32", "f32", "f32"),
+        ({"compensation": Compensation(s8s8=(0,))}, "s8", "s8", "move"),
+    ],
+)
+def test_the_arithmetic_follows_from_types_and_attributes(
+    given: dict[str, Any], source: str, destination: str, arithmetic: str
+) -> None:
+    assert Conversion(**given).arithmetic(element_type(source), element_type(destination)) == arithmetic
+
+
+def test_reciprocals_are_exact_for_powers_of_two_alone() -> None:
+    assert Conversion(dst_scale=Param([0.5, -4], axes=0)).exact_reciprocals == (2, -0.25)
+    for scale in (3, Param([0.5, 3], axes=0), Param(), 2.0**127, 2.0**-149):
+        assert Conversion(dst_scale=scale).exact_reciprocals is None
+    assert Conversion(dst_scale=2.0**126).exact_reciprocals == (2.0**-126,)
+
+
+def test_compensation_lies_behind_the_data_at_a_multiple_of_four() -> None:
+    weights = layoutc.desc("oIhw4i", (5, 3, 3, 1), "s8")
+    both = Compensation(s8s8=(0,), asymmetric=(0, 1))
+    assert weights.size_bytes == 60
+    assert both.offsets_bytes(weights) == (60, 80, 160)
+    assert Conversion(compensation=both).destination_bytes(weights) == 160
+    odd = layoutc.desc("ab", (3, 3), "s8")
+    assert Compensation(asymmetric=(1,)).offsets_bytes(odd) == (12, 24)
+
+
+F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Param("1"), "value of a parameter 1 is no number"),
+        (lambda: Param(float("nan")), "value of a parameter nan is not finite"),
+        (lambda: Param([1, 2], axes=(1, 0)), r"parameter axes \(1, 0\) are not in increasing order"),
+        (lambda: Param([1, 2], axes=1, groups=(1, 2)), "got 2 groups, expected 1, one per axis"),
+        (lambda: Param(9, dtype="s4"), "value 9 is no s4, expected an integer from -8 to 7"),
+        (lambda: Param(3, dtype="e8m0"), "value 3 is no e8m0, expected a power of two"),
+        (lambda: Conversion(src_scale=1e40), "past the largest f32, 3.40282e"),
+        (lambda: Conversion(dst_scale=0), "dst scale 0 cannot be divided by"),
+        (lambda: Conversion(dst_zero_point=0.5), "value 0.5 is no s32"),
+        (lambda: Conversion(src_scale=Param(1, dtype="s8")), "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
+        (lambda: Conversion(sum="x"), "sum x is no number"),  # pyright: ignore[reportArgumentType]
+        (lambda: Conversion(sum=1, compensation=Compensation((0,))), "compensation is of scaled weights alone"),
+        (lambda: Compensation(s8s8=()), "axes .. are not one or more in increasing order"),
+        (lambda: Conversion(src_scale=Param([1, 2], axes=0)).check(F32, S8), "has 2 values, expected 4 for axes"),
+        (lambda: Conversion(src_scale=Param([1], axes=2)).check(F32, S8), "index of axis 2, the tensor has rank 2"),
+        (lambda: Conversion(src_scale=Param([2], axes=0, groups=3)).check(F32, S8), "groups of 3 along axis 0, of dim"),
+        (lambda: Conversion(compensation=Compensation((0,))).check(S8, F32), "is of s8 weights, the destination has"),
+        (lambda: Conversion(compensation=Compensation((2,))).check(F32, S8), "per index of axis 2, the rank is 2"),
+    ],
+)
+def test_what_does_not_fit_is_refused(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(LayoutcError, match=message):
+        make()
