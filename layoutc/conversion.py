@@ -25,7 +25,7 @@ In `f32` each step is one IEEE operation on f32, rounded to nearest even, with s
 `old` is what lies in the destination before, as it is stored. `docs/conversions.md` has `convert` for every type, and
 sources. Block padding becomes zero bits, whatever the attributes.
 
-A scale that is known to be 1, a zero point known to be 0 and a sum of 0 are no attributes.
+A common scale that is known to be 1, a common zero point known to be 0 and a sum of 0 are no attributes.
 """
 
 from __future__ import annotations
@@ -310,8 +310,8 @@ def _parameter(name: str, given: object) -> Param | None:
         return param
     if name == "dst_scale" and 0 in param.values:
         raise LayoutcError("dst scale 0 cannot be divided by")
-    neutral = 1 if is_scale else 0
-    return None if param.values and all(value == neutral for value in param.values) else param
+    # Only a common one can be dropped unseen: others are still to be checked against a tensor.
+    return None if not param.axes and param.values == (1 if is_scale else 0,) else param
 
 
 def _numbers(values: Any) -> Iterator[Number]:

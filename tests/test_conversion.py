@@ -67,7 +67,7 @@ def test_values_are_rounded_to_their_type_once() -> None:
 
 
 def test_neutral_constants_are_no_attributes() -> None:
-    neutral = Conversion(src_scale=1, dst_scale=Param([1.0, 1.0], axes=0), src_zero_point=0, sum=0, reciprocal=True)
+    neutral = Conversion(src_scale=1, dst_scale=Param([1.0]), src_zero_point=0, sum=0, reciprocal=True)
     assert neutral == NO_ATTRIBUTES
     assert Conversion(compensation=Compensation()) == NO_ATTRIBUTES
     assert Conversion(src_scale=Param()).arguments == {"src_scale": Param(dtype="f32")}
