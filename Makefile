@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench format clean
+.PHONY: help demo test fuzz lint bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -16,6 +16,9 @@ test: $(VENV)/.installed-dev ## pytest, lit, ruff and pyright
 	$(BIN)/python -m pytest
 	$(BIN)/lit filecheck
 	$(MAKE) --no-print-directory lint
+
+fuzz: $(VENV)/.installed-dev ## random kernels between guard pages; FUZZ="--count 10000 --seed 2" and the like say which
+	$(BIN)/python -m tests.random_kernels $(FUZZ)
 
 lint: $(VENV)/.installed-dev ## ruff and pyright
 	$(BIN)/ruff check

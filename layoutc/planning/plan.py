@@ -123,14 +123,18 @@ class CopyPlan:
         found: list[int] = []
         for position, digit in contiguous(self.copy, "src"):
             found.append(position)
-            if self.macro[position] < digit.extent:
+            if self.loaded_steps(position) < digit.extent:
                 break
         return tuple(found)
+
+    def loaded_steps(self, position: int) -> int:
+        """How many steps of a digit a macro tile has in the source; all others are zero."""
+        return min(self.macro[position], self.copy.digits[position].loaded)
 
     @property
     def source_run(self) -> int:
         """Elements of a run of the source."""
-        return prod(self.macro[g] for g in self.source_run_digits)
+        return prod(map(self.loaded_steps, self.source_run_digits))
 
     @cached_property
     def load_stage(self) -> tuple[tuple[int, ...], int]:

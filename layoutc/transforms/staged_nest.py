@@ -92,18 +92,22 @@ class StagedCopy(TiledCopy):
             last = self.plan.run_digits[-1]
             constants += (self.line, *range(0, self.line, self._lanes), self.plan.run * self.ratio)
             constants.append(self.plan.extents[last] - self.plan.macro[last])
-            self.loops.constants(self._runs(self.plan.run_digits))
+            self.loops.constants(self._runs(self.plan.run_digits, self.plan.macro))
         if self.stages_loads:
-            self.loops.constants((*self._runs(self.plan.source_run_digits), self._along_run()))
+            self.loops.constants((*self._source_runs(), self._along_run()))
         for value in constants:
             self.nest.constant(value)
 
-    def _runs(self, run_digits: Sequence[int]) -> list[Steps]:
-        """Loops over the runs of a macro tile."""
-        macro = self.plan.macro
-        return [Steps.of(g, 1, macro[g]) for g in self.plan.outer_order if g not in run_digits and macro[g] > 1]
+    def _runs(self, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
+        """Loops over the runs of a macro tile, which has so many steps of each digit."""
+        return [Steps.of(g, 1, steps[g]) for g in self.plan.outer_order if g not in run_digits and steps[g] > 1]
 
     # --- the copy in -----------------------------------------------------------------------------------------------
+
+    def _source_runs(self) -> list[Steps]:
+        """Loops over the runs that are in the source: what is not there is not read."""
+        steps = [self.plan.loaded_steps(position) for position in range(len(self.plan.macro))]
+        return self._runs(self.plan.source_run_digits, steps)
 
     def _along_run(self) -> Steps:
         """Vectors along a run of the source; its digits move as one, by the stride of the fastest."""
@@ -112,7 +116,7 @@ class StagedCopy(TiledCopy):
         return Steps.of(self.plan.source_run_digits[0], lanes, length)
 
     def _copy_in(self, loops: TileLoops, outer: Sequence[Term]) -> None:
-        runs = loops.serial(self._runs(self.plan.source_run_digits))
+        runs = loops.serial(self._source_runs())
         along = loops.serial([self._along_run()])
         single = [1 if g == along[0].digit else stride for g, stride in enumerate(self.src_strides)]
         base = self.plan.copy.src * self.ratio
@@ -136,7 +140,7 @@ class StagedCopy(TiledCopy):
 
     def _copy_out(self, loops: TileLoops, outer: Sequence[Term]) -> None:
         """Each run: the head of a row, whole lines, the tail of a row."""
-        runs = loops.serial(self._runs(self.plan.run_digits))
+        runs = loops.serial(self._runs(self.plan.run_digits, self.plan.macro))
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), self.dst_strides, self.plan.copy.dst * self.ratio, "row")
         stage = loops.offset(runs, self.store_strides, 0, "stage_row")

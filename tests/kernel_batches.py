@@ -1,0 +1,153 @@
+"""
+Batches of kernels against the reference: one C file, one data file, and a driver that watches over the memory.
+
+The driver is plain C, so that a batch also runs with sanitizers, and under an emulator for another processor.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+
+from layoutc import reference
+from layoutc.dialects.ops import ReorderOp
+from layoutc.pipeline import lower, reorder_module
+from layoutc.planning.machine import PLAIN
+from layoutc.planning.plan_text import plan_lines
+from layoutc.targets.c import emit_c
+from tests.random_reorders import RandomKernel
+
+DRIVER = Path(__file__).with_name("kernel_driver.c")
+POISON = 0xA5
+"""what the driver, too, fills memory with"""
+WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A C compiler with its arguments, the program that runs what it makes (none: the machine), and its variables."""
+
+    compiler: tuple[str, ...]
+    runner: tuple[str, ...] = ()
+    environment: tuple[tuple[str, str], ...] = ()
+
+    def compile(self, sources: Sequence[Path], program: Path) -> None:
+        """Compiles and links. Raises RuntimeError with what the compiler said."""
+        done = subprocess.run(
+            [*self.compiler, *WARNINGS, "-o", program, *sources],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        if done.returncode or done.stderr:
+            raise RuntimeError(done.stderr)
+
+    def run(self, program: Path, data: Path, first: int) -> tuple[list[str], str]:
+        """The lines that the driver printed from kernel `first` on, and the first complaint of a sanitizer."""
+        done = subprocess.run(
+            [*self.runner, program, data, str(first)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, **dict(self.environment)},
+        )
+        complaint = next((line for line in done.stderr.splitlines() if "error" in line.lower()), done.stderr[:200])
+        return done.stdout.splitlines(), complaint or f"status {done.returncode}"
+
+
+def failures(kernels: Sequence[RandomKernel], tools: Toolchain) -> list[tuple[RandomKernel, str]]:
+    """The kernels of one target that did wrong, and what."""
+    with tempfile.TemporaryDirectory() as folder:
+        program, code, data = (Path(folder) / name for name in ("kernels", "kernels.c", "kernels.bin"))
+        found, kernels = refused(kernels)
+        code.write_text(c_text(kernels))
+        data.write_bytes(struct.pack("q", len(kernels)) + b"".join(map(exchanged, kernels)))
+        try:
+            tools.compile((DRIVER, code), program)
+        except RuntimeError as error:
+            kernel = re.search(r"\bkernel_(\d+)\b", str(error))
+            return [*found, (kernels[int(kernel[1]) if kernel else 0], str(error))]
+        return found + [(kernels[number], line) for number, line in complaints(tools, program, data, len(kernels))]
+
+
+def complaints(tools: Toolchain, program: Path, data: Path, count: int) -> Iterator[tuple[int, str]]:
+    """What the driver, a guard page or a sanitizer says, with the number of the kernel in the batch."""
+    first = 0
+    while first < count:
+        lines, error = tools.run(program, data, first)
+        *lines, last = lines or [""]
+        for line in lines:
+            number, _, text = line.partition(" ")
+            if text != "begins":
+                yield int(number), text
+        if last == "done":
+            return
+        number, _, text = last.partition(" ")
+        first = int(number) if number else first
+        yield first, text if text and text != "begins" else error
+        first += 1
+
+
+# --- code and data -------------------------------------------------------------------------------------------------
+
+
+def refused(kernels: Sequence[RandomKernel]) -> tuple[list[tuple[RandomKernel, str]], list[RandomKernel]]:
+    """The kernels that no C came of, and why; and the others."""
+    try:
+        c_text(kernels)
+    except Exception:
+        pass
+    else:
+        return [], list(kernels)
+    found: list[tuple[RandomKernel, str]] = []
+    for kernel in kernels:
+        try:
+            c_text([kernel])
+        except Exception as error:
+            found.append((kernel, f"{type(error).__name__}: {error}"))
+    lost = [kernel for kernel, _ in found]
+    return found, [kernel for kernel in kernels if kernel not in lost]
+
+
+def c_text(kernels: Sequence[RandomKernel]) -> str:
+    """A file with `kernel_0`, `kernel_1`, ... of one target, and `call` that calls one by its number."""
+    module = ModuleOp([])
+    for number, kernel in enumerate(kernels):
+        for op in list(planned(kernel, f"kernel_{number}").ops):
+            op.detach()
+            module.body.block.add_op(op)
+    lower(module, target=kernels[0].target if kernels else PLAIN)
+    cases = "".join(f"    case {n}: kernel_{n}(source, destination); break;\n" for n in range(len(kernels)))
+    return (
+        emit_c(module) + "\nvoid call(int64_t number, const void *source, void *destination);\n"
+        f"void call(int64_t number, const void *source, void *destination) {{\n  switch (number) {{\n{cases}  }}\n}}\n"
+    )
+
+
+def planned(kernel: RandomKernel, name: str) -> ModuleOp:
+    """The module of a kernel, with its plan as text."""
+    module = reorder_module(kernel.source, kernel.destination, name)
+    if kernel.plan is not None:
+        for op in module.walk():
+            if isinstance(op, ReorderOp):
+                op.plan = ArrayAttr(map(StringAttr, plan_lines(kernel.plan)))
+    return module
+
+
+def exchanged(kernel: RandomKernel) -> bytes:
+    """What the driver knows of a kernel: sizes, the source's bytes, and what the reference makes of them."""
+    source, destination = kernel.source, kernel.destination
+    read = np.random.default_rng(kernel.number).integers(0, 256, source.size_bytes, np.uint8)
+    expected = np.full(destination.size_bytes, POISON, np.uint8)
+    reference.reorder(source, destination, read, expected)
+    return struct.pack("qq", read.size, expected.size) + read.tobytes() + expected.tobytes()

@@ -1,0 +1,220 @@
+"""
+Random kernels for differential tests: two descriptors, a target, a plan, threads.
+
+Everything that the planner and the lowering tell apart occurs: blocks that do not divide each other, odd blocks,
+flattened axes, tails, gaps, base offsets, borders, alignment, unit dims, broadcast and overlapping sources. Plans are
+the planner's own, or those that it would choose if the caches held nothing, or hand-made changes of these.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import exp, log, prod
+from typing import get_args
+
+from benchmarks.placement import spaced
+from benchmarks.random_cases import EXTENTS
+from benchmarks.random_cases import random_layout as layout_of_benchmarks
+from layoutc.descriptor import MemoryDesc, check_reorder
+from layoutc.element_type import element_type as type_of_name
+from layoutc.errors import LayoutcError
+from layoutc.layout import Digit, Layout
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import PLAIN, TARGETS
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.strided_copy import NotStridedError
+from layoutc.strides import dense_strides
+
+ALL_TARGETS = ("avx512", "avx2", "sse2", "generic", "neon", PLAIN)
+TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64")
+BLOCKS = (2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 16, 17, 24, 32, 48, 64)
+LEAST_ELEMENTS, MOST_ELEMENTS = 16, 80_000
+MOST_BYTES = 600_000
+"""of a buffer with its padding and gaps"""
+NO_CACHE = 1 << 10
+"""bytes of a last cache that holds next to nothing: every reorder streams"""
+
+
+@dataclass(frozen=True)
+class RandomKernel:
+    """Kernel `number` of a seed; without a plan its reorder is lowered to the textbook loops."""
+
+    number: int
+    source: MemoryDesc
+    destination: MemoryDesc
+    target: str
+    plan: Plan | None
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.source} -> {self.destination}, target {self.target}"
+
+
+def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS) -> RandomKernel:
+    """Kernel `number`: the same on every machine, whatever else is drawn."""
+    draw = random.Random(f"kernels {seed}/{number}")
+    target = draw.choice(targets)
+    source, destination = random_reorder(draw)
+    return RandomKernel(number, source, destination, target, random_plan(draw, source, destination, target))
+
+
+def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc]:
+    """Two descriptors that can be reordered into each other."""
+    while True:
+        element_type = draw.choice(TYPES)
+        dims = random_dims(draw)
+        try:
+            source = random_desc(draw, dims, element_type, is_source=True)
+            layout = source.layout if draw.random() < 0.08 else None
+            destination = random_desc(draw, dims, element_type, is_source=False, layout=layout)
+            check_reorder(source, destination)
+        except LayoutcError:
+            continue
+        if max(source.size_bytes, destination.size_bytes) <= MOST_BYTES:
+            return source, destination
+
+
+def random_dims(draw: random.Random) -> tuple[int, ...]:
+    """Extents as they occur, cut at random until they are few enough elements."""
+    elements = exp(draw.triangular(log(LEAST_ELEMENTS), log(MOST_ELEMENTS), log(MOST_ELEMENTS)))
+    rank = draw.choice((0, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6))
+    dims = [draw.choice(EXTENTS) if draw.random() < 0.7 else draw.randint(1, 600) for _ in range(rank)]
+    while prod(dims) > elements:
+        axis = draw.choice([axis for axis in range(rank) if dims[axis] > 1])
+        dims[axis] = draw.randint(max(1, dims[axis] * 2 // 3), dims[axis] - 1)
+    return tuple(dims)
+
+
+# --- descriptors -----------------------------------------------------------------------------------------------------
+
+
+def random_desc(
+    draw: random.Random, dims: tuple[int, ...], element_type: str, *, is_source: bool, layout: Layout | None = None
+) -> MemoryDesc:
+    """One side. Raises LayoutcError for what does not fit together."""
+    layout = layout or random_layout(draw, len(dims))
+    low, high = ((border(draw, len(dims)) if draw.random() < 1 / 16 else ()) for _ in range(2))
+    offset = draw.choice((0, 0, 0, 0, 1, 3, 16, 64))
+    dense = MemoryDesc(dims, type_of_name(element_type), layout, base_offset=offset, low=low, high=high)
+    return replace(dense, strides=random_strides(draw, dense.physical_shape, is_source))
+
+
+def border(draw: random.Random, rank: int) -> tuple[int, ...]:
+    return tuple(draw.choice((0, 0, 0, 1, 2, 5)) for _ in range(rank))
+
+
+def random_layout(draw: random.Random, rank: int) -> Layout:
+    """As the benchmarks have them, or with axes flattened, digits in any order and alignment."""
+    if not rank:
+        return Layout(0, ())
+    if draw.random() < 0.7:
+        return layout_of_benchmarks(draw, rank)
+    digits: list[Digit] = []
+    align = [1] * rank
+    for axes in random_groups(draw, rank):
+        divisor = 1
+        for block in (draw.choice(BLOCKS) for _ in range(draw.choice((0, 0, 1, 1, 2)))):
+            digits.append(Digit(axes, divisor, block))
+            divisor *= block
+        digits.append(Digit(axes, divisor))
+        if len(axes) == 1:
+            align[axes[0]] = draw.choice((1,) * 8 + (2, 3, 8))
+    blocks = sorted((digit for digit in digits if digit.modulus), key=lambda digit: -digit.divisor)
+    heads = [digit for digit in digits if not digit.modulus]
+    draw.shuffle(heads)
+    ordered = heads + blocks
+    if draw.random() < 1 / 3:
+        draw.shuffle(ordered)
+    return Layout(rank, tuple(ordered), tuple(align))
+
+
+def random_groups(draw: random.Random, rank: int) -> Iterator[tuple[int, ...]]:
+    """The axes, some of them flattened with others: mostly neighbours in order."""
+    axes = list(range(rank))
+    if draw.random() < 0.3:
+        draw.shuffle(axes)
+    while axes:
+        count = draw.choice((1, 1, 1, 2, 3))
+        yield tuple(axes[:count])
+        axes = axes[count:]
+
+
+def random_strides(draw: random.Random, shape: tuple[int, ...], is_source: bool) -> tuple[int, ...]:
+    """Dense, with gaps, or in another order; those of a source may also broadcast or overlap."""
+    if not shape:
+        return ()
+    kind = draw.choice(("dense",) * 12 + ("gaps",) * 5 + ("pitched",) * 2 + ("broadcast", "any") * is_source)
+    match kind:
+        case "gaps":
+            gaps = [0] * len(shape)
+            for _ in range(draw.randint(1, 2)):
+                # Seldom between the innermost elements: nothing is contiguous then.
+                axis = draw.randrange(len(shape) if draw.random() < 1 / 4 else max(1, len(shape) - 1))
+                gaps[axis] = draw.choice((1, 2, 3, 8, 16, 64))
+            return spaced(shape, tuple(gaps))
+        case "pitched":
+            return pitched(draw, shape)
+        case "broadcast":
+            strides = list(dense_strides(shape))
+            for axis in draw.sample(range(len(shape)), draw.randint(1, min(2, len(shape)))):
+                strides[axis] = 0
+            return tuple(strides)
+        case "any":
+            return tuple(draw.randint(0, 5) for _ in shape)
+        case _:
+            return dense_strides(shape)
+
+
+def pitched(draw: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The physical axes in any order, with gaps."""
+    strides, reach = [0] * len(shape), 0
+    for axis in draw.sample(range(len(shape)), len(shape)):
+        strides[axis] = reach + draw.choice((1, 1, 1, 2, 3))
+        reach += strides[axis] * (shape[axis] - 1)
+    return tuple(strides)
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+def random_plan(draw: random.Random, source: MemoryDesc, destination: MemoryDesc, target: str) -> Plan | None:
+    """The planner's plan, the one that it would choose for a large reorder, or a change of one of them."""
+    if target == PLAIN:
+        return None
+    kind, threads = draw.choice(("chosen", "streamed", "edited")), draw.choice((1, 1, 2, 3))
+    machine = TARGETS[target]
+    if kind != "chosen" and draw.random() < 0.8:
+        machine = replace(machine, llc=NO_CACHE)
+    try:
+        plan = choose_plan(source, destination, machine, threads)
+    except NotStridedError:
+        return None
+    copies = tuple(edited(draw, copy) for copy in plan.copies) if kind == "edited" else plan.copies
+    return replace(plan, copies=copies, threads=threads)
+
+
+def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
+    """Other macro tiles, orders, stores and loads, such as the checks of a plan let pass."""
+    if not plan.target_lanes:
+        return plan
+    for _ in range(20):
+        order = tuple(draw.sample(range(len(plan.macro)), len(plan.macro)))
+        change = replace if draw.random() < 0.5 else _with_same_stores
+        try:
+            return change(
+                plan,
+                macro=tuple(map(draw.randint, plan.tile, plan.extents)),
+                outer_order=order,
+                inner_order=tuple(draw.sample(order, len(order))),
+                store=draw.choice(get_args(Store)),
+                load="normal" if plan.copy.is_fill else draw.choice(get_args(Load)),
+                prefetch=draw.choice((0, 64, 100_000)),
+            )
+        except LayoutcError:
+            continue
+    return plan
+
+
+def _with_same_stores(plan: CopyPlan, **changes: object) -> CopyPlan:
+    return replace(plan, **{**changes, "store": plan.store, "load": plan.load})  # type: ignore[arg-type]

@@ -1,0 +1,130 @@
+"""A share of the random kernels, between guard pages, with sanitizers and for aarch64, and what they once found."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import element_type
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS
+from tests.descriptors import desc
+from tests.kernel_batches import DRIVER, complaints, failures
+from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones
+from tests.random_reorders import ALL_TARGETS, NO_CACHE, RandomKernel, random_kernel
+
+GCC, CLANG = "gcc", "clang-22"
+COPY = "for (int64_t k = 0; k < 8; k++) { to[k] = from[k]; }"
+WRONG = {
+    "": (COPY, []),
+    "a wrong byte": (COPY + "to[3]++;", ["destination is wrong at byte 3"]),
+    "an unwritten byte": (COPY.replace("8", "7"), ["destination is wrong at byte 7"]),
+    "a write behind": (COPY + "to[8] = 0;", ["destination is wrong at byte 8", "signal 11"]),
+    "a write ahead": (COPY + "to[-1] = 0;", ["signal 11"]),
+    "a read behind": (COPY + "to[0] += from[8] & 0;", ["signal 11"]),
+    "a read ahead": (COPY + "to[0] += from[-1] & 0;", ["signal 11"]),
+    "a write to the source": (COPY + "((volatile unsigned char *)from)[2] ^= 1;", ["source is wrong at byte 2"]),
+}
+"""what a kernel of 8 bytes does, and what the driver says of it first, in each of its runs"""
+
+
+def is_installed(compiler: str) -> bool:
+    return shutil.which(compiler) is not None
+
+
+needs_gcc = pytest.mark.skipif(not is_installed(GCC), reason=f"no {GCC}")
+needs_cross = pytest.mark.skipif(
+    not (is_installed(CROSS) and is_installed(EMULATOR[0])), reason=f"no {CROSS} or no {EMULATOR[0]}"
+)
+
+
+@cache
+def has_sanitizers() -> bool:
+    """Whether gcc finds the libraries of its sanitizers."""
+    import subprocess
+
+    if not is_installed(GCC):
+        return False
+    command = [GCC, *SANITIZERS, "-x", "c", "-o", "/dev/null", "-"]
+    return subprocess.run(command, input="int main(void) { return 0; }", text=True, capture_output=True).returncode == 0
+
+
+def check(numbers: Sequence[int], targets: tuple[str, ...], compiler: str = GCC, sanitize: bool = False) -> None:
+    """Random kernels of seed 0; those that the processor cannot run are left out."""
+    usable = runnable(targets, compiler)
+    run = [number for number in numbers if random_kernel(0, number, targets).target in usable]
+    assert len(run) > len(numbers) // 3
+    assert list(wrong_ones(0, run, targets, compiler=compiler, sanitize=sanitize, jobs=2)) == []
+
+
+@needs_gcc
+def test_random_kernels_are_the_reference() -> None:
+    check(range(240), ALL_TARGETS)
+
+
+@pytest.mark.skipif(not is_installed(CLANG), reason=f"no {CLANG}")
+def test_random_kernels_by_clang() -> None:
+    check(range(300, 360), ALL_TARGETS, CLANG)
+
+
+def test_random_kernels_under_sanitizers() -> None:
+    if not has_sanitizers():
+        pytest.skip("gcc has no libraries of its sanitizers")
+    check(range(400, 500), ALL_TARGETS, sanitize=True)
+
+
+@needs_cross
+def test_random_kernels_on_aarch64() -> None:
+    check(range(500, 600), ("neon", "neon", "generic", "plain"), CROSS)
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", WRONG)
+def test_the_driver_sees(name: str, tmp_path: Path) -> None:
+    """A driver that sees nothing would pass all kernels."""
+    body, expected = WRONG[name]
+    code, data, program = (tmp_path / part for part in ("code.c", "data", "program"))
+    code.write_text(
+        "#include <stdint.h>\nvoid call(int64_t number, const void *source, void *destination);\n"
+        "void call(int64_t number, const void *source, void *destination) {\n"
+        "  (void)number;\n  const volatile unsigned char *from = source;\n  volatile unsigned char *to = destination;\n"
+        f"  {body}\n}}\n"
+    )
+    data.write_bytes(struct.pack("qqq", 1, 8, 8) + 2 * bytes(range(1, 9)))
+    tools = toolchain("plain")
+    tools.compile((DRIVER, code), program)
+    said = [text for _, text in complaints(tools, program, data, 1)]
+    assert len(said) >= len(expected) and bool(said) == bool(expected)
+    for text, start in zip(said, expected, strict=False):
+        assert text.startswith(start)
+
+
+# --- what random kernels found -------------------------------------------------------------------------------------
+
+
+def typed(of: MemoryDesc, type: str) -> MemoryDesc:
+    return replace(of, element_type=element_type(type))
+
+
+FOUND = {
+    # Channels that are not there were gathered too.
+    "staged loads of a tail": ("s8", desc("abcd", (1, 17, 64, 64)), desc("aBcd16b", (1, 17, 64, 64))),
+}
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", FOUND)
+def test_large_plans_of_what_was_found(name: str) -> None:
+    """With the plans of tensors that no cache holds."""
+    type, source, destination = FOUND[name]
+    for target in runnable(TARGETS, GCC):
+        pair = typed(source, type), typed(destination, type)
+        plan = choose_plan(*pair, replace(TARGETS[target], llc=NO_CACHE))
+        assert failures([RandomKernel(0, *pair, target, plan)], toolchain(target)) == []
