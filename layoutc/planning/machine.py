@@ -65,7 +65,7 @@ def machine(target: str = "native") -> Machine:
 @cache
 def _native() -> Machine:
     found = TARGETS[_instruction_set()]
-    if "avx512_vbmi" in _cpu_flags():
+    if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="any")
     return replace(found, name="native", **{k: v for k, v in _cache_sizes().items() if v})
 
