@@ -1,4 +1,4 @@
-"""How long the compiler itself takes: `python -m benchmarks.compile_time` prints a table and writes JSON."""
+"""How long the compiler and a call take: `python -m benchmarks.compile_time` prints a table and writes JSON."""
 
 from __future__ import annotations
 
@@ -60,6 +60,21 @@ def many_reorders() -> str:
     return "builtin.module {\n" + "\n".join(functions) + "\n}\n"
 
 
+def calls() -> Callable[[], None]:
+    """A thousand calls of the kernel of a small reorder on NumPy arrays, of which the reorder itself is a tenth."""
+    import numpy as np
+
+    kernel = layoutc.compile(layoutc.desc("nchw", DIMS, "f32"), layoutc.desc("nChw8c", DIMS, "f32"), executor="c")
+    source = np.zeros(kernel.source.span, np.float32)
+    destination = np.zeros(kernel.destination.span, np.float32)
+
+    def call() -> None:
+        for _ in range(1000):
+            kernel(source, destination)
+
+    return call
+
+
 def process(*arguments: str) -> Callable[[], Any]:
     """A fresh Python with these arguments."""
     return lambda: subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
@@ -74,6 +89,7 @@ def measurements() -> dict[str, float]:
         "the same and its offset map": best_ms(offset_map, 200),
         "one reorder, text to C text, warm": best_ms(lambda: text_to_c(text), 20),
         f"{REORDERS} reorders, text to C text": best_ms(lambda: text_to_c(many), 3),
+        "1000 calls of a kernel of 680 f32": best_ms(calls(), 30),
         "python -c pass": best_ms(process("-c", "pass"), 10),
         "import layoutc, cold": best_ms(process("-c", "import layoutc"), 10),
         "layoutc describe, cold": best_ms(process(*describe), 10),

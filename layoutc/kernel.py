@@ -66,15 +66,8 @@ class Kernel:
         Raises BufferError for a buffer of another size, a read-only destination, or overlapping buffers, and
         LayoutcError where an executor that counts every element out has no memory for that.
         """
-        from layoutc.buffers import as_buffer, check_disjoint
-
-        # C may take an address for granted that fits the element.
-        alignment = self.source.element_type.bits // 8 if self.executor == "c" else 1
-        read = as_buffer("source", source, self.source.size_bytes, writable=False, alignment=alignment)
-        written = as_buffer("destination", destination, self.destination.size_bytes, writable=True, alignment=alignment)
-        check_disjoint(read, written)
         try:
-            self._run(read, written)
+            self._run(source, destination)
         except MemoryError:
             raise LayoutcError(f"not enough memory to run dims {self.source.dims} by {self.executor}") from None
 
@@ -106,14 +99,35 @@ class Kernel:
         return module
 
     @cached_property
-    def _run(self) -> Run:
-        return {"c": self._compiled, "interpret": self._interpreted, "reference": self._by_definition}[self.executor]()
+    def _run(self) -> Callable[[Any, Any], None]:
+        if self.executor == "c":
+            return self._compiled()
+        return self._on_arrays(self._interpreted() if self.executor == "interpret" else self._by_definition())
 
-    def _compiled(self) -> Run:
+    def _on_arrays(self, run: Run, alignment: int = 1) -> Callable[[Any, Any], None]:
+        """A function on arrays of bytes as one on any buffers."""
+        from layoutc.buffers import as_buffer, check_disjoint
+
+        sizes = self.source.size_bytes, self.destination.size_bytes
+
+        def call(source: Any, destination: Any) -> None:
+            read = as_buffer("source", source, sizes[0], writable=False, alignment=alignment)
+            written = as_buffer("destination", destination, sizes[1], writable=True, alignment=alignment)
+            check_disjoint(read, written)
+            run(read, written)
+
+        return call
+
+    def _compiled(self) -> Callable[[Any, Any], None]:
+        from layoutc.buffers import address_of
+        from layoutc.exports import checked_call
         from layoutc.runtime import load
 
         function = load(self.shared_object(), self.name, (ctypes.c_void_p, ctypes.c_void_p))
-        return lambda source, destination: function(source.ctypes.data, destination.ctypes.data)
+        # C may take an address for granted that fits the element.
+        alignment = self.source.element_type.bits // 8
+        any_buffers = self._on_arrays(lambda source, to: function(address_of(source), address_of(to)), alignment)
+        return checked_call(function, self.source.size_bytes, self.destination.size_bytes, alignment, any_buffers)
 
     def shared_object(self) -> Path:
         """The compiled C file, from the cache if it is there. Raises CompilerError."""

@@ -1,22 +1,18 @@
-"""The compiler, the cache of kernels, and the buffers that kernels are given."""
+"""The compiler, and the cache of kernels."""
 
 from __future__ import annotations
 
-import array
 import ctypes
 import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from layoutc.buffers import as_buffer, check_disjoint
 from layoutc.compiler import Compiler, find_compiler
-from layoutc.errors import BufferError, CompilerError
+from layoutc.errors import CompilerError
 from layoutc.runtime import build, load
 
 SOURCE = "int answer(void) { return 42; }\n"
@@ -226,73 +222,6 @@ def test_a_symbol_that_is_not_there(tmp_path: Path) -> None:
 def test_importing_the_runtime_is_cheap() -> None:
     code = "import sys, layoutc.runtime; print(*{'numpy', 'xdsl', 'ctypes', 'platformdirs'} & sys.modules.keys())"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == ""
-
-
-# --- buffers -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "obj",
-    [b"12345678", bytearray(8), memoryview(b"12345678"), array.array("f", [1, 2]), np.ones((2, 2), np.int16)],
-    ids=lambda obj: type(obj).__name__,
-)
-def test_a_buffer_shares_the_memory(obj: Any) -> None:
-    found = as_buffer("source", obj, 8, writable=False)
-    assert found.tobytes() == bytes(memoryview(obj))
-    assert np.shares_memory(found, np.frombuffer(obj, np.uint8))
-
-
-def test_ml_dtypes_have_no_buffer_protocol_but_memory() -> None:
-    import ml_dtypes
-
-    values = np.arange(4).astype(ml_dtypes.bfloat16)
-    found = as_buffer("source", values, 8, writable=True)
-    assert found.tobytes() == values.tobytes()
-    assert np.shares_memory(found, values)
-
-
-def test_writing_through_a_buffer() -> None:
-    target = bytearray(4)
-    as_buffer("destination", target, 4, writable=True)[:] = [97, 98, 99, 100]
-    assert target == b"abcd"
-
-
-READ_ONLY = np.zeros(4, np.uint8)
-READ_ONLY.flags.writeable = False
-BAD_BUFFERS: list[tuple[Any, str]] = [
-    (bytearray(3), "target has 3 bytes, expected 4"),
-    (bytearray(0), "target has 0 bytes, expected 4"),
-    ([1, 2, 3, 4], "target is a list, expected bytes"),
-    (None, "target is a NoneType, expected bytes"),
-    (b"1234", "target is read-only"),
-    (READ_ONLY, "target is read-only"),
-    (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
-    (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
-    (np.array([None], object), "target holds Python objects"),
-]
-
-
-@pytest.mark.parametrize(("obj", "message"), BAD_BUFFERS)
-def test_bad_buffers(obj: Any, message: str) -> None:
-    with pytest.raises(BufferError, match=message):
-        as_buffer("target", obj, 4, writable=True)
-
-
-def test_a_misaligned_buffer() -> None:
-    view = memoryview(bytearray(12))[1:9]
-    as_buffer("target", view, 8, writable=True)
-    with pytest.raises(BufferError, match="expected a multiple of 4"):
-        as_buffer("target", view, 8, writable=True, alignment=4)
-
-
-def test_overlap_is_counted_in_bytes() -> None:
-    memory = np.zeros(32, np.uint8)
-    check_disjoint(memory[:8], memory[8:16])
-    check_disjoint(memory[8:16], memory[:8])
-    with pytest.raises(BufferError, match="overlap in 1 bytes"):
-        check_disjoint(memory[:8], memory[7:])
-    with pytest.raises(BufferError, match="overlap in 4 bytes"):
-        check_disjoint(memory[8:12], memory)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root gives folders away")

@@ -42,6 +42,7 @@ ALLOWED = {
     "interpreter": {"errors", "strides"} | NUMBERS,
     "pipeline": IR | {"transforms", "planning"},
     "buffers": {"errors"},
+    "exports": set[str](),
     "cache": {"errors"},
     "compiler": {"errors", "cache"},
     "runtime": {"errors", "buffers", "cache", "compiler"},
@@ -69,6 +70,7 @@ KNOWS_NO_XDSL = {
     "reference",
     "planning",
     "buffers",
+    "exports",
     "runtime",
 }
 

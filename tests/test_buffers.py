@@ -1,0 +1,178 @@
+"""The buffers that kernels are given: what is taken, and what is refused before a byte is written."""
+
+from __future__ import annotations
+
+import array
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layoutc.buffers import as_buffer, check_disjoint
+from layoutc.errors import BufferError
+from layoutc.exports import checked_call
+
+# --- buffers -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "obj",
+    [b"12345678", bytearray(8), memoryview(b"12345678"), array.array("f", [1, 2]), np.ones((2, 2), np.int16)],
+    ids=lambda obj: type(obj).__name__,
+)
+def test_a_buffer_shares_the_memory(obj: Any) -> None:
+    found = as_buffer("source", obj, 8, writable=False)
+    assert found.tobytes() == bytes(memoryview(obj))
+    assert np.shares_memory(found, np.frombuffer(obj, np.uint8))
+
+
+def test_ml_dtypes_have_no_buffer_protocol_but_memory() -> None:
+    import ml_dtypes
+
+    values = np.arange(4).astype(ml_dtypes.bfloat16)
+    found = as_buffer("source", values, 8, writable=True)
+    assert found.tobytes() == values.tobytes()
+    assert np.shares_memory(found, values)
+
+
+def test_writing_through_a_buffer() -> None:
+    target = bytearray(4)
+    as_buffer("destination", target, 4, writable=True)[:] = [97, 98, 99, 100]
+    assert target == b"abcd"
+
+
+READ_ONLY = np.zeros(4, np.uint8)
+READ_ONLY.flags.writeable = False
+BAD_BUFFERS: list[tuple[Any, str]] = [
+    (bytearray(3), "target has 3 bytes, expected 4"),
+    (bytearray(0), "target has 0 bytes, expected 4"),
+    ([1, 2, 3, 4], "target is a list, expected bytes"),
+    (None, "target is a NoneType, expected bytes"),
+    (b"1234", "target is read-only"),
+    (READ_ONLY, "target is read-only"),
+    (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
+    (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
+    (np.array([None], object), "target holds Python objects"),
+]
+
+
+@pytest.mark.parametrize(("obj", "message"), BAD_BUFFERS)
+def test_bad_buffers(obj: Any, message: str) -> None:
+    with pytest.raises(BufferError, match=message):
+        as_buffer("target", obj, 4, writable=True)
+
+
+def test_a_misaligned_buffer() -> None:
+    view = memoryview(bytearray(12))[1:9]
+    as_buffer("target", view, 8, writable=True)
+    with pytest.raises(BufferError, match="expected a multiple of 4"):
+        as_buffer("target", view, 8, writable=True, alignment=4)
+
+
+def test_overlap_is_counted_in_bytes() -> None:
+    memory = np.zeros(32, np.uint8)
+    check_disjoint(memory[:8], memory[8:16])
+    check_disjoint(memory[8:16], memory[:8])
+    with pytest.raises(BufferError, match="overlap in 1 bytes"):
+        check_disjoint(memory[:8], memory[7:])
+    with pytest.raises(BufferError, match="overlap in 4 bytes"):
+        check_disjoint(memory[8:12], memory)
+
+
+# --- calls ---------------------------------------------------------------------------------------------------------
+
+
+class Calls:
+    """What a checked call of 8 bytes into 16 does."""
+
+    def __init__(self, alignment: int = 4) -> None:
+        self.addresses: list[tuple[int, int]] = []
+        self.otherwise: list[tuple[Any, Any]] = []
+        self.run = checked_call(
+            lambda *addresses: self.addresses.append(addresses), 8, 16, alignment, lambda *b: self.otherwise.append(b)
+        )
+
+
+def test_arrays_are_given_to_the_function_as_they_are() -> None:
+    import ml_dtypes
+
+    for source in (np.zeros(2, np.float32), np.zeros((2, 2), ml_dtypes.bfloat16), np.frombuffer(b"12345678", "u1")):
+        calls, destination = Calls(), np.zeros((4, 2, 1), np.int16)
+        calls.run(source, destination)
+        assert calls.addresses == [(source.ctypes.data, destination.ctypes.data)]
+        assert not calls.otherwise
+
+
+LARGE = np.zeros(32, np.uint8)
+GOOD, TARGET = np.zeros(8, np.uint8), np.zeros(16, np.uint8)
+READ_ONLY_TARGET = np.zeros(16, np.uint8)
+READ_ONLY_TARGET.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [
+        (np.zeros(9, np.uint8), TARGET),
+        (GOOD, np.zeros(15, np.uint8)),
+        (np.zeros(16, np.uint8)[::2], TARGET),
+        (np.zeros((2, 4), np.uint8).T, TARGET),
+        (GOOD, np.zeros((4, 4), np.uint8).T),
+        (GOOD, READ_ONLY_TARGET),
+        (np.array([None]), TARGET),
+        (GOOD, np.array([None, None])),
+        (np.zeros(1, [("a", object)]), TARGET),
+        (LARGE[1:9], TARGET),
+        (GOOD, LARGE[1:17]),
+        (LARGE[8:16], LARGE[12:28]),
+        (LARGE[24:32], LARGE[12:28]),
+        (LARGE[16:24], LARGE[12:28]),
+        (b"12345678", TARGET),
+        (GOOD, [1, 2]),
+    ],
+)
+def test_all_other_objects_are_looked_at_again(source: Any, destination: Any) -> None:
+    calls = Calls()
+    before = sys.getrefcount(source), sys.getrefcount(destination)
+    calls.run(source, destination)
+    assert calls.addresses == []
+    (found,) = calls.otherwise
+    assert found[0] is source
+    assert found[1] is destination
+    del found
+    calls.otherwise.clear()
+    assert (sys.getrefcount(source), sys.getrefcount(destination)) == before
+
+
+def test_neighbours_do_not_overlap() -> None:
+    calls = Calls()
+    calls.run(LARGE[4:12], LARGE[12:28])
+    calls.run(LARGE[16:24], LARGE[:16])
+    assert len(calls.addresses) == 2
+
+
+def test_arrays_are_let_go_after_a_call() -> None:
+    before = sys.getrefcount(GOOD), sys.getrefcount(TARGET)
+    Calls().run(GOOD, TARGET)
+    assert (sys.getrefcount(GOOD), sys.getrefcount(TARGET)) == before
+
+
+def test_calls_inside_of_calls_and_from_threads() -> None:
+    """Each has views of its own."""
+    found: set[tuple[int, int]] = set()
+    arrays = [(np.zeros(8, np.uint8), np.zeros(16, np.uint8)) for _ in range(8)]
+    together = threading.Barrier(len(arrays))
+
+    def wait(source: int, destination: int) -> None:
+        together.wait(10)
+        Calls().run(GOOD, TARGET)
+        found.add((source, destination))
+
+    call = checked_call(wait, 8, 16, 1, lambda *_: None)
+    threads = [threading.Thread(target=call, args=pair) for pair in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {(source.ctypes.data, destination.ctypes.data) for source, destination in arrays}
