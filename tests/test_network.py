@@ -230,7 +230,7 @@ def test_synthesize_refuses(
         synthesize(lanes, registers, target, element_bytes, native_bytes=native_bytes)
 
 
-@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 6, 7, 8])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 31])
 @pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "unpack_only"), VECTORS)
 def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, native_bytes: int, unpack_only: bool):
     lanes = vector_bytes // element_bytes
@@ -238,9 +238,9 @@ def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, nativ
     apart = deinterleave(channels, lanes, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only)
     check_interleave(together, channels)
     check_deinterleave(apart, channels)
-    if native_bytes == 64 and not unpack_only and channels in (3, 5, 7):
-        assert len(together.steps) <= channels * (channels - 1)
-        assert len(apart.steps) <= channels * (channels - 1)
+    if native_bytes == 64 and not unpack_only and channels & (channels - 1):
+        assert len(together.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
+        assert len(apart.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
 
 
 def test_interleave_is_what_it_says():
@@ -259,7 +259,7 @@ def test_interleave_refuses_lanes_that_are_no_power_of_two():
         interleave(3, 6, 4)
 
 
-@pytest.mark.parametrize("channels", [0, 17])
+@pytest.mark.parametrize("channels", [0, 32])
 def test_interleave_refuses(channels: int):
-    with pytest.raises(LayoutcError, match=f"got {channels} channels, expected 1 to 16"):
+    with pytest.raises(LayoutcError, match=f"got {channels} channels, expected 1 to 31"):
         interleave(channels, 4, 4)

@@ -9,7 +9,7 @@ from layoutc.planning.exchanges import Machine
 from layoutc.planning.network import Network, Shuffle, check_elements, move_bits
 from layoutc.planning.synthesis import make_machine, synthesize
 
-CHANNEL_LIMIT = 16
+CHANNEL_LIMIT = 31
 
 Place = Callable[[int], int]
 """for an element of the outputs, its number among the elements of the inputs"""
@@ -27,8 +27,9 @@ def interleave(
     """
     From one register per channel to memory order: element f of the outputs is lane f // C of channel f % C.
 
-    C registers of `lanes` lanes go in and come out; an output takes C - 1 shuffles of two registers where every such
-    shuffle is one instruction. Raises LayoutcError for vectors that the machine does not have.
+    C registers of `lanes` lanes go in and come out. Where any shuffle of two registers is one instruction, an output
+    takes C - 1 of them, or the logarithm of the lanes if that is less. Raises LayoutcError for vectors that the
+    machine does not have.
     """
     machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
     if _is_power_of_two(_checked(channels)):
@@ -38,9 +39,12 @@ def interleave(
     if unpack_only and element_bytes in (1, 4):  # what gcc makes of two-byte packs is worse than its scalar code
         builder.unshuffle()
     elif chunk == lanes:
-        builder.gather(_interleaved(channels, lanes))
+        builder.gather_all(_interleaved(channels, lanes), _halved(channels, lanes), lanes)
     else:
-        builder.gather(_within_groups(_interleaved(channels, chunk), channels, lanes, chunk))
+        inner, halved = (
+            _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_interleaved, _halved)
+        )
+        builder.gather_all(inner, halved, chunk)
         builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
     return builder.network()
 
@@ -63,10 +67,13 @@ def deinterleave(
     if unpack_only and chunk == lanes:
         builder.shuffle()
     elif chunk == lanes:
-        builder.gather(_deinterleaved(channels, lanes))
+        builder.gather_all(_deinterleaved(channels, lanes), _doubled(channels, lanes), lanes)
     else:
         builder.gather(_by_chunks(_deinterleaved(channels, lanes // chunk), chunk))
-        builder.gather(_within_groups(_deinterleaved(channels, chunk), channels, lanes, chunk))
+        inner, doubled = (
+            _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_deinterleaved, _doubled)
+        )
+        builder.gather_all(inner, doubled, chunk)
     return builder.network()
 
 
@@ -105,6 +112,18 @@ def _interleaved(channels: int, lanes: int) -> Place:
 
 def _deinterleaved(channels: int, lanes: int) -> Place:
     return lambda element: element % lanes * channels + element // lanes
+
+
+def _doubled(channels: int, lanes: int) -> Place:
+    """A perfect shuffle: the second half of all elements goes between those of the first."""
+    half = channels * lanes // 2
+    return lambda element: element // 2 + element % 2 * half
+
+
+def _halved(channels: int, lanes: int) -> Place:
+    """Its inverse: even elements first, then odd ones."""
+    half = channels * lanes // 2
+    return lambda element: 2 * (element % half) + element // half
 
 
 def _by_chunks(place: Place, chunk: int) -> Place:
@@ -172,6 +191,20 @@ class _Builder:
     def network(self) -> Network:
         return Network(self.channels, self.lanes, tuple(self.steps), tuple(self.values))
 
+    def gather_all(self, place: Place, step: Place, lanes: int) -> None:
+        """
+        Every register anew, the cheaper of two ways: at once from all registers, or by steps from two of them.
+
+        A perfect shuffle doubles an element's number f modulo C * V - 1, and as V * C = 1 there, log2(V) of them bring
+        f = x * C + c to c * V + x.
+        """
+        rounds = lanes.bit_length() - 1
+        if self.channels - 1 <= rounds:
+            self.gather(place)
+        else:
+            for _ in range(rounds):
+                self.gather(step)
+
     def gather(self, place: Place) -> None:
         """Every register anew, each from all registers that it has elements of, one after the other."""
         self.values = [self._gathered(place, first) for first in range(0, self.channels * self.lanes, self.lanes)]
@@ -204,11 +237,7 @@ class _Builder:
         return self._step(self.values[source], None, mask)
 
     def shuffle(self) -> None:
-        """
-        Perfect shuffles: each doubles every element's number f, modulo C * V - 1.
-
-        V doublings, log2(V) rounds, bring f = x * C + c to c * V + x, as V * C = 1 modulo C * V - 1. All are unpacks.
-        """
+        """Perfect shuffles, as in `gather_all`, by unpacks alone."""
         half = self.lanes // 2
         low = [lane for pair in zip(range(half), range(self.lanes, self.lanes + half), strict=True) for lane in pair]
         high = [lane + half for lane in low]

@@ -13,8 +13,8 @@ from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
-MAX_CHANNELS = 7
-"""channels that are taken apart in registers: as many loads, stores and two-source shuffles per register"""
+MAX_CHANNELS = {"any": 31, "words": 31, "unpack": 7}
+"""channels that are taken apart in registers, by what moves lanes: as many registers are live"""
 PIECE_BYTES = 16
 """a load of less costs as much as one of this"""
 
@@ -22,7 +22,7 @@ PIECE_BYTES = 16
 def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Contiguous parts on both sides, cut down until the tile fits the registers."""
     lanes = target.vector // element
-    channels = _channel_lanes(copy, lanes)
+    channels = _channel_lanes(copy, lanes, PIECE_BYTES // element, MAX_CHANNELS[target.shuffles])
     if channels is not None:
         return channels
     source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
@@ -37,7 +37,9 @@ def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tupl
     return tuple(source), tuple(destination)
 
 
-def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
+def _channel_lanes(
+    copy: StridedCopy, most: int, least: int, limit: int
+) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
     """
     The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
 
@@ -49,9 +51,10 @@ def _channel_lanes(copy: StridedCopy, lanes: int) -> tuple[tuple[Part, ...], tup
         if copy.is_fill or len(run) < 2:
             continue
         (channel, few), (position, many) = run
-        if is_power_of_two(few.extent) or few.extent > MAX_CHANNELS or not (few.is_whole and many.is_whole):
+        if is_power_of_two(few.extent) or few.extent > limit or not (few.is_whole and many.is_whole):
             continue
-        if getattr(many, other) == 1 and many.extent >= lanes:
+        lanes = _power_of_two(min(most, many.extent))
+        if getattr(many, other) == 1 and lanes >= least:
             together = (Part(channel, few.extent), Part(position, lanes))
             apart = (Part(position, lanes),)
             return (together, apart) if side == "src" else (apart, together)
