@@ -19,6 +19,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
 
 if TYPE_CHECKING:
     from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
+    from layoutc.buffers import Address
     from layoutc.conversion import Compensation, Conversion, Param
     from layoutc.descriptor import MemoryDesc
     from layoutc.element_type import ElementType
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "arrays": ("from_array", "from_dlpack", "from_strides", "logical_strides", "reorder", "view"),
     "conversion": ("Compensation", "Conversion", "Param"),
+    "buffers": ("Address",),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
@@ -46,6 +48,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Address",
     "BufferError",
     "Compensation",
     "CompilerError",

@@ -184,18 +184,14 @@ def from_array(array: Array, element_type: str | ElementType | None = None) -> M
 
 def from_dlpack(tensor: Any) -> MemoryDesc:
     """
-    The descriptor of a tensor of any library that speaks DLPack, in memory that NumPy can reach.
+    The descriptor of a tensor of any library that speaks DLPack, in memory of the CPU: dims and element strides.
 
-    Raises LayoutcError with NumPy's reason for any other object.
+    Raises LayoutcError with the reason for any other object.
     """
-    import numpy as np
+    from layoutc.dlpack import lend
 
-    try:
-        array = np.from_dlpack(tensor)
-    except (TypeError, AttributeError, RuntimeError, ValueError, BufferError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise LayoutcError(f"{type(tensor).__name__} is not read through DLPack: {reason}") from None
-    return from_array(array)
+    lent = lend("the tensor", tensor)
+    return from_strides(lent.shape, lent.strides, lent.element_type)
 
 
 # --- strides and views of descriptors ------------------------------------------------------------------------------

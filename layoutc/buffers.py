@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from layoutc.checks import instance, integer
 from layoutc.errors import BufferError
 
 if TYPE_CHECKING:
@@ -12,13 +15,35 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """
+    Memory at an address, as a buffer: `size_bytes` bytes from `address` on, no destination if not `writable`.
+
+    Nothing can check that they are there: whoever makes an Address keeps them allocated while it is used. A kernel
+    checks size, alignment and overlap as of any buffer. Raises LayoutcError for an address of 0 or past 2^63, and
+    for a size that leads past that.
+    """
+
+    address: int
+    size_bytes: int
+    writable: bool = True
+
+    def __post_init__(self) -> None:
+        integer("address", self.address, 1)
+        integer("size in bytes", self.size_bytes)
+        integer("the end of the memory", self.address + self.size_bytes)
+        instance("writable", self.writable, bool)
+
+
 def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignment: int = 1) -> NDArray[np.uint8]:
     """
     The bytes of a C-contiguous buffer object, as an array that shares and keeps its memory.
 
-    `obj` is anything with the buffer protocol (bytes, bytearray, memoryview, array) or a NumPy array, of exactly
-    `size_bytes` bytes; errors call it `name`. Raises BufferError for any other object, another size, a read-only
-    object where `writable` is asked for, one that is not contiguous, an address not a multiple of `alignment`.
+    `obj` is anything with the buffer protocol (bytes, bytearray, memoryview, array), a NumPy array, a tensor that is
+    lent through DLPack, or an Address, of exactly `size_bytes` bytes; errors call it `name`. Raises BufferError for
+    any other object, another size, a read-only object where `writable` is asked for, one that is not contiguous, an
+    address not a multiple of `alignment`.
     """
     array = _as_array(name, obj)
     if array.dtype.hasobject:
@@ -47,18 +72,60 @@ def address_of(array: NDArray[Any]) -> int:
     return array.__array_interface__["data"][0]
 
 
-def _as_array(name: str, obj: object) -> NDArray[Any]:
+def _as_array(name: str, obj: Any) -> NDArray[Any]:
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, numpy.ndarray):
-        return obj  # pyright: ignore[reportReturnType]
+        return obj
+    if isinstance(obj, Address):
+        return _bytes_at(obj.address, obj.size_bytes, obj.writable, obj)
     try:
-        view = memoryview(obj)  # pyright: ignore[reportArgumentType]
-    except (TypeError, ValueError) as error:
-        kind = type(obj).__name__
-        raise BufferError(f"{name} is a {kind}, expected bytes, a memoryview or a NumPy array") from error
+        view = memoryview(obj)
+    except (TypeError, ValueError, builtins.BufferError) as error:
+        if hasattr(obj, "__dlpack__"):
+            return _lent(name, obj)
+        raise BufferError(f"{name} is {_kind(obj)}") from error
     if not view.c_contiguous:
         raise BufferError(f"{name} is not C-contiguous")
     import numpy
 
     # An empty view cannot be cast to bytes.
     return numpy.asarray(view.cast("B") if view.nbytes else bytearray())
+
+
+def _kind(obj: object) -> str:
+    hint = "; layoutc.Address(pointer, size_bytes) is memory at an address" if isinstance(obj, int) else ""
+    article = "an" if type(obj).__name__[0] in "aeiou" else "a"
+    return (
+        f"{article} {type(obj).__name__}, expected bytes, a memoryview, a NumPy array or a tensor with __dlpack__{hint}"
+    )
+
+
+def _lent(name: str, tensor: Any) -> NDArray[Any]:
+    from layoutc.dlpack import lend
+
+    lent = lend(name, tensor)
+    if not lent.is_contiguous:
+        raise BufferError(f"{name} is not C-contiguous")
+    return _bytes_at(lent.address, lent.size_bytes, lent.writable, lent)
+
+
+def _bytes_at(address: int, size_bytes: int, writable: bool, owner: object) -> NDArray[Any]:
+    """Memory as an array that keeps its owner."""
+    import numpy as np
+
+    if size_bytes == 0:
+        return np.empty(0, np.uint8)
+    return np.asarray(_Owned(address, size_bytes, writable, owner))
+
+
+class _Owned:
+    """What NumPy asks for an array, and keeps as its base."""
+
+    def __init__(self, address: int, size_bytes: int, writable: bool, owner: object) -> None:
+        self.owner = owner
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": (size_bytes,),
+            "typestr": "|u1",
+            "data": (address, not writable),
+        }

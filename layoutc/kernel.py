@@ -63,6 +63,8 @@ class Kernel:
         """
         Reorders the bytes of `source` into `destination`.
 
+        Each is a NumPy array, any object with the buffer protocol, a tensor of the CPU that is lent through DLPack
+        (torch, also bf16 and f8), or a `layoutc.Address`; nothing is copied.
         Raises BufferError for a buffer of another size, a read-only destination, or overlapping buffers, and
         LayoutcError where an executor that counts every element out has no memory for that.
         """

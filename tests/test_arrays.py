@@ -166,5 +166,5 @@ def test_a_view_shares_memory_and_its_permission() -> None:
 
 def test_from_dlpack() -> None:
     assert layoutc.from_dlpack(X[:, ::2]) == layoutc.from_array(X[:, ::2])
-    with pytest.raises(layoutc.LayoutcError, match="list is not read through DLPack: "):
+    with pytest.raises(layoutc.LayoutcError, match="list, is not read through DLPack: "):
         layoutc.from_dlpack([1.0])

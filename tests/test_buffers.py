@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import builtins
 import sys
 import threading
 from typing import Any
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import layoutc
 from layoutc.buffers import as_buffer, check_disjoint
+from layoutc.compiler import find_compiler
 from layoutc.errors import BufferError
 from layoutc.exports import checked_call
 
@@ -43,6 +46,7 @@ def test_writing_through_a_buffer() -> None:
     assert target == b"abcd"
 
 
+GOOD, TARGET = np.zeros(8, np.uint8), np.zeros(16, np.uint8)
 READ_ONLY = np.zeros(4, np.uint8)
 READ_ONLY.flags.writeable = False
 BAD_BUFFERS: list[tuple[Any, str]] = [
@@ -52,6 +56,7 @@ BAD_BUFFERS: list[tuple[Any, str]] = [
     (None, "target is a NoneType, expected bytes"),
     (b"1234", "target is read-only"),
     (READ_ONLY, "target is read-only"),
+    (4, r"target is an int, expected .*; layoutc\.Address"),
     (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
     (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
     (np.array([None], object), "target holds Python objects"),
@@ -81,6 +86,122 @@ def test_overlap_is_counted_in_bytes() -> None:
         check_disjoint(memory[8:12], memory)
 
 
+def test_addresses() -> None:
+    memory = np.arange(8, dtype=np.uint8)
+    found = as_buffer("target", layoutc.Address(memory.ctypes.data, 8), 8, writable=True)
+    found[0] = 77
+    assert memory.tolist() == found.tolist() == [77, 1, 2, 3, 4, 5, 6, 7]
+    with pytest.raises(BufferError, match="target is read-only"):
+        as_buffer("target", layoutc.Address(memory.ctypes.data, 8, writable=False), 8, writable=True)
+    with pytest.raises(BufferError, match="target has 7 bytes, expected 8"):
+        as_buffer("target", layoutc.Address(memory.ctypes.data, 7), 8, writable=True)
+    with pytest.raises(BufferError, match="expected a multiple of 2"):
+        as_buffer("target", layoutc.Address(memory.ctypes.data + 1, 4), 4, writable=True, alignment=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 8), "address is 0, expected 1 or more"),
+        ((-8, 8), "address is -8, expected 1 or more"),
+        ((2**63, 8), "address is 9223372036854775808"),
+        ((2**63 - 4, 8), "the end of the memory is 9223372036854775812"),
+        ((8, -1), "size in bytes is -1"),
+        ((None, 8), "address is None, expected an integer"),
+        ((8, 2.5), "size in bytes is 2.5, expected an integer"),
+        ((8, 8, "no"), "writable is a str, expected a bool"),
+    ],
+)
+def test_what_is_no_address(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        layoutc.Address(*arguments)
+
+
+# --- tensors of other libraries --------------------------------------------------------------------------------------
+
+
+class Tensor:
+    """What a library without the buffer protocol has: NumPy's own DLPack, of one version."""
+
+    def __init__(self, array: Any, device: tuple[int, int] = (1, 0), version: int = 1, error: Any = None) -> None:
+        self.array, self.device, self.version, self.error = array, device, version, error
+        self.lent: list[object] = []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.device
+
+    def __dlpack__(self, **arguments: Any) -> object:
+        if self.error is not None:
+            raise self.error
+        if self.version == 0:
+            assert not arguments or self.refuse()
+            arguments = {}
+        return self.array.__dlpack__(**arguments)
+
+    def refuse(self) -> bool:
+        raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_tensors_are_shared_and_kept(version: int) -> None:
+    array = np.arange(6, dtype=np.int16).reshape(2, 3)
+    before = sys.getrefcount(array)
+    found = as_buffer("target", Tensor(array, version=version), 12, writable=True)
+    assert sys.getrefcount(array) > before
+    found[:2] = 255
+    assert array.tolist() == [[-1, 1, 2], [3, 4, 5]]
+    del found
+    assert sys.getrefcount(array) == before
+
+
+def test_shapes_of_tensors() -> None:
+    memory = np.arange(24, dtype=np.uint8)
+    for part in (memory[2:14], memory[:12].reshape(1, 3, 1, 4), memory[5:6], np.lib.stride_tricks.as_strided(memory)):
+        assert np.shares_memory(as_buffer("source", Tensor(part), part.size, writable=False), part)
+    assert as_buffer("source", Tensor(memory[:0]), 0, writable=False).size == 0
+    for part in (memory[::2], memory.reshape(4, 6).T, np.broadcast_to(memory[:1], (12,))):
+        with pytest.raises(BufferError, match="source is not C-contiguous"):
+            as_buffer("source", Tensor(part), 12, writable=False)
+
+
+@pytest.mark.parametrize(
+    ("tensor", "message"),
+    [
+        (Tensor(GOOD, (2, 1)), "target is on CUDA device 1, expected memory of the CPU"),
+        (Tensor(GOOD, (77, 0)), "target is on type 77 device 0, expected memory of the CPU"),
+        (
+            Tensor(GOOD, error=RuntimeError("detach it\nsecond line")),
+            r"target, a Tensor, is not .*: detach it$",
+        ),
+        (Tensor(GOOD, error=builtins.BufferError("no")), r"target, a Tensor, is not read through DLPack: no$"),
+        (Tensor(READ_ONLY), "target is read-only"),
+        (Tensor(READ_ONLY, version=0), "target, a Tensor, is not read through DLPack: .*readonly"),
+        (Tensor(np.zeros(3, np.uint8)), "target has 3 bytes, expected 4"),
+        (Tensor(type("X", (), {"__dlpack__": lambda *_, **__: 3})()), "target gave a int, expected a DLPack capsule"),
+        (type("X", (), {"__dlpack__": None})(), "target, a X, is not read through DLPack"),
+    ],
+)
+def test_tensors_that_are_not_lent(tensor: Any, message: str) -> None:
+    with pytest.raises(BufferError, match=message):
+        as_buffer("target", tensor, 4, writable=True)
+
+
+def test_kernels_take_them_all() -> None:
+    source, destination = layoutc.desc("ab", (2, 4), "f32"), layoutc.desc("ba", (2, 4), "f32")
+    x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    executors = ("c", "interpret", "reference") if find_compiler() else ("interpret", "reference")
+    for kernel in (layoutc.compile(source, destination, executor=executor) for executor in executors):
+        for one in (x, x.tobytes(), Tensor(x), layoutc.Address(x.ctypes.data, 32)):
+            for other in (y, y.data, Tensor(y), layoutc.Address(y.ctypes.data, 32)):
+                y[:] = -1
+                kernel(one, other)
+                assert y.tolist() == [0, 4, 1, 5, 2, 6, 3, 7]
+        with pytest.raises(BufferError, match="overlap in 16 bytes"):
+            kernel(layoutc.Address(x.ctypes.data, 32), layoutc.Address(x.ctypes.data + 16, 32))
+        with pytest.raises(BufferError, match=r"source is an int, expected .*; layoutc\.Address"):
+            kernel(x.ctypes.data, y)
+
+
 # --- calls ---------------------------------------------------------------------------------------------------------
 
 
@@ -106,7 +227,6 @@ def test_arrays_are_given_to_the_function_as_they_are() -> None:
 
 
 LARGE = np.zeros(32, np.uint8)
-GOOD, TARGET = np.zeros(8, np.uint8), np.zeros(16, np.uint8)
 READ_ONLY_TARGET = np.zeros(16, np.uint8)
 READ_ONLY_TARGET.flags.writeable = False
 

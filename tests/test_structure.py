@@ -41,7 +41,8 @@ ALLOWED = {
     "targets": {"errors"},
     "interpreter": {"errors", "strides"} | NUMBERS,
     "pipeline": IR | {"transforms", "planning"},
-    "buffers": {"errors"},
+    "dlpack": {"errors", "element_type"},
+    "buffers": {"errors", "checks", "dlpack"},
     "exports": set[str](),
     "cache": {"errors"},
     "compiler": {"errors", "cache"},
@@ -70,6 +71,7 @@ KNOWS_NO_XDSL = {
     "reference",
     "planning",
     "buffers",
+    "dlpack",
     "exports",
     "runtime",
 }

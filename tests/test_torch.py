@@ -1,0 +1,60 @@
+"""torch tensors as buffers, where torch is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutc
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+TYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "bfloat16": "bf16",
+    "float16": "f16",
+    "float8_e4m3fn": "f8_e4m3",
+    "float8_e5m2": "f8_e5m2",
+    "float8_e8m0fnu": "e8m0",
+    "int32": "s32",
+    "int8": "s8",
+    "uint8": "u8",
+    "bool": "boolean",
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_tensors_are_reordered_where_they_lie(name: str) -> None:
+    type = getattr(torch, name)
+    values = torch.arange(2 * 17 * 3 * 2) % 2
+    source = values.to(torch.uint8).repeat_interleave(type.itemsize).view(type).reshape(2, 17, 3, 2)
+    nhwc = source.to(memory_format=torch.channels_last)
+    src, dst = layoutc.from_dlpack(source), layoutc.from_dlpack(nhwc)
+    assert src == layoutc.desc("nchw", (2, 17, 3, 2), TYPES[name])
+    assert dst.same_memory(layoutc.desc("nhwc", (2, 17, 3, 2), TYPES[name]))
+    destination = torch.zeros(2 * 3 * 2 * 17, dtype=type)
+    layoutc.compile(src, dst)(source, destination)
+    got, expected = (
+        tensor.contiguous().view(torch.uint8).numpy() for tensor in (destination, nhwc.permute(0, 2, 3, 1))
+    )
+    np.testing.assert_array_equal(got, expected.reshape(-1))
+
+
+def test_tensors_that_are_refused() -> None:
+    desc = layoutc.desc("ab", (2, 2), "f32")
+    kernel = layoutc.compile(desc, desc)
+    good = torch.zeros(4)
+    for tensor, message in (
+        (torch.zeros(4, requires_grad=True), "requires? grad"),
+        (torch.zeros(4, device="meta"), "source"),
+        (torch.zeros(8)[::2], "source is not C-contiguous"),
+        (torch.zeros(2, 2).T, "source is not C-contiguous"),
+        (torch.zeros(5), "source has 20 bytes, expected 16"),
+        (good, "overlap in 16 bytes"),
+        (torch.zeros(8, dtype=torch.int16)[1:5].repeat(2)[:0], "source has 0 bytes"),
+    ):
+        with pytest.raises(layoutc.BufferError, match=message):
+            kernel(tensor, good)
