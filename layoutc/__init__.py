@@ -20,7 +20,8 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
 if TYPE_CHECKING:
     from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
     from layoutc.buffers import Address
-    from layoutc.conversion import Compensation, Conversion, Param
+    from layoutc.compensation import Compensation
+    from layoutc.conversion import Conversion
     from layoutc.descriptor import MemoryDesc
     from layoutc.element_type import ElementType
     from layoutc.errors import (
@@ -33,17 +34,20 @@ if TYPE_CHECKING:
     from layoutc.kernel import Kernel, compile
     from layoutc.layout import Digit, Layout
     from layoutc.notations import desc, names, parse, translate
+    from layoutc.param import Param
 
 _HOMES = {
     "arrays": ("from_array", "from_dlpack", "from_strides", "logical_strides", "reorder", "view"),
-    "conversion": ("Compensation", "Conversion", "Param"),
     "buffers": ("Address",),
+    "compensation": ("Compensation",),
+    "conversion": ("Conversion",),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
     "kernel": ("Kernel", "compile"),
     "layout": ("Digit", "Layout"),
     "notations": ("desc", "names", "parse", "translate"),
+    "param": ("Param",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from layoutc.checks import instance
-from layoutc.descriptor import MemoryDesc, check_reorder
-from layoutc.element_type import check_whole_bytes
+from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion
+from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import PLAIN, machine
 from layoutc.planning.plan import MAX_THREADS
@@ -27,7 +27,8 @@ EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
 LINKED = frozenset(("_init", "_fini", "_start"))
 """what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
-Run: TypeAlias = "Callable[[Bytes, Bytes], None]"
+Run: TypeAlias = "Callable[..., None]"
+"""takes the bytes of source and destination, and those of each argument of the conversion, in its order"""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class Kernel:
     """
     A reorder from `source` to `destination`, run by one executor.
 
-    Calling it takes two C-contiguous buffers of exactly `size_bytes` of the descriptors, which must not
+    Calling it takes two C-contiguous buffers of exactly `source_bytes` and `destination_bytes`, which must not
     overlap; the second is written. All executors write the same bytes. `name` is that of its C function.
+    `conversion` says what becomes of the values; its open parameters are keyword arguments of the call.
 
     `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
     or `plain` for the textbook loop nest. `threads` share large reorders.
@@ -48,28 +50,54 @@ class Kernel:
     name: str = "reorder"
     target: str = "native"
     threads: int = 1
+    conversion: Conversion = NO_ATTRIBUTES
 
     def __post_init__(self) -> None:
         for side in ("source", "destination"):
             instance(side, getattr(self, side), MemoryDesc, "layoutc.desc makes one of a text and dims")
-        check_reorder(self.source, self.destination)
+        instance("conversion", self.conversion, Conversion)
+        self.conversion.check(self.source, self.destination)
         if self.executor not in EXECUTORS:
             raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
         check_name(self.name)
         check_plan_options(self.target, self.threads)
-        check_whole_bytes(self.source.element_type)
+        if self.executor != "reference":
+            self._check_compiled()
 
-    def __call__(self, source: Any, destination: Any) -> None:
+    @property
+    def moves_bytes(self) -> bool:
+        """Whether whole bytes are moved as they are, and nothing else."""
+        types = (self.source.element_type, self.destination.element_type)
+        return self.conversion.is_identity(*types) and types[0].bits >= 8
+
+    def _check_compiled(self) -> None:
+        if not self.moves_bytes:
+            what = f"{self.source.element_type} to {self.destination.element_type}, {self.conversion}"
+            raise LayoutcError(f"conversions are not compiled yet ({what}), expected executor reference")
+
+    @property
+    def source_bytes(self) -> int:
+        """What the buffer of the source has."""
+        return self.source.size_bytes
+
+    @property
+    def destination_bytes(self) -> int:
+        """What the buffer of the destination has, with the compensation behind the data."""
+        return self.conversion.destination_bytes(self.destination)
+
+    def __call__(self, source: Any, destination: Any, **params: Any) -> None:
         """
         Reorders the bytes of `source` into `destination`.
 
         Each is a NumPy array, any object with the buffer protocol, a tensor of the CPU that is lent through DLPack
         (torch, also bf16 and f8), or a `layoutc.Address`; nothing is copied.
+        `params` are the values of the scales and zero points that `conversion` leaves open: a buffer of their bytes
+        (4-bit ones packed), an array in the shape of the parameter or flat, or plain numbers.
         Raises BufferError for a buffer of another size, a read-only destination, or overlapping buffers, and
         LayoutcError where an executor that counts every element out has no memory for that.
         """
         try:
-            self._run(source, destination)
+            (self._on_buffers if params else self._run)(source, destination, **params)
         except MemoryError:
             raise LayoutcError(f"not enough memory to run dims {self.source.dims} by {self.executor}") from None
 
@@ -96,40 +124,63 @@ class Kernel:
     def _module(self, stage: str) -> ModuleOp:
         from layoutc.pipeline import lower, reorder_module
 
+        self._check_compiled()
         module = reorder_module(self.source, self.destination, self.name)
         lower(module, stage, target=self.target, threads=self.threads)
         return module
 
     @cached_property
-    def _run(self) -> Callable[[Any, Any], None]:
-        if self.executor == "c":
-            return self._compiled()
-        return self._on_arrays(self._interpreted() if self.executor == "interpret" else self._by_definition())
+    def _run(self) -> Callable[..., None]:
+        """The call on any buffers, without arguments of the conversion."""
+        if self.executor != "c" or self.conversion.arguments:
+            _ = self._on_bytes
+            return self._on_buffers
+        from layoutc.exports import checked_call
 
-    def _on_arrays(self, run: Run, alignment: int = 1) -> Callable[[Any, Any], None]:
-        """A function on arrays of bytes as one on any buffers."""
+        sizes = self.source_bytes, self.destination_bytes
+        return checked_call(self._function, *sizes, max(self._alignments), self._on_buffers)
+
+    def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
+        """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""
         from layoutc.buffers import as_buffer, check_disjoint
 
-        sizes = self.source.size_bytes, self.destination.size_bytes
+        alignments = self._alignments
+        read = as_buffer("source", source, self.source_bytes, writable=False, alignment=alignments[0])
+        written = as_buffer("destination", destination, self.destination_bytes, writable=True, alignment=alignments[1])
+        check_disjoint(read, written)
+        arguments = self._arguments(params)
+        for argument in arguments:
+            check_disjoint(argument, written)
+        self._on_bytes(read, written, *arguments)
 
-        def call(source: Any, destination: Any) -> None:
-            read = as_buffer("source", source, sizes[0], writable=False, alignment=alignment)
-            written = as_buffer("destination", destination, sizes[1], writable=True, alignment=alignment)
-            check_disjoint(read, written)
-            run(read, written)
+    def _arguments(self, params: dict[str, Any]) -> list[Bytes]:
+        if not params and not self.conversion.arguments:
+            return []
+        from layoutc.numeric.arguments import argument_bytes
 
-        return call
+        return list(argument_bytes(self.conversion, self.source.dims, params).values())
 
-    def _compiled(self) -> Callable[[Any, Any], None]:
+    @cached_property
+    def _alignments(self) -> tuple[int, int]:
+        """Of source and destination: C may take an address for granted that fits the element."""
+        bits = (self.source.element_type.bits, self.destination.element_type.bits)
+        return (max(bits[0] // 8, 1), max(bits[1] // 8, 1)) if self.executor == "c" else (1, 1)
+
+    @cached_property
+    def _on_bytes(self) -> Run:
+        return {"c": self._compiled, "interpret": self._interpreted, "reference": self._by_definition}[self.executor]()
+
+    def _compiled(self) -> Run:
         from layoutc.buffers import address_of
-        from layoutc.exports import checked_call
+
+        return lambda *buffers: self._function(*map(address_of, buffers))
+
+    @cached_property
+    def _function(self) -> Callable[..., None]:
+        """The compiled function, on addresses."""
         from layoutc.runtime import load
 
-        function = load(self.shared_object(), self.name, (ctypes.c_void_p, ctypes.c_void_p))
-        # C may take an address for granted that fits the element.
-        alignment = self.source.element_type.bits // 8
-        any_buffers = self._on_arrays(lambda source, to: function(address_of(source), address_of(to)), alignment)
-        return checked_call(function, self.source.size_bytes, self.destination.size_bytes, alignment, any_buffers)
+        return load(self.shared_object(), self.name, (ctypes.c_void_p,) * (2 + len(self.conversion.arguments)))
 
     def shared_object(self) -> Path:
         """The compiled C file, from the cache if it is there. Raises CompilerError."""
@@ -170,7 +221,11 @@ class Kernel:
     def _by_definition(self) -> Run:
         from layoutc import reference
 
-        return partial(reference.reorder, self.source, self.destination)
+        def run(source: Bytes, destination: Bytes, *arguments: Bytes) -> None:
+            given = dict(zip(self.conversion.arguments, arguments, strict=True))
+            reference.reorder(self.source, self.destination, source, destination, self.conversion, given)
+
+        return run
 
 
 def check_name(name: object) -> None:
@@ -199,16 +254,20 @@ def compile(
     name: str = "reorder",
     target: str = "native",
     threads: int = 1,
+    **attributes: Unpack[Attributes],
 ) -> Kernel:
     """
     A kernel that reorders from one descriptor to another; the C executor is built here, not in the first call.
 
     Without `executor` it is C, or the reference where no compiler is found (which a line on stderr says once).
-    `target` and `threads` are as in `Kernel`.
+    `target` and `threads` are as in `Kernel`, `attributes` the fields of `Conversion`: scales, zero points, `sum`.
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
-    return Kernel(source, destination, executor or default_executor(), name, target, threads).prepare()
+    kernel = Kernel(source, destination, executor or "reference", name, target, threads, Conversion(**attributes))
+    if executor is None and kernel.moves_bytes:
+        kernel = replace(kernel, executor=default_executor())
+    return kernel.prepare()
 
 
 @cache

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import layoutc
-from layoutc.conversion import NO_ATTRIBUTES, Compensation, Conversion, Param
+from layoutc.compensation import Compensation
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.element_type import ELEMENT_TYPES, element_type
 from layoutc.errors import LayoutcError
 from layoutc.float_format import value_of
+from layoutc.param import Param
 
 FLOATS = [type for type in ELEMENT_TYPES if type.float_format]
 INTEGERS = [type for type in ELEMENT_TYPES if type.is_integer and type.name != "boolean"]

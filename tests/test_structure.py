@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "layoutc"
 
-NUMBERS = {"float_format", "element_type", "conversion"}
+CONVERSION = {"param", "compensation", "conversion"}
+NUMBERS = {"float_format", "element_type"} | CONVERSION
 CORE = {"errors", "checks", "strides", "layout", "equality", "descriptor", "split"} | NUMBERS
 AFFINE = {"affine_digits", "affine_text"}
 IR = CORE | AFFINE | {"notations", "dialects"}
@@ -27,12 +28,15 @@ ALLOWED = {
     "strides": {"errors"},
     "layout": {"errors", "checks"},
     "equality": {"errors", "layout", "strides", "descriptor"},
-    "descriptor": CORE - {"equality", "split", "conversion"},
+    "descriptor": CORE - {"equality", "split"} - CONVERSION,
+    "param": {"errors", "checks", "element_type"},
+    "compensation": {"errors", "checks", "descriptor"},
     "conversion": CORE - {"equality", "split"},
-    "split": CORE - {"equality", "conversion"},
+    "split": CORE - {"equality"} - CONVERSION,
     "notations": CORE | {"affine_text"},
     "compare": CORE,
-    "reference": CORE,
+    "numeric": CORE | {"buffers"},
+    "reference": CORE | {"numeric"},
     "planning": CORE,
     "affine_digits": CORE | {"affine_text", "notations"},
     "affine_text": CORE,
@@ -68,6 +72,7 @@ KNOWS_NO_XDSL = {
     "strides",
     "layout",
     "notations",
+    "numeric",
     "reference",
     "planning",
     "buffers",

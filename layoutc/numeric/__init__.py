@@ -1,0 +1,1 @@
+"""What a conversion does to values, in NumPy, straight from the definition."""

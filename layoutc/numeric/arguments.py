@@ -1,0 +1,66 @@
+"""Scales and zero points that are given when a kernel is called, as the bytes that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from layoutc.buffers import as_buffer
+from layoutc.conversion import Conversion, label
+from layoutc.element_type import element_type
+from layoutc.errors import LayoutcError
+from layoutc.numeric.arithmetic import constant_bytes
+from layoutc.numeric.packing import Bytes, packed
+from layoutc.param import Param
+
+Dims = tuple[int, ...]
+
+
+def argument_bytes(conversion: Conversion, dims: Dims, given: Mapping[str, Any]) -> dict[str, Bytes]:
+    """
+    The bytes of all arguments of a conversion, in its order, from what a call was given by name.
+
+    Raises LayoutcError for missing and unknown names and for values that do not fit, BufferError for buffers.
+    """
+    expected = conversion.arguments
+    for name in sorted(set(given) - set(expected)):
+        raise LayoutcError(f"got an argument {name!r}, expected {' '.join(expected) or 'none'}")
+    for name in expected:
+        if name not in given:
+            raise LayoutcError(f"argument {name!r} is missing: {label(name)} is given when the kernel is called")
+    return {name: _bytes(name, param, dims, given[name]) for name, param in expected.items()}
+
+
+def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
+    """A buffer as it is, an array of the parameter's type without copying, other numbers as constants are read."""
+    if issubclass(type(value), bytes | bytearray | memoryview):
+        return as_buffer(label(name), value, param.size_bytes(dims), writable=False)
+    if issubclass(type(value), np.ndarray):
+        _check_shape(name, param, dims, value)
+        if _is_of_type(value, param):
+            data = _flat(value)
+            return packed(data, param.type.bits) if param.type.bits < 8 else data
+    constant = Param(value, param.axes, param.groups, param.type)
+    constant.check(label(name), dims)
+    return constant_bytes(constant)
+
+
+def _flat(array: NDArray[Any]) -> Bytes:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _check_shape(name: str, param: Param, dims: Dims, array: NDArray[Any]) -> None:
+    shape = param.shape(dims)
+    if array.shape not in (shape, (prod(shape),)):
+        raise LayoutcError(f"{label(name)} has shape {array.shape}, expected {shape}")
+
+
+def _is_of_type(array: NDArray[Any], param: Param) -> bool:
+    try:
+        return element_type(array.dtype) == param.type
+    except LayoutcError:
+        return False

@@ -1,0 +1,140 @@
+"""Param: the values of a scale or of a zero point, constant or given later, common or one per group of indices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite, prod
+from typing import Any, TypeAlias
+
+from layoutc.checks import integer, integers, shown
+from layoutc.element_type import ElementType, element_type
+from layoutc.errors import LayoutcError
+
+Number: TypeAlias = "int | float"
+
+MAX_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Param:
+    """
+    The values of a scale or of a zero point.
+
+    `values` are constants, row-major over the logical `axes` in increasing order; an array or nested sequences are
+    flattened. `None`: they are given when the kernel is called. Without `axes` there is one value for all elements.
+    `groups` has one size per axis, 1 by default: so many neighbours along the axis share a value, and the axis's dim
+    is a multiple of it. `dtype` is the element type that the values are stored in, and rounded to if need be: f32
+    (default), f16, bf16 or e8m0 for scales; s32 (default), s8, u8, s4, u4, f32, f16 or bf16 for zero points.
+    Raises LayoutcError.
+    """
+
+    values: tuple[Number, ...] | None = None
+    axes: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    dtype: ElementType | None = None
+
+    def __init__(
+        self,
+        values: object = None,
+        axes: Sequence[int] | int = (),
+        groups: Sequence[int] | int = (),
+        dtype: ElementType | str | None = None,
+    ):
+        put = object.__setattr__
+        put(self, "dtype", None if dtype is None else element_type(dtype))
+        put(self, "values", None if values is None else tuple(_numbers(values)))
+        put(self, "axes", integers("parameter axes", (axes,) if isinstance(axes, int) else axes))
+        put(self, "groups", integers("groups", (groups,) if isinstance(groups, int) else groups, 1))
+        if any(a >= b for a, b in pairwise(self.axes)):
+            raise LayoutcError(f"parameter axes {self.axes} are not in increasing order")
+        if self.groups and len(self.groups) != len(self.axes):
+            raise LayoutcError(f"got {len(self.groups)} groups, expected {len(self.axes)}, one per axis")
+        put(self, "groups", self.groups or (1,) * len(self.axes))
+        if self.values is not None and self.dtype is not None:
+            put(self, "values", tuple(stored(value, self.dtype) for value in self.values))
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the values are known."""
+        return self.values is not None
+
+    @property
+    def type(self) -> ElementType:
+        """What the values are stored in; a parameter of a Conversion always has it."""
+        if self.dtype is None:
+            raise LayoutcError("a parameter has no element type of its own, expected one of a Conversion")
+        return self.dtype
+
+    def shape(self, dims: Sequence[int]) -> tuple[int, ...]:
+        """How many values there are along each of the `axes` of a tensor."""
+        return tuple(dims[axis] // group for axis, group in zip(self.axes, self.groups, strict=True))
+
+    def size_bytes(self, dims: Sequence[int]) -> int:
+        """Bytes of the values of a tensor of these dims; 4-bit ones are packed, the first in the low bits."""
+        return self.type.size_bytes(prod(self.shape(dims)))
+
+    def check(self, name: str, dims: Sequence[int]) -> None:
+        """Raises LayoutcError unless there is one value per group along each axis of a tensor of these dims."""
+        for axis, group in zip(self.axes, self.groups, strict=True):
+            if axis >= len(dims):
+                raise LayoutcError(f"{name} has a value per index of axis {axis}, the tensor has rank {len(dims)}")
+            if dims[axis] % group:
+                raise LayoutcError(f"{name} has groups of {group} along axis {axis}, of dim {dims[axis]}")
+        expected = prod(self.shape(dims))
+        if self.values is not None and len(self.values) != expected:
+            raise LayoutcError(f"{name} has {len(self.values)} values, expected {expected} for axes {self.axes}")
+
+    def __str__(self) -> str:
+        text = "argument" if self.values is None else _listed(self.values)
+        if self.axes:
+            text += f" of axes {list(self.axes)}"
+        if any(group > 1 for group in self.groups):
+            text += f" in groups of {list(self.groups)}"
+        return f"{text} {self.type}" if self.dtype else text
+
+
+def _numbers(values: Any) -> Iterator[Number]:
+    """All numbers of nested sequences or of an array, row-major."""
+    if hasattr(values, "tolist"):
+        values = values.tolist()
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
+        for value in values:  # pyright: ignore[reportUnknownVariableType]
+            yield from _numbers(value)
+    else:
+        yield number(values, "value of a parameter")
+
+
+def number(value: Any, name: str) -> Number:
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str | bytes):
+        raise LayoutcError(f"{name} {shown(value)} is no number")
+    try:
+        found = integer(name, value, -(2**63)) if hasattr(value, "__index__") else float(value)
+    except (TypeError, ValueError) as error:
+        raise LayoutcError(f"{name} {shown(value)} is no number: {error}") from None
+    if not isfinite(found):
+        raise LayoutcError(f"{name} {found} is not finite")
+    return found
+
+
+def stored(value: Number, type: ElementType) -> Number:
+    """The value as the type holds it: floats are rounded, integers and e8m0 must be values of the type."""
+    if type.float_format is None:
+        if value != int(value) or int(value) not in type.integer_range:
+            low, high = type.integer_range[0], type.integer_range[-1]
+            raise LayoutcError(f"value {value} is no {type}, expected an integer from {low} to {high}")
+        return int(value)
+    found = type.float_format.nearest(float(value))
+    if not isfinite(found):
+        raise LayoutcError(f"value {value} is past the largest {type}, {float(type.float_format.max):g}")
+    if type.name == "e8m0" and found != value:
+        raise LayoutcError(f"value {value} is no {type}, expected a power of two from 2^-127 to 2^127")
+    return found
+
+
+def _listed(values: tuple[Number, ...]) -> str:
+    shown_values = ", ".join(f"{value:g}" for value in values[:MAX_SHOWN])
+    if len(values) == 1:
+        return shown_values
+    return f"[{shown_values}{', ...' if len(values) > MAX_SHOWN else ''}]"
