@@ -24,7 +24,7 @@ from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.machine import PLAIN
 from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.c import emit_c
-from tests.random_reorders import RandomKernel
+from tests.random_reorders import PlannedKernel
 
 DRIVER = Path(__file__).with_name("kernel_driver.c")
 POISON = 0xA5
@@ -65,7 +65,7 @@ class Toolchain:
         return done.stdout.splitlines(), complaint or f"status {done.returncode}"
 
 
-def failures(kernels: Sequence[RandomKernel], tools: Toolchain) -> list[tuple[RandomKernel, str]]:
+def failures(kernels: Sequence[PlannedKernel], tools: Toolchain) -> list[tuple[PlannedKernel, str]]:
     """The kernels of one target that did wrong, and what."""
     with tempfile.TemporaryDirectory() as folder:
         program, code, data = (Path(folder) / name for name in ("kernels", "kernels.c", "kernels.bin"))
@@ -101,7 +101,7 @@ def complaints(tools: Toolchain, program: Path, data: Path, count: int) -> Itera
 # --- code and data -------------------------------------------------------------------------------------------------
 
 
-def refused(kernels: Sequence[RandomKernel]) -> tuple[list[tuple[RandomKernel, str]], list[RandomKernel]]:
+def refused(kernels: Sequence[PlannedKernel]) -> tuple[list[tuple[PlannedKernel, str]], list[PlannedKernel]]:
     """The kernels that no C came of, and why; and the others."""
     try:
         c_text(kernels)
@@ -109,7 +109,7 @@ def refused(kernels: Sequence[RandomKernel]) -> tuple[list[tuple[RandomKernel, s
         pass
     else:
         return [], list(kernels)
-    found: list[tuple[RandomKernel, str]] = []
+    found: list[tuple[PlannedKernel, str]] = []
     for kernel in kernels:
         try:
             c_text([kernel])
@@ -119,7 +119,7 @@ def refused(kernels: Sequence[RandomKernel]) -> tuple[list[tuple[RandomKernel, s
     return found, [kernel for kernel in kernels if kernel not in lost]
 
 
-def c_text(kernels: Sequence[RandomKernel]) -> str:
+def c_text(kernels: Sequence[PlannedKernel]) -> str:
     """A file with `kernel_0`, `kernel_1`, ... of one target, and `call` that calls one by its number."""
     module = ModuleOp([])
     for number, kernel in enumerate(kernels):
@@ -134,7 +134,7 @@ def c_text(kernels: Sequence[RandomKernel]) -> str:
     )
 
 
-def planned(kernel: RandomKernel, name: str) -> ModuleOp:
+def planned(kernel: PlannedKernel, name: str) -> ModuleOp:
     """The module of a kernel, with its plan as text."""
     module = reorder_module(kernel.source, kernel.destination, name)
     if kernel.plan is not None:
@@ -144,7 +144,7 @@ def planned(kernel: RandomKernel, name: str) -> ModuleOp:
     return module
 
 
-def exchanged(kernel: RandomKernel) -> bytes:
+def exchanged(kernel: PlannedKernel) -> bytes:
     """What the driver knows of a kernel: sizes, the source's bytes, and what the reference makes of them."""
     source, destination = kernel.source, kernel.destination
     read = np.random.default_rng(kernel.number).integers(0, 256, source.size_bytes, np.uint8)

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from tests.kernel_batches import Toolchain, failures
-from tests.random_reorders import ALL_TARGETS, RandomKernel, random_kernel
+from tests.random_reorders import ALL_TARGETS, PlannedKernel, random_kernel
 
 BATCH = 40
 """kernels in a C file"""
@@ -69,9 +69,9 @@ def processor_flags() -> set[str]:
     return next((set(line.split(":")[1].split()) for line in lines if line.startswith("flags")), set())
 
 
-def batches(kernels: Iterable[RandomKernel]) -> Iterator[list[RandomKernel]]:
+def batches(kernels: Iterable[PlannedKernel]) -> Iterator[list[PlannedKernel]]:
     """Kernels of one target, so many at a time."""
-    waiting: dict[str, list[RandomKernel]] = {}
+    waiting: dict[str, list[PlannedKernel]] = {}
     for kernel in kernels:
         batch = waiting.setdefault(kernel.target, [])
         batch.append(kernel)

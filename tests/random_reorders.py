@@ -38,7 +38,7 @@ NO_CACHE = 1 << 10
 
 
 @dataclass(frozen=True)
-class RandomKernel:
+class PlannedKernel:
     """Kernel `number` of a seed; without a plan its reorder is lowered to the textbook loops."""
 
     number: int
@@ -51,12 +51,12 @@ class RandomKernel:
         return f"{self.number}: {self.source} -> {self.destination}, target {self.target}"
 
 
-def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS) -> RandomKernel:
+def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS) -> PlannedKernel:
     """Kernel `number`: the same on every machine, whatever else is drawn."""
     draw = random.Random(f"kernels {seed}/{number}")
     target = draw.choice(targets)
     source, destination = random_reorder(draw)
-    return RandomKernel(number, source, destination, target, random_plan(draw, source, destination, target))
+    return PlannedKernel(number, source, destination, target, random_plan(draw, source, destination, target))
 
 
 def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc]:

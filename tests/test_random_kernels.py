@@ -18,7 +18,7 @@ from layoutc.planning.machine import TARGETS
 from tests.descriptors import desc
 from tests.kernel_batches import DRIVER, complaints, failures
 from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones
-from tests.random_reorders import ALL_TARGETS, NO_CACHE, RandomKernel, random_kernel
+from tests.random_reorders import ALL_TARGETS, NO_CACHE, PlannedKernel, random_kernel
 
 GCC, CLANG = "gcc", "clang-22"
 COPY = "for (int64_t k = 0; k < 8; k++) { to[k] = from[k]; }"
@@ -127,4 +127,4 @@ def test_large_plans_of_what_was_found(name: str) -> None:
     for target in runnable(TARGETS, GCC):
         pair = typed(source, type), typed(destination, type)
         plan = choose_plan(*pair, replace(TARGETS[target], llc=NO_CACHE))
-        assert failures([RandomKernel(0, *pair, target, plan)], toolchain(target)) == []
+        assert failures([PlannedKernel(0, *pair, target, plan)], toolchain(target)) == []

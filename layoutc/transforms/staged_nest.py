@@ -146,14 +146,14 @@ class StagedCopy(TiledCopy):
         stage = loops.offset(runs, self.store_strides, 0, "stage_row")
         d0 = AffineExpr.dimension(0)
         # Everything below counts from the start of the run.
-        lines = apply(builder, d0.ceil_div(line) * line - d0, [row], "lines")
-        lines_end = apply(builder, ((d0 + length) // line) * line - d0, [row], "lines_end")
+        lines = apply(builder, self._to_line(d0), [row], "lines")
+        lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [row], "lines_end")
         start, stop = self.nest.constants[0], self.nest.constants[length]
         last = self.plan.run_digits[-1]
         terms = [term for term in outer if term.digit == last]
         if terms:
             step = self.plan.macro_step(last) * self.plan.run // self.plan.macro[last] * self.ratio
-            owned = apply(builder, (d0 + step).ceil_div(line) * line - d0, [row], "owned_end")
+            owned = apply(builder, self._to_line(d0 + step) + step, [row], "owned_end")
             position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
             limit = self.plan.extents[last] - self.plan.macro[last]
             start = self._where(builder, position, 0, start, lines, "start")
@@ -162,6 +162,10 @@ class StagedCopy(TiledCopy):
         self._elements(builder, start, lines, row, stage)
         self._lines(builder, lines_end, row, stage)
         self._elements(builder, lines_end, stop, row, stage)
+
+    def _to_line(self, place: AffineExpr) -> AffineExpr:
+        """How far the next line is; as a remainder, in which C compilers see that it is less than a line."""
+        return place * (self.line - 1) % self.line
 
     def _where(
         self, builder: Builder, position: SSAValue, value: int, yes: SSAValue, no: SSAValue, name: str
