@@ -11,7 +11,14 @@ from benchmarks.summary import Row, over_copy, ratio
 LEFT, RIGHT, TOP, STEP, WIDTH = 330, 20, 60, 13, 620
 LEAST, MOST = 0.5, 64.0
 TICKS = (0.5, 1, 1.25, 2, 2.5, 4, 8, 16, 32, 64)
-COLORS = {"layoutc": "#c0392b", "onednn": "#2471a3", "numpy": "#b7b7b7", "torch": "#b9770e"}
+COLORS = {
+    "layoutc": "#c0392b",
+    "onednn": "#2471a3",
+    "numpy": "#b7b7b7",
+    "torch": "#b9770e",
+    "avx2": "#7d3c98",
+    "sse2": "#1e8449",
+}
 
 
 def svg(rows: Sequence[Row], title: str) -> str:
@@ -23,7 +30,7 @@ def svg(rows: Sequence[Row], title: str) -> str:
         'font-family="sans-serif" font-size="10">',
         '<rect width="100%" height="100%" fill="white"/>',
         f'<text x="10" y="16" font-size="13">{escape(title)}</text>',
-        *legend(),
+        *legend([peer for peer in COLORS if any(peer in row["us"] for row in rows)]),
         *grid(height),
         *(mark for number, row in enumerate(ranked) for mark in line(row, TOP + STEP * number + STEP)),
         "</svg>\n",
@@ -31,10 +38,10 @@ def svg(rows: Sequence[Row], title: str) -> str:
     return "\n".join(parts)
 
 
-def legend() -> Iterator[str]:
-    for number, (peer, color) in enumerate(COLORS.items()):
+def legend(peers: Sequence[str]) -> Iterator[str]:
+    for number, peer in enumerate(peers):
         x = LEFT + 90 * number
-        yield f'<circle cx="{x}" cy="30" r="4" fill="{color}"/><text x="{x + 8}" y="34">{peer}</text>'
+        yield f'<circle cx="{x}" cy="30" r="4" fill="{COLORS[peer]}"/><text x="{x + 8}" y="34">{peer}</text>'
 
 
 def grid(height: int) -> Iterator[str]:

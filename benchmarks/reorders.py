@@ -20,7 +20,7 @@ import click
 from benchmarks import machine, session, summary
 from benchmarks.cases import SIZES, TYPES, named_cases, selected
 from benchmarks.measure import Options
-from benchmarks.peers import PEERS
+from benchmarks.peers import BUILDS, PEERS
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report, show
 from benchmarks.summary import Row
@@ -48,6 +48,14 @@ def counts(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
+def part(text: str) -> tuple[int, int]:
+    """Reads `2/3`: the second of three parts."""
+    first, _, count = text.partition("/")
+    if not (first.isdecimal() and count.isdecimal() and 1 <= int(first) <= int(count)):
+        raise click.BadParameter(f"{text!r} is not a part such as 2/3")
+    return int(first), int(count)
+
+
 def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Callable[[Any], Any]:
     """An option that takes a comma-separated list."""
     return click.option(name, type=read, default=default, show_default=True, metavar="A,B,...", help=text)
@@ -66,7 +74,8 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 @listed("--threads", counts, "1,2", "Numbers of threads.")
 @listed("--sizes", some_of(SIZES), ",".join(SIZES), "Where the data fits.")
 @listed("--types", some_of(TYPES), ",".join(TYPES), "Element types.")
-@listed("--peers", some_of(PEERS), ",".join(PEERS), "Who is measured.")
+@listed("--peers", some_of((*PEERS, *BUILDS)), ",".join(PEERS), "Who is measured.")
+@click.option("--part", type=part, default="1/1", show_default=True, help="K/N measures every N-th reorder, from K on.")
 @click.option("--target", default="native", show_default=True, help="What layoutc compiles for.")
 @click.option(
     "--repeats", default=0, type=click.IntRange(0), help="Samples of each peer; 0 means 15 in DRAM, 31 in the caches."
@@ -74,8 +83,9 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 @click.option("--patience", default=2.0, show_default=True, help="Seconds after which a peer gets 5 samples only.")
 @click.option("--date", default=None, help="The date of the results [default: today].")
 @click.option("--json", "path", type=click.Path(path_type=Path), default=None, help="Where to write the results.")
+@click.option("--add", "adds", is_flag=True, help="Keep the rows that FILE.json has, and add to them.")
 @click.option("--list", "only_list", is_flag=True, help="List the reorders, and measure nothing.")
-def main(path: Path | None, date: str | None, only_list: bool, **asked: Any) -> None:
+def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **asked: Any) -> None:
     """Measure layoutc's reorders against copies and other libraries."""
     try:
         here = machine.detect()
@@ -85,6 +95,8 @@ def main(path: Path | None, date: str | None, only_list: bool, **asked: Any) -> 
             return
         command = shlex.join(["python", "-m", "benchmarks.reorders", *sys.argv[1:]])
         report = Report(date or datetime.date.today().isoformat(), command, asdict(here))
+        if adds and path is not None and path.exists():
+            report.rows = Report.read(path).rows
         try:
             run(report, tasks, asked)
         finally:
@@ -100,7 +112,9 @@ def main(path: Path | None, date: str | None, only_list: bool, **asked: Any) -> 
 def chosen_tasks(here: machine.Machine, asked: dict[str, Any]) -> list[Task]:
     """The reorders that were asked for, with their dims on this machine."""
     cases = selected(named_cases() + random_cases(asked["random_count"], asked["seed"]), asked["pattern"])
-    return [task for task in all_tasks(cases, asked["sizes"], here) if task.element_type in asked["types"]]
+    tasks = [task for task in all_tasks(cases, asked["sizes"], here) if task.element_type in asked["types"]]
+    first, step = asked["part"]
+    return tasks[first - 1 :: step]
 
 
 def run(report: Report, tasks: list[Task], asked: dict[str, Any]) -> None:

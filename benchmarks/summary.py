@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.peers import BUILDS
 from benchmarks.tasks import DRAM_DESTINATION
 
 Row = dict[str, Any]
 Ratio = Callable[[Row], float | None]
 WORST = 10
+MOST_OF_BUILD = 3.0
+"""times the time of the build for this machine that one for narrower registers may take"""
 
 
 def ratio(row: Row, peer: str, to: str) -> float | None:
@@ -23,6 +26,11 @@ def ratio(row: Row, peer: str, to: str) -> float | None:
 def over_copy(row: Row) -> float | None:
     """layoutc's time over that of the copy that a row is held against: with streaming stores in DRAM, else memcpy."""
     return ratio(row, "layoutc", "nt" if row["size"] == "dram" else "memcpy")
+
+
+def over_own(build: str) -> Ratio:
+    """The time of a build for narrower registers over that of the build for this machine."""
+    return lambda row: ratio(row, build, "layoutc")
 
 
 def speed_up(peer: str) -> Ratio:
@@ -73,6 +81,7 @@ def goals(threads: int) -> list[Goal]:
         Goal("oneDNN / layoutc", any_row, speed_up("onednn"), onednn, 0.95, is_speed_up=True),
         Goal("NumPy / layoutc", any_row, speed_up("numpy"), 1.0, 1.0, is_speed_up=True),
         Goal("torch / layoutc", any_row, speed_up("torch"), 1.0, 1.0, is_speed_up=True),
+        *(Goal(f"{build} / layoutc", any_row, over_own(build), MOST_OF_BUILD, MOST_OF_BUILD) for build in BUILDS),
     ]
 
 
@@ -93,6 +102,8 @@ def of_threads(rows: Sequence[Row], threads: int) -> Iterator[str]:
     for size in ("dram", "l3", "l2"):
         yield from worst([row for row in rows if row["size"] == size], size)
     yield from slower_than_onednn(rows)
+    for build in BUILDS:
+        yield from slow_builds(rows, build)
 
 
 def goal_line(goal: Goal, values: Sequence[float]) -> str:
@@ -118,6 +129,16 @@ def slower_than_onednn(rows: Sequence[Row]) -> Iterator[str]:
         yield f"  slower than oneDNN: {len(slow)} rows; oneDNN's time over layoutc's, the least first"
     for value, row in sorted(slow, key=lambda pair: pair[0])[:WORST]:
         yield f"    {value:6.2f}  {label(row)}"
+
+
+def slow_builds(rows: Sequence[Row], build: str) -> Iterator[str]:
+    slow = [
+        (value, row) for row in rows if (value := ratio(row, build, "layoutc")) is not None and value > MOST_OF_BUILD
+    ]
+    if slow:
+        yield f"  {build} over {MOST_OF_BUILD:g} times the build for this machine: {len(slow)} rows, the worst first"
+    for value, row in sorted(slow, key=lambda pair: -pair[0])[:WORST]:
+        yield f"    {value:6.2f}  {label(row)} ({row['size']})"
 
 
 def of_making(rows: Sequence[Row]) -> Iterator[str]:

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from benchmarks.summary import Row, ratio
 
 TITLES = {"dram": "Larger than the caches", "l3": "In L3", "l2": "In L2"}
-COLUMNS = (("layoutc", "nt"), ("layoutc", "memcpy"), ("onednn", "layoutc"), ("numpy", "layoutc"), ("torch", "layoutc"))
+COLUMNS = (
+    *(("layoutc", "nt"), ("layoutc", "memcpy"), ("onednn", "layoutc"), ("numpy", "layoutc"), ("torch", "layoutc")),
+    *(("avx2", "layoutc"), ("sse2", "layoutc")),
+)
 
 
 def markdown(rows: Sequence[Row], heading: str) -> str:
@@ -22,7 +25,8 @@ def markdown(rows: Sequence[Row], heading: str) -> str:
 
 EXPLANATION = """
 MB are those of the destination. `layoutc/nt` is layoutc's time over that of a copy with streaming stores, and so on;
-`onednn/layoutc` is how many times as fast as oneDNN layoutc is. Times are medians of the same run.
+`onednn/layoutc` is how many times as fast as oneDNN layoutc is. `avx2` and `sse2` are layoutc's own builds for
+processors with narrower registers. Times are medians of the same run.
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -252,7 +253,7 @@ def test_a_peer_with_wrong_results_is_named_and_not_timed(first: str) -> None:
 
 def test_unknown_peers_are_named() -> None:
     with pytest.raises(
-        LayoutcError, match="unknown peer 'onedn', expected one of layoutc nt memcpy onednn numpy torch"
+        LayoutcError, match="unknown peer 'onedn', expected one of layoutc nt memcpy onednn numpy torch avx2 sse2"
     ):
         peer("onedn")
 
@@ -279,6 +280,23 @@ def test_a_small_run_writes_right_rows_a_table_and_plots(tmp_path: Path) -> None
     drawing = ElementTree.fromstring(path.with_name("reorders-l2-1.svg").read_text())
     assert any("nchw-&gt;nChw8c C17 s8" in ElementTree.tostring(text).decode() for text in drawing)
     assert "L2 / memcpy" in done.stdout
+
+
+@needs_compiler
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="builds for x86 alone")
+def test_a_run_in_parts_of_builds_for_narrower_registers(tmp_path: Path) -> None:
+    path = tmp_path / "builds.json"
+    command = "--cases, nChw8c C17, --types, f32,s8, --sizes, l2, --threads, 1, --repeats, 1, --peers, layoutc,sse2"
+    for part in ("1/2", "2/2"):
+        arguments = [*command.split(", "), "--part", part, "--add", "--json", str(path)]
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.reorders", *arguments], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads(path.read_text())["rows"]
+    assert [row["type"] for row in rows] == ["s8", "f32"]
+    assert all(row["wrong"] == [] and row["us"].keys() == {"layoutc", "sse2"} for row in rows)
+    assert "sse2/layoutc, 1 thr" in path.with_suffix(".md").read_text()
 
 
 @needs_compiler
@@ -318,6 +336,13 @@ def test_the_summary_has_mean_worst_and_verdict_of_each_goal() -> None:
     assert "L2 / memcpy                       1 rows  mean   1.20  worst   1.20  asked <= 1.3 and 2.2: met" in text
     assert "oneDNN / layoutc                  2 rows  mean   1.73  worst   0.75  asked >= 3 and 0.95: not met" in text
     assert "slower than oneDNN: 1 rows" in text
+
+
+def test_the_summary_names_builds_that_are_far_slower() -> None:
+    text = "\n".join(summary.lines([row(1.0, avx2=2.0, sse2=2.0), row(1.0, avx2=2.0, sse2=3.5)]))
+    assert "avx2 / layoutc                    2 rows  mean   2.00  worst   2.00  asked <= 3 and 3: met" in text
+    assert "sse2 over 3 times the build for this machine: 1 rows" in text
+    assert "avx2 over" not in text
 
 
 def test_the_summary_names_wrong_results() -> None:

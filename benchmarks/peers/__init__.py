@@ -1,5 +1,6 @@
 """
-What is measured: layoutc, the two copies, oneDNN, NumPy, torch.
+What is measured: layoutc, the two copies, oneDNN, NumPy, torch; and where it is asked for, layoutc's builds for
+other processors of the family.
 
 A peer is a module with `prepare(work) -> Prepared | None`, None for a reorder that it cannot express, and
 `is_available()`.
@@ -11,10 +12,11 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Protocol, cast
 
+from benchmarks.peers.narrower_build import NarrowerBuild
 from benchmarks.peers.work import Prepared, Work
 from layoutc.errors import LayoutcError
 
-__all__ = ["COPIES", "PEERS", "Peer", "Prepared", "Work", "available", "peer"]
+__all__ = ["BUILDS", "COPIES", "PEERS", "Peer", "Prepared", "Work", "available", "peer"]
 
 COPIES = ("nt", "memcpy")
 PEERS = {
@@ -26,6 +28,8 @@ PEERS = {
     "torch": "torch_copy",
 }
 """name -> module; the copies move as many bytes and reorder nothing"""
+BUILDS = ("avx2", "sse2")
+"""targets whose builds are peers too"""
 
 
 class Peer(Protocol):
@@ -42,8 +46,10 @@ class Peer(Protocol):
 
 def peer(name: str) -> Peer:
     """The peer of that name. Raises LayoutcError, naming the known ones, for any other."""
+    if name in BUILDS:
+        return NarrowerBuild(name)
     if name not in PEERS:
-        raise LayoutcError(f"unknown peer {name!r}, expected one of {' '.join(PEERS)}")
+        raise LayoutcError(f"unknown peer {name!r}, expected one of {' '.join((*PEERS, *BUILDS))}")
     return cast(Peer, import_module(f"{__name__}.{PEERS[name]}"))
 
 
