@@ -26,6 +26,7 @@ from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
+from tests.descriptors import layout as tagged
 
 ALL_TARGETS = ("avx512", "avx2", "sse2", "generic", "neon", PLAIN)
 TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64")
@@ -63,16 +64,30 @@ def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc]:
     """Two descriptors that can be reordered into each other."""
     while True:
         element_type = draw.choice(TYPES)
-        dims = random_dims(draw)
+        dims, layouts = random_shape(draw)
         try:
-            source = random_desc(draw, dims, element_type, is_source=True)
-            layout = source.layout if draw.random() < 0.08 else None
-            destination = random_desc(draw, dims, element_type, is_source=False, layout=layout)
+            source = random_desc(draw, dims, element_type, layouts[0], is_source=True)
+            destination = random_desc(draw, dims, element_type, layouts[1], is_source=False)
             check_reorder(source, destination)
         except LayoutcError:
             continue
         if max(source.size_bytes, destination.size_bytes) <= MOST_BYTES:
             return source, destination
+
+
+def random_shape(draw: random.Random) -> tuple[tuple[int, ...], list[Layout]]:
+    """Dims and two layouts: any, the same twice, a few channels first and last, or rows that collide in a cache."""
+    kind = draw.random()
+    if kind < 0.12:
+        dims, tags = (draw.randint(1, 3), draw.randint(2, 33), draw.randint(1, 1000)), ["abc", "acb"]
+    elif kind < 0.16:
+        dims, tags = (draw.randint(8, 70), draw.choice((1, 2, 4)) << draw.randint(9, 10)), ["ab", "ba"]
+    else:
+        dims = random_dims(draw)
+        source = random_layout(draw, len(dims))
+        return dims, [source, source if draw.random() < 0.08 else random_layout(draw, len(dims))]
+    draw.shuffle(tags)
+    return dims, list(map(tagged, tags))
 
 
 def random_dims(draw: random.Random) -> tuple[int, ...]:
@@ -90,10 +105,9 @@ def random_dims(draw: random.Random) -> tuple[int, ...]:
 
 
 def random_desc(
-    draw: random.Random, dims: tuple[int, ...], element_type: str, *, is_source: bool, layout: Layout | None = None
+    draw: random.Random, dims: tuple[int, ...], element_type: str, layout: Layout, *, is_source: bool
 ) -> MemoryDesc:
     """One side. Raises LayoutcError for what does not fit together."""
-    layout = layout or random_layout(draw, len(dims))
     low, high = ((border(draw, len(dims)) if draw.random() < 1 / 16 else ()) for _ in range(2))
     offset = draw.choice((0, 0, 0, 0, 1, 3, 16, 64))
     dense = MemoryDesc(dims, type_of_name(element_type), layout, base_offset=offset, low=low, high=high)
