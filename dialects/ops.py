@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
+import layoutc.dialects.arith_on_vectors  # noqa: F401  what reorders are lowered to has arithmetic on vectors
 from layoutc.descriptor import MemoryDesc, check_reorder
 from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc

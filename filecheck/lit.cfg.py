@@ -20,6 +20,8 @@ config.test_exec_root = str(here / "Output")
 
 # The tools of the environment that lit runs in, ahead of any others.
 config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+# This checkout's layoutc, whichever one is installed there.
+config.environment["PYTHONPATH"] = str(here.parent)
 
 WARNINGS = "-std=gnu11 -Wall -Wextra -Werror"
 OPTIONAL_TOOLS = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, builtin, func, memref, scf, vector
+from xdsl.dialects import affine, arith, builtin, func, math, memref, scf, vector
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
@@ -76,6 +76,7 @@ def make_context() -> Context:
         builtin.Builtin,
         func.Func,
         arith.Arith,
+        math.Math,
         affine.Affine,
         memref.MemRef,
         scf.Scf,

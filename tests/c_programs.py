@@ -9,16 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects import affine, arith, builtin, cf, func, memref, scf, vector
+from xdsl.dialects import affine, arith, builtin, cf, func, math, memref, scf, vector
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
+import layoutc.dialects.arith_on_vectors  # noqa: F401  text is read that has arithmetic on vectors
 from layoutc.runtime import load
 from layoutc.targets.c import emit_c
 
 WARNINGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared")
 COMPILERS = {"gcc": ("gcc", "cc"), "clang": ("clang-22", "clang")}
-DIALECTS = (affine.Affine, arith.Arith, builtin.Builtin, cf.Cf, func.Func, memref.MemRef, scf.Scf, vector.Vector)
+DIALECTS = (
+    affine.Affine,
+    arith.Arith,
+    builtin.Builtin,
+    cf.Cf,
+    func.Func,
+    math.Math,
+    memref.MemRef,
+    scf.Scf,
+    vector.Vector,
+)
 
 
 def compiler_named(name: str) -> str | None:

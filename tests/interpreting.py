@@ -12,6 +12,7 @@ from xdsl.dialects.affine import Affine
 from xdsl.dialects.arith import Arith
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
+from xdsl.dialects.math import Math
 from xdsl.dialects.memref import MemRef
 from xdsl.dialects.scf import Scf
 from xdsl.dialects.vector import Vector
@@ -30,7 +31,7 @@ TWO = "%src : memref<4xf32>, %dst : memref<4xf32>"
 
 def parse(text: str) -> ModuleOp:
     context = Context()
-    for dialect in (Affine, Arith, Builtin, Func, MemRef, Scf, Vector):
+    for dialect in (Affine, Arith, Builtin, Func, Math, MemRef, Scf, Vector):
         context.load_dialect(dialect)
     return Parser(context, text).parse_module()
 

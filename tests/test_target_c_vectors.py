@@ -512,8 +512,11 @@ REFUSED = {
     "vector.store %0, %wide[%i] : memref<8xf32, strided<[2]>>, vector<2xf32>",
     "expected row-major memrefs": '"memref.copy"(%wide, %wide) : (memref<8xf32, strided<[2]>>, '
     "memref<8xf32, strided<[2]>>) -> ()",
-    "no C spelling for type vector<4xf32>": "%0 = arith.constant dense<0.0> : vector<4xf32>\n"
-    "%1 = arith.addf %0, %0 : vector<4xf32>\nvector.store %1, %m[%i] : memref<16xf32>, vector<4xf32>",
+    "'arith.addf' on vector<4xf16>": "%0 = arith.constant dense<0.0> : vector<4xf16>\n"
+    "%1 = arith.addf %0, %0 : vector<4xf16>\nvector.store %1, %n[%i] : memref<16xf16>, vector<4xf16>",
+    "no C spelling for type vector<4xi32>": "%0 = arith.constant dense<1> : vector<4xi32>\n"
+    "%1 = arith.divsi %0, %0 : vector<4xi32>\n%2 = arith.bitcast %1 : vector<4xi32> to vector<4xf32>\n"
+    "vector.store %2, %m[%i] : memref<16xf32>, vector<4xf32>",
     "'vector.fma'": "%0 = arith.constant dense<0.0> : vector<4xf32>\n"
     '%1 = "vector.fma"(%0, %0, %0) : (vector<4xf32>, vector<4xf32>, vector<4xf32>) -> vector<4xf32>\n'
     "vector.store %1, %m[%i] : memref<16xf32>, vector<4xf32>",
@@ -527,7 +530,7 @@ REFUSED = {
 @pytest.mark.parametrize("message", REFUSED)
 def test_what_c_has_no_words_for_is_an_error(message: str) -> None:
     text = f"""
-    func.func @f(%m : memref<16xf32>, %wide : memref<8xf32, strided<[2]>>, %i : index) {{
+    func.func @f(%m : memref<16xf32>, %n : memref<16xf16>, %wide : memref<8xf32, strided<[2]>>, %i : index) {{
       {constants()}
       {REFUSED[message]}
       func.return

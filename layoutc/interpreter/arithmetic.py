@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
 from xdsl.ir import Operation
 
@@ -113,6 +113,7 @@ FLOAT: dict[type[Operation], Function] = {
     arith.MaximumfOp: partial(_maximum, np.maximum),
     arith.MinnumfOp: partial(_minimum, np.fmin),
     arith.MaxnumfOp: partial(_maximum, np.fmax),
+    math.RoundEvenOp: np.rint,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import affine, arith
+from xdsl.dialects import affine, arith, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
@@ -17,7 +17,15 @@ from layoutc.targets.c_expressions import (
     integer,
     unary,
 )
-from layoutc.targets.c_floats import float_binary, float_extremum, spell_cmpf, spell_float_cast, spell_negf
+from layoutc.targets.c_floats import (
+    float_binary,
+    float_extremum,
+    spell_cmpf,
+    spell_float_cast,
+    spell_mulf,
+    spell_negf,
+    spell_round_even,
+)
 from layoutc.targets.c_integers import (
     bitwise,
     divides,
@@ -134,13 +142,14 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     arith.SelectOp: spell_select,
     arith.AddfOp: float_binary("+"),
     arith.SubfOp: float_binary("-"),
-    arith.MulfOp: float_binary("*"),
+    arith.MulfOp: spell_mulf,
     arith.DivfOp: float_binary("/"),
     arith.NegfOp: spell_negf,
     arith.MinimumfOp: float_extremum("minimum"),
     arith.MaximumfOp: float_extremum("maximum"),
     arith.MinnumfOp: float_extremum("minnum"),
     arith.MaxnumfOp: float_extremum("maxnum"),
+    math.RoundEvenOp: spell_round_even,
     arith.ExtFOp: spell_float_cast,
     arith.TruncFOp: spell_float_cast,
     arith.ExtSIOp: _spell_cast,

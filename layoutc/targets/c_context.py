@@ -20,6 +20,8 @@ class Site:
     bounds: Bounds
     helpers: set[str]
     """the helpers that the file needs, so far"""
+    zero: str = ""
+    """a variable that holds zero, which the compiler does not know, if the function needs one"""
 
     def helper(self, name: str, *arguments: Expression) -> Expression:
         """A call of a helper, which the file gets for it."""

@@ -33,6 +33,8 @@ class Expression:
     reads: bool = False
     literal: int | None = None
     """the value, of an integer literal"""
+    mask_bits: int = 0
+    """how wide the lanes are, of a vector of i1"""
 
     @property
     def is_name(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type
+from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Operation
 
 from layoutc.targets.c_context import Site, Spelling
@@ -16,7 +16,7 @@ from layoutc.targets.c_expressions import (
     unary,
 )
 from layoutc.targets.c_integers import known
-from layoutc.targets.c_types import is_float, scalar_name
+from layoutc.targets.c_types import is_float, scalar_name, width
 from layoutc.targets.errors import no_spelling
 
 FLOAT_RELATIONS = {
@@ -69,6 +69,26 @@ def float_binary(operator: str) -> Spelling:
     return spell
 
 
+HARMLESS = (
+    *(arith.MulfOp, arith.DivfOp, arith.CmpfOp, arith.TruncFOp, arith.FPToSIOp, arith.FPToUIOp, math.RoundEvenOp),
+    *(memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp),
+)
+"""ops that a product may go into as it is"""
+
+
+def is_fusible(op: Operation) -> bool:
+    """Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds."""
+    return isinstance(op, arith.MulfOp) and not all(isinstance(use.operation, HARMLESS) for use in op.result.uses)
+
+
+def spell_mulf(site: Site) -> Expression:
+    _check_float(site.op)
+    product = binary("*", *site.operands)
+    if not is_fusible(site.op):
+        return product
+    return site.helper(f"unfused_f{width(site.op.results[0].type)}", product, Expression(site.zero))
+
+
 def float_extremum(helper: str) -> Spelling:
     def spell(site: Site) -> Expression:
         _check_float(site.op)
@@ -78,11 +98,22 @@ def float_extremum(helper: str) -> Spelling:
     return spell
 
 
+def spell_round_even(site: Site) -> Expression:
+    _check_float(site.op)
+    return site.helper(f"round_even_f{width(site.op.results[0].type)}", *site.operands)
+
+
 def spell_negf(site: Site) -> Expression:
     _check_float(site.op)
     return unary("-", site.operands[0])
 
 
 def spell_float_cast(site: Site) -> Expression:
-    _check_float(site.op)
+    match site.op.operands[0].type, site.op.results[0].type:
+        case Float16Type(), Float32Type():
+            return site.helper("widen_f16", *site.operands)
+        case Float32Type(), Float16Type():
+            return site.helper("narrow_f16", *site.operands)
+        case _:
+            _check_float(site.op)
     return cast(scalar_name(site.op.results[0].type), site.operands[0])

@@ -15,11 +15,13 @@ from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
 from layoutc.targets.c_expressions import Expression, call
+from layoutc.targets.c_floats import is_fusible
+from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_parallel import print_parallel, print_reduce
 from layoutc.targets.c_text import INDENT, mentions, wrapped
-from layoutc.targets.c_types import is_memref, is_vector, scalar_name, type_name
+from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name, type_name
 from layoutc.targets.c_vectors import (
     VECTOR_SPELLINGS,
     aligned_buffers,
@@ -62,6 +64,7 @@ class FunctionPrinter:
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
         self.aligned_buffers: dict[SSAValue, str] = {}
+        self.zero = ""
         self.lines: list[str] = []
         self.depth = 1
 
@@ -87,6 +90,9 @@ class FunctionPrinter:
             self.values[argument] = Expression(name)
         for buffer, size in aligned_buffers(self.function.body.block.args, self.ops).items():
             self.ask_alignment(buffer, size)
+        if any(op in self.live and is_fusible(op) for op in self.ops):
+            self.zero = self.names.fresh("zero")
+            self.line(f"const int64_t {self.zero} = {self.helper('opaque_zero').text};")
         self.block(self.function.body.block)
         text = "\n".join(self.lines)
         unused = [name for name in arguments if not mentions(text, name)]
@@ -106,11 +112,12 @@ class FunctionPrinter:
         """The text of a value, for its use."""
         return self.pending.pop(value, None) or self.values[value]
 
-    def declare(self, value: SSAValue, text: str, qualifier: str = "const ") -> str:
-        """A variable for a value; its name."""
+    def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
+        """A variable for a value, which may be a mask; its name."""
         name = self.names.fresh(value.name_hint, "value")
-        self.long_line(f"{qualifier}{type_name(value.type)} {name} = {text};")
-        self.values[value] = Expression(name)
+        type = mask_name(value.type, mask_bits) if mask_bits else type_name(value.type)
+        self.long_line(f"{qualifier}{type} {name} = {text};")
+        self.values[value] = Expression(name, mask_bits=mask_bits)
         return name
 
     def define(self, op: Operation, expression: Expression, changes: bool = True) -> None:
@@ -122,7 +129,7 @@ class FunctionPrinter:
         elif self.is_folded(op, expression, changes):
             self.pending[value] = expression
         else:
-            self.declare(value, expression.text)
+            self.declare(value, expression.text, mask_bits=expression.mask_bits)
 
     def is_folded(self, op: Operation, expression: Expression, changes: bool) -> bool:
         """
@@ -144,7 +151,8 @@ class FunctionPrinter:
     def settle_reads(self) -> None:
         """Before memory may change: expressions that read it and are not used yet become variables."""
         for value in [value for value, expression in self.pending.items() if expression.reads]:
-            self.declare(value, self.pending.pop(value).text)
+            expression = self.pending.pop(value)
+            self.declare(value, expression.text, mask_bits=expression.mask_bits)
 
     # --- ops -----------------------------------------------------------------------------------------------------
 
@@ -160,6 +168,8 @@ class FunctionPrinter:
             self.line(line)
         if (statement := STATEMENTS.get(op.__class__)) is not None:
             statement(self, op)
+        elif (spelling := LANE_SPELLINGS.get(op.__class__)) is not None and is_vector(op.results[0].type):
+            self.spelled(op, spelling)
         elif (spelling := SPELLINGS.get(op.__class__)) is not None:
             for value in (*op.operands, *op.results):
                 scalar_name(value.type)
@@ -171,7 +181,7 @@ class FunctionPrinter:
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
         operands = [self.take(value) for value in op.operands]
-        expression = spelling(Site(op, operands, self.bounds, self.helpers))
+        expression = spelling(Site(op, operands, self.bounds, self.helpers, self.zero))
         self.define(op, expression, changes=all(expression is not operand for operand in operands))
 
     def constant(self, op: arith.ConstantOp) -> None:

@@ -105,16 +105,96 @@ static inline void stream_fence(void) {
 }""",
 }
 
-HELPERS: dict[str, str] = {**_DIVISIONS, **_FLOATS, **_INTEGERS, **_BITS, **_ALLOCATED, **_CACHES}
+_CONVERSIONS = {
+    "widen_f16": """static inline float widen_f16(uint16_t code) {
+#ifdef __F16C__
+  return _cvtsh_ss(code);
+#else
+  // A subnormal is what is left of a normal number when its leading one is taken away.
+  const float least = 0x1p-14f;
+  uint32_t bits = (uint32_t)(code & 0x7fff) << 13;
+  float number;
+  if (bits < 0x00800000) {
+    bits += 0x38800000;
+    memcpy(&number, &bits, sizeof(number));
+    number -= least;
+    memcpy(&bits, &number, sizeof(bits));
+  } else {
+    const uint32_t quiet = bits > 0x0f800000 ? 0x00400000 : 0;
+    bits = (bits + (bits < 0x0f800000 ? 0x38000000 : 0x70000000)) | quiet;
+  }
+  bits |= (uint32_t)(code & 0x8000) << 16;
+  memcpy(&number, &bits, sizeof(number));
+  return number;
+#endif
+}""",
+    "narrow_f16": """static inline uint16_t narrow_f16(float number) {
+#ifdef __F16C__
+  return _cvtss_sh(number, 0);
+#else
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof(bits));
+  const uint32_t sign = bits >> 16 & 0x8000;
+  bits &= 0x7fffffff;
+  if (bits > 0x7f800000) {
+    return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));
+  }
+  if (bits < 0x38800000) {
+    // The sum has the last place of a subnormal, and is rounded to it.
+    float sum;
+    memcpy(&sum, &bits, sizeof(sum));
+    sum += 0.5f;
+    memcpy(&bits, &sum, sizeof(bits));
+    return (uint16_t)(sign | (bits - 0x3f000000));
+  }
+  bits = (bits + (bits >> 13 & 1) - 0x37fff001) >> 13;
+  return (uint16_t)(sign | (bits < 0x7c00 ? bits : 0x7c00));
+#endif
+}""",
+    **{
+        f"round_even_f{bits}": f"""// Without the library's function, which not all processors have an instruction for.
+static inline {type} round_even_f{bits}({type} x) {{
+#if defined(__SSE4_1__) || defined(__aarch64__)
+  return __builtin_roundeven{suffix}(x);
+#else
+  const {type} large = __builtin_copysign{suffix}({large}, x);
+  return __builtin_fabs{suffix}(x) < {large} ? __builtin_copysign{suffix}(x + large - large, x) : x;
+#endif
+}}"""
+        for bits, type, suffix, large in ((32, "float", "f", "0x1p23f"), (64, "double", "", "0x1p52"))
+    },
+    "opaque_zero": """// Zero, which the compiler must not know.
+static inline int64_t opaque_zero(void) {
+  int64_t zero = 0;
+  __asm__("" : "+r"(zero));
+  return zero;
+}""",
+    **{
+        f"unfused_f{bits}": f"""// Rounds a product before it goes into a sum, even where products may be fused.
+static inline {type} unfused_f{bits}({type} product, int64_t zero) {{
+  int{bits}_t bits;
+  memcpy(&bits, &product, sizeof(bits));
+  bits ^= (int{bits}_t)zero;
+  memcpy(&product, &bits, sizeof(bits));
+  return product;
+}}"""
+        for bits, type in ((32, "float"), (64, "double"))
+    },
+}
+
+HELPERS: dict[str, str] = {**_DIVISIONS, **_FLOATS, **_INTEGERS, **_BITS, **_ALLOCATED, **_CACHES, **_CONVERSIONS}
 """the text of each helper by its name"""
 
 _HEADERS = (
     ("stdbool.h", r"\bbool\b"),
     ("stddef.h", r"\bNULL\b"),
-    ("stdint.h", r"\bu?int(8|16|32|64|ptr)_t\b|\bINT(32|64)_MIN\b"),
+    ("stdint.h", r"\bu?int(8|16|32|64|ptr)_t\b|\bU?INT(32|64)_(MIN|MAX)\b"),
     ("stdlib.h", r"\b(malloc|aligned_alloc|free|abort)\("),
     ("string.h", r"\bmemcpy\("),
 )
+_INTRINSICS = """#ifdef __F16C__
+#include <immintrin.h>
+#endif"""
 
 
 _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
@@ -127,6 +207,7 @@ def prelude(code: str, helpers: Iterable[str]) -> str:
     functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(_without_comments(code))
     everything = _without_comments("\n".join((*functions, code)))
     includes = [f"#include <{header}>" for header, uses in _HEADERS if re.search(uses, everything)]
+    includes += [_INTRINSICS] if "__F16C__" in everything else []
     pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in everything else []
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
 

@@ -109,6 +109,12 @@ def vector_name(type: VectorType[Any]) -> str:
     return f"{kind}{max(8, width(type.element_type))}x{lane_count(type)}"
 
 
+def mask_name(type: Attribute, bits: int) -> str:
+    """The C type of a vector of i1 whose lanes are so wide: `i32x16`."""
+    assert is_vector(type)
+    return f"i{bits}x{lane_count(type)}"
+
+
 def vector_bytes(type: VectorType[Any]) -> int:
     """Bytes of a vector in memory."""
     return lane_count(type) * max(8, width(type.element_type)) // 8

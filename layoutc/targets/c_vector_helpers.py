@@ -8,17 +8,17 @@ registers, even where it is inlined.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from layoutc.targets.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
 
-VECTOR_TYPE = r"[fiu](8|16|32|64)x\d+"
-RESERVED_NAME = rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes)_\d+$"
+RESERVED_NAME = (
+    rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes)_\d+$"
+    rf"|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$"
+)
 """a regular expression for the names that are, or might be, defined here"""
 
-KINDS = {"f": {32: "float", 64: "double"}} | {
-    kind: {bits: f"{sign}int{bits}_t" for bits in (8, 16, 32, 64)} for kind, sign in (("i", ""), ("u", "u"))
-}
 STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__AVX512F__", "movntdq512")}
 """vector bytes, the macro of processors that have such registers, gcc's name for their non-temporal store"""
 
@@ -26,40 +26,20 @@ MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "i
 """lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
 
 
-@dataclass(frozen=True, order=True)
-class VectorType:
-    """The type `f32x16`, sorted by kind, then lane, then lanes."""
-
-    kind: str
-    bits: int
-    lanes: int
-
-    @classmethod
-    def named(cls, name: str) -> VectorType:
-        bits, lanes = name[1:].split("x")
-        return cls(name[0], int(bits), int(lanes))
-
-    def __str__(self) -> str:
-        return f"{self.kind}{self.bits}x{self.lanes}"
-
-    @property
-    def lane(self) -> str:
-        """The C type of a lane."""
-        return KINDS[self.kind][self.bits]
-
-    @property
-    def bytes(self) -> int:
-        return self.bits * self.lanes // 8
-
-
 def vector_prelude(code: str) -> list[str]:
     """The paragraphs that code with vectors needs above it: only what it uses, in a fixed order."""
-    used = {match.group() for match in re.finditer(rf"\b\w*{VECTOR_TYPE}\b", code)}
+    helpers = lane_helpers(_named(code))
+    used = _named("\n".join((*helpers, code)))
     types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
     streamed = [type for type in types if f"stream_{type}" in used]
     definitions = [_definition(type, used) for type in types]
     sizes = sorted({type.bytes for type in streamed})
-    return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed)]
+    return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed), *helpers]
+
+
+def _named(code: str) -> set[str]:
+    """The types, and what is named after one."""
+    return {match.group() for match in re.finditer(rf"\b\w*{VECTOR_TYPE}\b", code)}
 
 
 def _definition(type: VectorType, used: set[str]) -> str:

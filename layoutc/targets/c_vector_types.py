@@ -1,0 +1,43 @@
+"""The names of GNU C's vector types in emitted code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VECTOR_TYPE = r"[fiu](8|16|32|64)x\d+"
+"""a regular expression for the names"""
+
+KINDS = {"f": {32: "float", 64: "double"}} | {
+    kind: {bits: f"{sign}int{bits}_t" for bits in (8, 16, 32, 64)} for kind, sign in (("i", ""), ("u", "u"))
+}
+
+
+@dataclass(frozen=True, order=True)
+class VectorType:
+    """The type `f32x16`, sorted by kind, then lane, then lanes."""
+
+    kind: str
+    bits: int
+    lanes: int
+
+    @classmethod
+    def named(cls, name: str) -> VectorType:
+        bits, lanes = name[1:].split("x")
+        return cls(name[0], int(bits), int(lanes))
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.bits}x{self.lanes}"
+
+    @property
+    def mask(self) -> str:
+        """The type of what a comparison of two such vectors gives."""
+        return f"i{self.bits}x{self.lanes}"
+
+    @property
+    def lane(self) -> str:
+        """The C type of a lane."""
+        return KINDS[self.kind][self.bits]
+
+    @property
+    def bytes(self) -> int:
+        return self.bits * self.lanes // 8
