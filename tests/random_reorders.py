@@ -24,6 +24,7 @@ from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plan_checks import check_parts
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
@@ -216,7 +217,7 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
         order = tuple(draw.sample(range(len(plan.macro)), len(plan.macro)))
         change = replace if draw.random() < 0.5 else _with_same_stores
         try:
-            return change(
+            changed = change(
                 plan,
                 macro=tuple(map(draw.randint, plan.tile, plan.extents)),
                 outer_order=order,
@@ -225,8 +226,10 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
                 load="normal" if plan.copy.is_fill else draw.choice(get_args(Load)),
                 prefetch=draw.choice((0, 64, 100_000)),
             )
+            check_parts(changed)
         except LayoutcError:
             continue
+        return changed
     return plan
 
 

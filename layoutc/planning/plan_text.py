@@ -18,6 +18,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import promotions
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, Store
+from layoutc.planning.plan_checks import check_parts
 from layoutc.planning.strided_copy import CopyDigit, StridedCopy, without_partial
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
@@ -81,7 +82,7 @@ def _parse_copy(line: str) -> CopyPlan:
     digits = tuple(CopyDigit(n, src, dst, *(loaded or [n])) for n, src, dst, *loaded in numbers)
     is_fill = found["src"] is None
     copy = StridedCopy(int(found["dst" if is_fill else "src"]), int(found["dst"]), digits, is_fill)
-    return CopyPlan(
+    plan = CopyPlan(
         copy,
         int(found["element"]),
         int(found["vector"]),
@@ -96,6 +97,8 @@ def _parse_copy(line: str) -> CopyPlan:
         int(found["prefetch"] or 0),
         "staged" if found["load"] else "normal",
     )
+    check_parts(plan)
+    return plan
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -1,0 +1,113 @@
+"""What a plan that was edited by hand must still be: its lanes lie in memory as registers hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.lanes import lane_count
+from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.strided_copy import SideName
+from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
+
+VECTOR_BYTES = (16, 32, 64)
+MAX_STAGE_BYTES = 1 << 20
+"""of a buffer on the stack"""
+MAX_PREFETCH = 1 << 40
+"""elements: farther than any memory"""
+
+
+def check_parts(plan: CopyPlan) -> None:
+    """Raises LayoutcError, with got and expected, unless the parts of the plan fit each other."""
+    _check_numbers(plan)
+    for part in (*plan.source_lanes, *plan.target_lanes):
+        if not (part.digit < len(plan.tile) and 2 <= part.extent <= plan.tile[part.digit]):
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
+    _check_chain(plan, "src", plan.source_lanes)
+    _check_chain(plan, "dst", plan.target_lanes)
+    if any(not is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
+        _check_channels(plan)
+    else:
+        _check_powers_of_two(plan)
+    _check_buffers(plan)
+
+
+def _check_numbers(plan: CopyPlan) -> None:
+    if plan.element_bytes not in ELEMENT_BYTES or plan.vector_bytes not in VECTOR_BYTES:
+        raise LayoutcError(
+            f"got elements of {plan.element_bytes} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
+            "2, 4 or 8 and vectors of 16, 32 or 64"
+        )
+    if plan.prefetch > MAX_PREFETCH:
+        raise LayoutcError(f"got prefetch {plan.prefetch}, expected at most 2^40")
+
+
+def _check_chain(plan: CopyPlan, side: SideName, parts: Sequence[Part]) -> None:
+    """Lanes must follow one another in memory: all of each digit, until the last."""
+    stride = 1
+    for number, part in enumerate(parts):
+        digit = plan.copy.digits[part.digit]
+        if getattr(digit, side) != stride:
+            raise LayoutcError(
+                f"lanes {part.digit}:{part.extent} are {getattr(digit, side)} elements apart, expected {stride}"
+            )
+        if number + 1 < len(parts) and part.extent != digit.extent:
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} do not end the lanes, expected all {digit.extent}")
+        if side == "src" and not digit.is_whole:
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} are of a digit that is loaded in part")
+        stride *= digit.extent
+
+
+def _check_powers_of_two(plan: CopyPlan) -> None:
+    """A tile that goes through a network of index bits; or, without lanes, element by element."""
+    if any(not is_power_of_two(extent) for extent in plan.tile):
+        raise LayoutcError(f"got tile {_text(plan.tile)}, expected powers of two")
+    most = plan.vector_bytes // plan.element_bytes
+    if not 1 <= lane_count(plan.source_lanes) <= most or not 1 <= lane_count(plan.target_lanes) <= most:
+        raise LayoutcError(f"a vector of {plan.vector_bytes} bytes has {most} lanes, got more")
+    if plan.copy.is_fill and plan.source_lanes:
+        raise LayoutcError("a fill loads nothing, got lanes of its loads")
+    if not plan.copy.is_fill and bool(plan.source_lanes) != bool(plan.target_lanes):
+        raise LayoutcError("got lanes of loads or of stores alone, expected both or neither")
+    if not plan.target_lanes and (prod(plan.tile) > 1 or plan.store != "normal" or plan.load != "normal"):
+        raise LayoutcError("a copy without lanes has tiles of 1, normal stores and normal loads")
+    if prod(plan.tile) > most * REGISTER_LIMIT:
+        raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers of {most} lanes")
+
+
+def _check_channels(plan: CopyPlan) -> None:
+    """A few channels side by side, and a register of each."""
+    together, apart = sorted((plan.source_lanes, plan.target_lanes), key=len, reverse=True)
+    if len(together) != 2 or apart != together[1:]:
+        raise LayoutcError(
+            "lanes that are no power of two are all of a few channels: C:c P:p on one side, P:p on the other"
+        )
+    channel, pixels = together
+    expected = tuple(
+        channel.extent if g == channel.digit else pixels.extent if g == pixels.digit else 1
+        for g in range(len(plan.tile))
+    )
+    register = pixels.extent * plan.element_bytes
+    if plan.tile != expected or not is_power_of_two(pixels.extent) or not 16 <= register <= plan.vector_bytes:
+        raise LayoutcError(
+            f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected "
+            f"{_text(expected)} and registers of 16 to {plan.vector_bytes} bytes"
+        )
+    if channel.extent > REGISTER_LIMIT or not plan.copy.digits[channel.digit].is_whole:
+        raise LayoutcError(f"got {channel.extent} channels, expected at most {REGISTER_LIMIT}, all of them loaded")
+
+
+def _check_buffers(plan: CopyPlan) -> None:
+    stages = (("loads", plan.load, "load_stage"), ("stores", plan.store, "store_stage"))
+    for name, kind, stage in stages:
+        if kind == "staged":
+            size = getattr(plan, stage)[1] * plan.element_bytes
+            if size > MAX_STAGE_BYTES:
+                raise LayoutcError(f"staged {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+    if plan.load == "staged" and (plan.copy.is_fill or not plan.source_run_digits):
+        raise LayoutcError("staged loads need contiguous elements in the source")
+
+
+def _text(extents: Sequence[int]) -> str:
+    return "x".join(map(str, extents))
