@@ -10,14 +10,17 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
+import layoutc
 from layoutc import reference
 from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.network import execute
 from layoutc.planning.plan import CopyPlan, Plan
-from layoutc.planning.strided_copy import NotStridedError, StridedCopy, strided_copies
-from layoutc.planning.tile import TileProgram
+from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
+from layoutc.planning.strided_copy import SIDES, NotStridedError, SideName, StridedCopy, strided_copies, unfused
+from layoutc.planning.tile import Piece, TileProgram
 from tests.descriptors import PAIRS
 from tests.strategies import many, reorders
 
@@ -29,8 +32,8 @@ def offsets(copy: StridedCopy) -> tuple[NDArray[np.int64], NDArray[np.int64], ND
     src, dst, loaded = np.array([copy.src]), np.array([copy.dst]), np.array([not copy.is_fill])
     for digit in copy.digits:
         steps = np.arange(digit.extent)
-        src = np.add.outer(src, steps * digit.src).ravel()
-        dst = np.add.outer(dst, steps * digit.dst).ravel()
+        src = np.add.outer(src, [digit.offset("src", step) for step in range(digit.extent)]).ravel()
+        dst = np.add.outer(dst, [digit.offset("dst", step) for step in range(digit.extent)]).ravel()
         loaded = np.logical_and.outer(loaded, steps < digit.loaded).ravel()
     return src, dst, loaded
 
@@ -64,31 +67,38 @@ def run_copy(plan: CopyPlan, read: NDArray, written: NDArray) -> None:
     for macro in macros:
         for tile in product(*(starts(m, t) for m, t in zip(plan.macro, plan.tile, strict=True))):
             position = [a + b for a, b in zip(macro, tile, strict=True)]
-            src = plan.copy.src + sum(p * d.src for p, d in zip(position, digits, strict=True))
-            dst = plan.copy.dst + sum(p * d.dst for p, d in zip(position, digits, strict=True))
             if program is None:
+                src, dst = (place(plan.copy, side, position, Piece(0)) for side in SIDES)
                 written[dst] = 0 if plan.copy.is_fill else read[src]
             else:
-                run_tile(program, position, src, dst, read, written)
+                run_tile(program, position, read, written)
 
 
-def run_tile(program: TileProgram, position: list[int], src: int, dst: int, read: NDArray, written: NDArray) -> None:
+def place(copy: StridedCopy, side: SideName, position: list[int], piece: Piece) -> int:
+    """Where a piece of the tile at a position lies."""
+    steps = (
+        p + piece.step * any(name == side for name, _ in digit.carries)
+        for p, digit in zip(position, copy.digits, strict=True)
+    )
+    start = copy.src if side == "src" else copy.dst
+    return start + piece.offset + sum(d.offset(side, step) for d, step in zip(copy.digits, steps, strict=True))
+
+
+def run_tile(program: TileProgram, position: list[int], read: NDArray, written: NDArray) -> None:
     piece = program.load_piece
     if program.plan.copy.is_fill:
         registers = [[0] * program.lanes for _ in program.stores()]
     else:
-        # Offsets of the registers are those from the tile's start, of which `src` is the offset already.
-        loads = program.loads(position)
-        lanes = [
-            [v for p in r.pieces for v in ([0] * piece if p is None else read[src + p : src + p + piece])]
-            for r in loads
-        ]
+        lanes: list[list[int]] = []
+        for register in program.loads(position):
+            starts = [None if p is None else place(program.plan.copy, "src", position, p) for p in register.pieces]
+            lanes.append([v for at in starts for v in ([0] * piece if at is None else read[at : at + piece])])
         registers = execute(program.network, lanes)
     for register, values in zip(program.stores(), registers, strict=True):
-        for number, at in enumerate(register.pieces):
-            assert at is not None
-            part = values[number * program.store_piece : (number + 1) * program.store_piece]
-            written[dst + at : dst + at + program.store_piece] = part
+        for number, stored in enumerate(register.pieces):
+            assert stored is not None
+            at = place(program.plan.copy, "dst", position, stored)
+            written[at : at + program.store_piece] = values[number * program.store_piece :][: program.store_piece]
 
 
 def buffers(source: MemoryDesc, destination: MemoryDesc) -> tuple[NDArray, NDArray, NDArray]:
@@ -135,3 +145,33 @@ def test_plans_of_random_reorders(pair: tuple[MemoryDesc, MemoryDesc]) -> None:
         return
     run_plan(plan, read, written)
     np.testing.assert_array_equal(written, expected)
+
+
+FUSED = [("hwio", "oihw"), ("oihw", "hwio"), ("OIhw16i16o", "oihw"), ("abcd", "dcba")]
+"""rows of 3x3, whose 9 elements fill no register"""
+
+
+@pytest.mark.parametrize("element", ["s8", "bf16", "f32"])
+@pytest.mark.parametrize(("source", "destination"), FUSED)
+def test_digits_that_fill_no_register_are_counted_as_one(source: str, destination: str, element: str) -> None:
+    dims = (64, 80, 3, 3)
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    read, written, expected = buffers(*pair)
+    plan = choose_plan(*pair, TARGETS["avx512"])
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+    (copy,) = plan.copies
+    assert any(digit.carries for digit in copy.copy.digits)
+    assert [unfused(copy.copy)] == list(strided_copies(*pair))
+
+
+def test_the_text_of_a_fused_plan() -> None:
+    pair = layoutc.desc("hwio", (64, 32, 3, 3), "s8"), layoutc.desc("oihw", (64, 32, 3, 3), "s8")
+    plan = choose_plan(*pair, TARGETS["avx512"])
+    _, line = lines = plan_lines(plan)
+    assert line.startswith("copy 0 -> 0: 64x(1, 288) [32x(64, 9) 9x(2048, 1)], elements of 1")
+    assert parse_plan(lines) == plan
+    check_covers(plan, strided_copies(*pair), 1)
+    wrong = line.replace("32x(64, 9)", "32x(65, 9)")
+    with pytest.raises(LayoutcError, match="no copy"):
+        check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)

@@ -9,7 +9,7 @@ from itertools import chain
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.planning.lanes import choose_lanes, lane_count, tile_of
+from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Part, Plan
 from layoutc.planning.strided_copy import (
@@ -56,14 +56,14 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
 def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
     """The plan of a copy, and of its parts where one tile cannot hold both what is loaded and what is zero."""
     copy, element = promoted(copy, element)
-    source_lanes, target_lanes = choose_lanes(copy, element, target)
-    stored = {part.digit for part in target_lanes}
+    stored = {part.digit for part in choose_lanes(copy, element, target)[1]}
     apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
     if apart is not None:
         for part in without_partial(copy, apart):
             yield from _plan_copies(part, element, target, streams)
     else:
-        yield _plan_copy(copy, element, target, streams, source_lanes, target_lanes)
+        copy = fused(copy, element, target)
+        yield _plan_copy(copy, element, target, streams, *choose_lanes(copy, element, target))
 
 
 def _plan_copy(
@@ -132,7 +132,18 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
 
 def _order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
     """Positions of the digits, the largest stride of one side outermost."""
-    return tuple(sorted(range(len(digits)), key=lambda i: (-getattr(digits[i], side), digits[i].extent)))
+
+    def key(position: int) -> tuple[int, int]:
+        stride = digits[position].stride(side)
+        largest = stride if isinstance(stride, int) else max(step for _, step in stride.steps)
+        return -largest, digits[position].extent
+
+    return tuple(sorted(range(len(digits)), key=key))
+
+
+def _inner_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
+    """The same, but where a digit carries is counted out once for all tiles inside of its loop."""
+    return tuple(sorted(_order(digits, side), key=lambda i: not digits[i].carries))
 
 
 @dataclass(frozen=True)
@@ -167,7 +178,7 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.target_run, shape.budget)
     _grow(plan, macro, "src", shape.source_run, shape.budget)
     _grow(plan, macro, "dst", shape.budget, shape.budget)
-    plan = replace(plan, macro=tuple(macro), inner_order=_order(plan.copy.digits, shape.inner))
+    plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
 
 
@@ -191,9 +202,8 @@ def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in plan.source_run_digits:
-            stride = digit.src * plan.element_bytes
-            rows = [row + step * stride for row in rows for step in range(plan.tile[position])]
-    sets = Counter(row // target.line % L1_SETS for row in rows)
+            rows = [row + digit.offset("src", step) for row in rows for step in range(plan.tile[position])]
+    sets = Counter(row * plan.element_bytes // target.line % L1_SETS for row in rows)
     return max(sets.values()) > COLLIDING_ROWS
 
 
@@ -201,7 +211,12 @@ def _next_macro_tile(plan: CopyPlan) -> int:
     """How far the next macro tile lies behind a place in the source, in elements."""
     digits = plan.copy.digits
     loops = [g for g in plan.outer_order if plan.macro[g] < digits[g].extent]
-    return plan.macro[loops[-1]] * digits[loops[-1]].src if loops and not plan.copy.is_fill else 0
+    if not loops or plan.copy.is_fill:
+        return 0
+    digit, step = digits[loops[-1]], plan.macro[loops[-1]]
+    *inner, _ = digit.parts
+    # Where a step does not carry evenly, the next macro tile lies here or there.
+    return digit.offset("src", step) if step % prod(part.extent for part in inner) == 0 else 0
 
 
 def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
@@ -237,6 +252,7 @@ def _stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     for position, digit in enumerate(plan.copy.digits):
         # Tiles start at multiples of the tile, and where the last one starts earlier.
         steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
-        if any(step * digit.dst % line for step in steps if digit.extent > step):
+        strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
+        if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
             return False
     return True

@@ -9,7 +9,7 @@ from math import prod
 
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import Part, is_power_of_two
-from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
+from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous, fuse
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
@@ -17,6 +17,9 @@ MAX_CHANNELS = {"any": 31, "words": 31, "unpack": 7}
 """channels that are taken apart in registers, by what moves lanes: as many registers are live"""
 PIECE_BYTES = 16
 """a load of less costs as much as one of this"""
+FUSE_GAIN = 1.25
+"""how much fuller fused lanes are at least: each of their loads or stores takes a few instructions more"""
+WELL_FILLED = 0.85
 
 
 def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
@@ -82,6 +85,67 @@ def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
 def _power_of_two(number: int) -> int:
     """The largest power of two up to a number."""
     return 1 << (number.bit_length() - 1)
+
+
+def fused(copy: StridedCopy, element: int, target: Machine) -> StridedCopy:
+    """
+    The copy with digits counted as one that give longer lanes together: rows of 3x3 filters, which 9 does not fill.
+
+    A lane digit of the one side is none of a fused digit of the other, on which it carries.
+    """
+    lanes = target.vector // element
+    if copy.is_fill or _channel_lanes(copy, lanes, PIECE_BYTES // element, MAX_CHANNELS[target.shuffles]):
+        return copy
+    # Stores should fill a register; a tile of such stores has room for so many lanes in a load.
+    sides: tuple[tuple[SideName, SideName, int, int], ...] = (
+        ("dst", "src", lanes, PIECE_BYTES // element),
+        ("src", "dst", min(lanes, TILE_REGISTERS), lanes),
+    )
+    for side, other, count, needed in sides:
+        run = _fusable(copy, side, count, _needed(copy, other, needed))
+        if len(run) > 1 and _filled(prod(copy.digits[g].extent for g in run), count) > FUSE_GAIN * _chained(
+            copy, side, count
+        ):
+            copy = fuse(copy, run)
+    return copy
+
+
+def _chained(copy: StridedCopy, side: SideName, lanes: int) -> float:
+    """Elements per vector of a chain, where its last digit starts earlier at the end."""
+    *inner, last = [*_chain(copy, side, lanes)] or [Part(0, 1)]
+    return lane_count(inner) * _filled(copy.digits[last.digit].extent, last.extent)
+
+
+def _needed(copy: StridedCopy, side: SideName, least: int) -> set[int]:
+    """The digits that lanes of at least so many elements are made of."""
+    found: set[int] = set()
+    count = 1
+    for position, digit in contiguous(copy, side):
+        if count >= least:
+            break
+        found.add(position)
+        count *= digit.extent
+    return found
+
+
+def _fusable(copy: StridedCopy, side: SideName, lanes: int, taken: set[int]) -> list[int]:
+    """Whole digits of a contiguous run, until they fill lanes well."""
+    found: list[int] = []
+    count = 1
+    for position, digit in contiguous(copy, side):
+        if not digit.is_whole or position in taken or digit.carries:
+            break
+        found.append(position)
+        count *= digit.extent
+        if _filled(count, lanes) > WELL_FILLED * lanes:
+            break
+    return found
+
+
+def _filled(extent: int, lanes: int) -> float:
+    """Elements of a digit per vector, where the last one starts earlier."""
+    part = _power_of_two(min(lanes, extent))
+    return extent / -(-extent // part)
 
 
 def lane_count(parts: Sequence[Part]) -> int:

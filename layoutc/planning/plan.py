@@ -149,7 +149,7 @@ class CopyPlan:
     def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
         """Runs one after the other, each from a new line on."""
         line = LINE // self.element_bytes
-        strides = [getattr(digit, side) for digit in self.copy.digits]
+        strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
         stride = -(-run // line) * line
         for position in sorted(range(len(strides)), key=lambda g: strides[g]):
             if position not in run_digits:

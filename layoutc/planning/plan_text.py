@@ -6,7 +6,8 @@ Plans as text, a line per copy: printed for people, edited by hand, checked when
 lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
 
 A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
-loads the first 3 of 8 and makes the rest zero. Offsets and strides count elements of that many bytes.
+loads the first 3 of 8 and makes the rest zero, and digits in brackets count as one. Offsets and strides count elements
+of that many bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from layoutc.planning.choose import promotions
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, Store
 from layoutc.planning.plan_checks import check_parts
-from layoutc.planning.strided_copy import CopyDigit, StridedCopy, without_partial
+from layoutc.planning.strided_copy import CopyDigit, StridedCopy, fuse, unfused, without_partial
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "staged": "staged"}
@@ -27,14 +28,16 @@ STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "s
 _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
+_ONE = r"\d+x\(\d+, \d+\)(?:/\d+)?"
 _LINE = re.compile(
-    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: \d+x\(\d+, \d+\)(?:/\d+)?)*)"
+    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
     rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
     rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
     r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
 _DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
+_GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -44,7 +47,13 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def _copy_text(copy: StridedCopy) -> str:
     head = f"fill -> {copy.dst}:" if copy.is_fill else f"copy {copy.src} -> {copy.dst}:"
-    return head + "".join(f" {d.extent}x({d.src}, {d.dst}){'' if d.is_whole else f'/{d.loaded}'}" for d in copy.digits)
+    return head + "".join(f" {_digit(digit)}" for digit in copy.digits)
+
+
+def _digit(digit: CopyDigit) -> str:
+    if len(digit.parts) > 1:
+        return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
+    return f"{digit.extent}x({digit.src}, {digit.dst}){'' if digit.is_whole else f'/{digit.loaded}'}"
 
 
 def _line(plan: CopyPlan) -> str:
@@ -78,10 +87,13 @@ def _parse_copy(line: str) -> CopyPlan:
     found = _LINE.fullmatch(line)
     if found is None or len(line) > 4000:
         raise LayoutcError(f"{line[:60]!r} is no copy of a plan, expected 'copy A -> B: ...' or 'fill -> B: ...'")
-    numbers = (tuple(int(n) for n in groups if n) for groups in _DIGIT.findall(found["digits"]))
-    digits = tuple(CopyDigit(n, src, dst, *(loaded or [n])) for n, src, dst, *loaded in numbers)
     is_fill = found["src"] is None
-    copy = StridedCopy(int(found["dst" if is_fill else "src"]), int(found["dst"]), digits, is_fill)
+    src, dst = int(found["dst" if is_fill else "src"]), int(found["dst"])
+    groups = [_digits(text) for text in _GROUP.findall(found["digits"])]
+    copy = StridedCopy(src, dst, tuple(digit for group in groups for digit in group), is_fill)
+    for first, group in enumerate(groups):
+        if len(group) > 1:
+            copy = fuse(copy, range(first, first + len(group))[::-1])
     plan = CopyPlan(
         copy,
         int(found["element"]),
@@ -101,6 +113,11 @@ def _parse_copy(line: str) -> CopyPlan:
     return plan
 
 
+def _digits(text: str) -> list[CopyDigit]:
+    numbers = (tuple(int(n) for n in groups if n) for groups in _DIGIT.findall(text))
+    return [CopyDigit(n, src, dst, loaded[0] if loaded else n) for n, src, dst, *loaded in numbers]
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"\d+", text))
 
@@ -118,7 +135,7 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
 
     A copy may stand with wider elements, or cut into what is loaded and what is zero.
     """
-    waiting = [(planned.copy, planned.element_bytes) for planned in plan.copies]
+    waiting = [(unfused(planned.copy), planned.element_bytes) for planned in plan.copies]
     for copy in copies:
         taken = next((v for v in _variants(copy, element_bytes) if v == waiting[: len(v)]), None)
         if taken is None:

@@ -14,6 +14,7 @@ from itertools import product
 from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.strided_copy import SideName
 from layoutc.planning.synthesis import synthesize
 
 Bit = tuple[int, int]
@@ -21,10 +22,22 @@ Bit = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """
+    Contiguous memory: how far it lies from the tile's first element.
+
+    Where a digit carries on this side, `step` is its value, counted from the tile's first, and not in the offset.
+    """
+
+    offset: int
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Register:
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
-    pieces: tuple[int | None, ...]
+    pieces: tuple[Piece | None, ...]
 
 
 class TileProgram:
@@ -99,25 +112,33 @@ class TileProgram:
             registers = [bit for bit in self.bits if bit in self.network.target_registers]
             registers.sort(key=self.network.target_registers.index)
         return [
-            Register(tuple(self._offset({**register, **piece}, "dst") for piece in _values(self.target_fill)))
+            Register(tuple(self._piece({**register, **piece}, "dst") for piece in _values(self.target_fill)))
             for register in _values(registers)
         ]
 
-    def _channel_registers(self, side: str, lanes: Sequence[Part]) -> list[Register]:
+    def _channel_registers(self, side: SideName, lanes: Sequence[Part]) -> list[Register]:
         """A register per channel; where the channels lie side by side, the registers follow one another."""
         assert self.channels is not None
-        step = self.lanes if self.channels in lanes else getattr(self.digits[self.channels.digit], side)
-        return [Register((number * step,)) for number in range(self.channels.extent)]
+        step = self.lanes if self.channels in lanes else self.digits[self.channels.digit].stride(side)
+        pieces = (Piece(n * step) if isinstance(step, int) else Piece(0, n) for n in range(self.channels.extent))
+        return [Register((piece,)) for piece in pieces]
 
-    def _loaded(self, values: dict[Bit, int], starts: Sequence[int]) -> int | None:
+    def _loaded(self, values: dict[Bit, int], starts: Sequence[int]) -> Piece | None:
         for position, digit in enumerate(self.digits):
             value = sum(v << k for (g, k), v in values.items() if g == position)
             if starts[position] + value >= digit.loaded and not digit.is_whole:
                 return None
-        return self._offset(values, "src")
+        return self._piece(values, "src")
 
-    def _offset(self, values: dict[Bit, int], side: str) -> int:
-        return sum((v << k) * getattr(self.digits[g], side) for (g, k), v in values.items())
+    def _piece(self, values: dict[Bit, int], side: SideName) -> Piece:
+        offset = step = 0
+        for (g, k), v in values.items():
+            stride = self.digits[g].stride(side)
+            if isinstance(stride, int):
+                offset += (v << k) * stride
+            else:
+                step += v << k
+        return Piece(offset, step)
 
 
 def _bits(parts: Sequence[Part]) -> list[Bit]:

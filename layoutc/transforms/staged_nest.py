@@ -18,10 +18,10 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.strided_copy import SideName, StridedCopy
+from layoutc.planning.strided_copy import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.tiled_nest import PREFETCH, Memory, TiledCopy, VectorBody
+from layoutc.transforms.tiled_nest import PREFETCH, Memory, Place, TiledCopy, VectorBody
 
 
 class StagedCopy(TiledCopy):
@@ -54,11 +54,12 @@ class StagedCopy(TiledCopy):
             self._copy_in(self._inside(), outer)
         out = self._inside()
         inner = self.loops.serial(self.inner)
-        src = self.loops.offset(inner, self.load_strides, 0, "load_offset") if self.stages_loads else None
-        dst = self.loops.offset(inner, self.store_strides, 0, "store_offset") if self.stages_stores else None
         terms = (*outer, *inner)
-        src = self.source(terms) if src is None else src
-        self.body.build(self.loops.builder, src, self.destination(terms) if dst is None else dst)
+        src = self._in_stage(inner, self.load_strides, "load_offset") if self.stages_loads else self.source(terms)
+        dst = (
+            self._in_stage(inner, self.store_strides, "store_offset") if self.stages_stores else self.destination(terms)
+        )
+        self.body.build(self.loops.builder, src, dst)
         if self.stages_stores:
             self._copy_out(out, outer)
         operation = self.loops.outermost or first
@@ -78,6 +79,9 @@ class StagedCopy(TiledCopy):
                 else:
                     self.target = made[-1].results[0]
         return made[0]
+
+    def _in_stage(self, inner: Sequence[Term], strides: Sequence[int], name: str) -> Place:
+        return Place(self.loops.offset(inner, strides, 0, name))
 
     def _inside(self) -> TileLoops:
         """Further loops at the place where the outer ones have led to."""
@@ -118,7 +122,7 @@ class StagedCopy(TiledCopy):
     def _copy_in(self, loops: TileLoops, outer: Sequence[Term]) -> None:
         runs = loops.serial(self._source_runs())
         along = loops.serial([self._along_run()])
-        single = [1 if g == along[0].digit else stride for g, stride in enumerate(self.src_strides)]
+        single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(self.src_strides)]
         base = self.plan.copy.src * self.ratio
         # Steps along a run count elements of the memory; all other counters count values of their digit.
         row = loops.offset((*outer, *runs), self.src_strides, base, "row")
@@ -218,11 +222,14 @@ class StagedCopy(TiledCopy):
 
 
 def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
-    """The copy as its tiles see it: one side is a buffer."""
-    digits = zip(plan.copy.digits, strides, strict=True)
-    if side == "src":
-        return replace(plan.copy, src=0, digits=tuple(replace(digit, src=stride) for digit, stride in digits))
-    return replace(plan.copy, dst=0, digits=tuple(replace(digit, dst=stride) for digit, stride in digits))
+    """The copy as its tiles see it: one side is a buffer, in which nothing carries."""
+    digits: list[CopyDigit] = []
+    for digit, stride in zip(plan.copy.digits, strides, strict=True):
+        carries = tuple((name, carry) for name, carry in digit.carries if name != side)
+        moved = replace(digit, src=stride) if side == "src" else replace(digit, dst=stride)
+        digits.append(replace(moved, carries=carries))
+    base = replace(plan.copy, src=0) if side == "src" else replace(plan.copy, dst=0)
+    return replace(base, digits=tuple(digits))
 
 
 def build_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> Operation:

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
+from layoutc.planning.strided_copy import Carry, Stride
 from layoutc.transforms.loop_nest import NestBuilder, apply
 
 THREADS = "layout.threads"
@@ -103,14 +104,24 @@ class TileLoops:
         self.counters.append(op.result)
         return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1))
 
-    def offset(self, terms: Sequence[Term], strides: Sequence[int], base: int, name: str) -> SSAValue:
+    def offset(self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str) -> SSAValue:
         """The sum of the terms' positions x strides and a base; the base alone is a constant made before."""
         total: Any = None
         for term in terms:
             stride = strides[term.digit]
-            if stride:
+            if isinstance(stride, int) and stride:
                 part = term.position * stride if stride != 1 else term.position
+                total = part if total is None else total + part
+        for digit, stride in enumerate(strides):
+            if isinstance(stride, Carry) and any(term.digit == digit for term in terms):
+                part = stride.at(self.position(terms, digit))
                 total = part if total is None else total + part
         if total is None:
             return self.nest.constants[base]
         return apply(self.builder, total + base if base else total, self.counters, name)
+
+    @staticmethod
+    def position(terms: Sequence[Term], digit: int) -> AffineExpr:
+        """Where a digit stands."""
+        positions = [term.position for term in terms if term.digit == digit]
+        return sum(positions[1:], start=positions[0]) if positions else AffineExpr.constant(0)

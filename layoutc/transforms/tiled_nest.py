@@ -21,16 +21,19 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
+    IndexType,
     IntegerAttr,
     IntegerType,
     VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.tile import Register, TileProgram
-from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.strided_copy import SIDES, Carry, SideName, Stride
+from layoutc.planning.tile import Piece, Register, TileProgram
+from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
@@ -49,6 +52,19 @@ class Memory:
     element: Attribute
     element_bytes: int
     zero: SSAValue | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """
+    Where a tile lies in a buffer: the offset of its first element.
+
+    Along a digit that carries, `steps` is a table of the steps' offsets, and `first` the place of the tile's first.
+    """
+
+    offset: SSAValue
+    steps: SSAValue | None = None
+    first: SSAValue | None = None
 
 
 class TiledCopy:
@@ -70,10 +86,10 @@ class TiledCopy:
             if digits[g].is_whole and plan.tile[g] < plan.macro[g]
         ]
         self.body = VectorBody(self, plan) if plan.target_lanes else ElementBody(self)
+        self.tables: dict[Carry, SSAValue] = {}
         self.tile_source, self.target = memory.source, memory.target
         """what tiles are loaded from and stored to"""
-        self.src_strides = [d.src * self.ratio for d in digits]
-        self.dst_strides = [d.dst * self.ratio for d in digits]
+        self.src_strides, self.dst_strides = (self._strides(plan, side) for side in SIDES)
 
     def build(self) -> Operation:
         """Builds it all; returns the outermost operation."""
@@ -82,6 +98,11 @@ class TiledCopy:
         terms += self.loops.serial(self.inner)
         first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
         return self.loops.outermost or first
+
+    def _strides(self, plan: CopyPlan, side: SideName) -> list[Stride]:
+        """Per digit, in elements of the memory."""
+        strides = (digit.stride(side) for digit in plan.copy.digits)
+        return [s * self.ratio if isinstance(s, int) else s.scaled(self.ratio) for s in strides]
 
     def prepare(self) -> None:
         """Makes all constants, which stand ahead of the loops that use them."""
@@ -96,6 +117,29 @@ class TiledCopy:
         for distance in distances:
             self.nest.constant(distance)
         self.body.prepare()
+        for strides in (self.src_strides, self.dst_strides):
+            if (carry := self._carry(strides)) is not None:
+                self._tabulate(*carry)
+
+    def _carry(self, strides: Sequence[Stride]) -> tuple[int, Carry] | None:
+        """The digit that carries within a tile, if there is one."""
+        found = ((g, s) for g, s in enumerate(strides) if isinstance(s, Carry) and self.plan.tile[g] > 1)
+        return next(found, None)
+
+    def _tabulate(self, digit: int, stride: Carry) -> None:
+        """The offsets of the first steps of a digit that carries: of a period, and of a tile that starts in it."""
+        count = stride.period + self.plan.tile[digit] - 1
+        for value in (0, 1, count, *range(self.plan.tile[digit])):
+            self.nest.constant(value)
+        table = self.nest.insert(memref.AllocaOp.get(IndexType(), LINE, [count])).results[0]
+        table.name_hint = "steps"
+
+        def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
+            offset = apply(inner, stride.at(AffineExpr.dimension(0)), counters, "step")
+            return inner.insert(memref.StoreOp.get(offset, table, [counters[0]]))
+
+        self.nest.nest([Loop("k", range(count))], body)
+        self.tables[stride] = table
 
     def open_outer(self) -> list[Term]:
         """The loops over macro tiles."""
@@ -103,15 +147,29 @@ class TiledCopy:
             return self.loops.parallel(self.outer, self.threads)
         return self.loops.serial(self.outer)
 
-    def source(self, terms: Sequence[Term]) -> SSAValue | None:
-        """The offset of the first element that is loaded."""
+    def source(self, terms: Sequence[Term]) -> Place | None:
+        """Where a tile is loaded from."""
         if self.plan.copy.is_fill:
             return None
-        return self.loops.offset(terms, self.src_strides, self.plan.copy.src * self.ratio, "src_offset")
+        return self.place(self.loops, terms, self.src_strides, self.plan.copy.src * self.ratio, "src_offset")
 
-    def destination(self, terms: Sequence[Term]) -> SSAValue:
-        """The offset of the first element that is stored."""
-        return self.loops.offset(terms, self.dst_strides, self.plan.copy.dst * self.ratio, "dst_offset")
+    def destination(self, terms: Sequence[Term]) -> Place:
+        """Where a tile is stored to."""
+        return self.place(self.loops, terms, self.dst_strides, self.plan.copy.dst * self.ratio, "dst_offset")
+
+    def place(self, loops: TileLoops, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str) -> Place:
+        """Where a tile lies; its digit that carries, if it has one, is counted out per piece."""
+        carry = self._carry(strides)
+        if carry is None:
+            return Place(loops.offset(terms, strides, base, name))
+        digit, stride = carry
+        others = [term for term in terms if term.digit != digit]
+        position = TileLoops.position(terms, digit)
+        # Whole periods are counted here, what is left by the table.
+        periods = Term(digit, position // stride.period)
+        slowest = [stride.steps[-1][1] if g == digit else other for g, other in enumerate(strides)]
+        rest = loops.offset([Term(digit, position % stride.period)], [1] * len(strides), 0, "rest")
+        return Place(loops.offset((*others, periods), slowest, base, name), self.tables[stride], rest)
 
 
 class ElementBody:
@@ -132,15 +190,15 @@ class ElementBody:
         if self.copy.plan.copy.is_fill and self.type is not None:
             self.zero = zeros(self.copy.nest, self.type)
 
-    def build(self, builder: Builder, src: SSAValue | None, dst: SSAValue) -> Operation:
+    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A load and a store, or the store of a zero."""
         value, first = self.zero, None
         if src is not None:
-            first = builder.insert(self._load(src))
+            first = builder.insert(self._load(src.offset))
             value = first.results[0]
             value.name_hint = "value"
         assert value is not None
-        store = builder.insert(self._store(value, dst))
+        store = builder.insert(self._store(value, dst.offset))
         return first or store
 
     def _load(self, offset: SSAValue) -> Operation:
@@ -205,7 +263,7 @@ class VectorBody:
         for starts, registers in zip(self.starts, self.loads, strict=True):
             for side, pieces in (("src", registers), ("dst", self.stores)):
                 base, ratio = self._static(starts, side), self.copy.ratio
-                found |= {base + p * ratio for register in pieces for p in register.pieces if p is not None}
+                found |= {base + p.offset * ratio for register in pieces for p in register.pieces if p is not None}
         return sorted(found)
 
     def prepare(self) -> None:
@@ -213,7 +271,7 @@ class VectorBody:
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
             self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
 
-    def build(self, builder: Builder, src: SSAValue | None, dst: SSAValue) -> Operation:
+    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """All tiles that are written out by themselves; returns the first operation around them."""
         self.builder, self.src, self.dst = builder, src, dst
         before = builder.insertion_point
@@ -251,7 +309,7 @@ class VectorBody:
             parts = [self._shuffle(a, b, range(lanes), "r") for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
 
-    def _load_piece(self, piece: int | None, base: int) -> SSAValue:
+    def _load_piece(self, piece: Piece | None, base: int) -> SSAValue:
         lanes = self.program.load_piece
         if piece is None:
             assert self.zero is not None
@@ -259,7 +317,7 @@ class VectorBody:
                 return self.zero
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
-        index = self._at(self.src, base + piece * self.copy.ratio)
+        index = self._at(self.src, piece, base)
         memory_type = VectorType(self.copy.memory.element, [lanes * self.copy.ratio])
         load = self.builder.insert(vector.LoadOp(self.copy.tile_source, [index], memory_type))
         if self.plan.prefetch:
@@ -274,12 +332,16 @@ class VectorBody:
             part = value
             if len(register.pieces) > 1:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
-            index = self._at(self.dst, base + piece * self.copy.ratio)
+            index = self._at(self.dst, piece, base)
             stored = self._cast(part, VectorType(self.copy.memory.element, [lanes * self.copy.ratio]))
             streams = BoolAttr.from_bool(True) if self.plan.store == "nontemporal" else None
             self.builder.insert(vector.StoreOp(stored, self.copy.target, [index], streams))
 
-    def _at(self, offset: SSAValue, distance: int) -> SSAValue:
+    def _at(self, place: Place, piece: Piece, base: int) -> SSAValue:
+        """Where a piece begins."""
+        offset, distance = place.offset, base + piece.offset * self.copy.ratio
+        if place.steps is not None:
+            offset = self.builder.insert(arith.AddiOp(offset, self._step(place, piece))).result
         if distance == 0:
             return offset
         if isinstance(offset.owner, arith.ConstantOp):
@@ -287,6 +349,14 @@ class VectorBody:
             assert isinstance(value, IntegerAttr)
             return self.copy.nest.constants[value.value.data + distance]
         return self.builder.insert(arith.AddiOp(offset, self.copy.nest.constants[distance])).result
+
+    def _step(self, place: Place, piece: Piece) -> SSAValue:
+        """How far the step that a piece lies at is from the start of its period."""
+        assert place.steps is not None and place.first is not None
+        at = place.first
+        if piece.step:
+            at = self.builder.insert(arith.AddiOp(at, self.copy.nest.constants[piece.step])).result
+        return self.builder.insert(memref.LoadOp.get(place.steps, [at])).res
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
         if a is b is self.zero and len(mask) == self.program.lanes:
