@@ -20,8 +20,9 @@ from xdsl.rewriter import InsertPoint
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.strided_copy import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.tiled_nest import PREFETCH, Memory, Place, TiledCopy, VectorBody
+from layoutc.transforms.tiled_nest import PREFETCH, Memory, TiledCopy, VectorBody
 
 
 class StagedCopy(TiledCopy):

@@ -21,19 +21,18 @@ from xdsl.dialects.builtin import (
     Float16Type,
     Float32Type,
     Float64Type,
-    IndexType,
     IntegerAttr,
     IntegerType,
     VectorType,
     i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.plan import CopyPlan
 from layoutc.planning.strided_copy import SIDES, Carry, SideName, Stride
 from layoutc.planning.tile import Piece, Register, TileProgram
-from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.step_table import Place, tabulate
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
@@ -52,19 +51,6 @@ class Memory:
     element: Attribute
     element_bytes: int
     zero: SSAValue | None
-
-
-@dataclass(frozen=True)
-class Place:
-    """
-    Where a tile lies in a buffer: the offset of its first element.
-
-    Along a digit that carries, `steps` is a table of the steps' offsets, and `first` the place of the tile's first.
-    """
-
-    offset: SSAValue
-    steps: SSAValue | None = None
-    first: SSAValue | None = None
 
 
 class TiledCopy:
@@ -119,27 +105,13 @@ class TiledCopy:
         self.body.prepare()
         for strides in (self.src_strides, self.dst_strides):
             if (carry := self._carry(strides)) is not None:
-                self._tabulate(*carry)
+                digit, stride = carry
+                self.tables[stride] = tabulate(self.nest, stride, self.plan.tile[digit])
 
     def _carry(self, strides: Sequence[Stride]) -> tuple[int, Carry] | None:
         """The digit that carries within a tile, if there is one."""
         found = ((g, s) for g, s in enumerate(strides) if isinstance(s, Carry) and self.plan.tile[g] > 1)
         return next(found, None)
-
-    def _tabulate(self, digit: int, stride: Carry) -> None:
-        """The offsets of the first steps of a digit that carries: of a period, and of a tile that starts in it."""
-        count = stride.period + self.plan.tile[digit] - 1
-        for value in (0, 1, count, *range(self.plan.tile[digit])):
-            self.nest.constant(value)
-        table = self.nest.insert(memref.AllocaOp.get(IndexType(), LINE, [count])).results[0]
-        table.name_hint = "steps"
-
-        def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
-            offset = apply(inner, stride.at(AffineExpr.dimension(0)), counters, "step")
-            return inner.insert(memref.StoreOp.get(offset, table, [counters[0]]))
-
-        self.nest.nest([Loop("k", range(count))], body)
-        self.tables[stride] = table
 
     def open_outer(self) -> list[Term]:
         """The loops over macro tiles."""
