@@ -8,12 +8,14 @@ from math import prod
 from layoutc.errors import LayoutcError
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
-from layoutc.planning.strided_copy import SideName
+from layoutc.planning.strided_copy import Carry, SideName
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 
 VECTOR_BYTES = (16, 32, 64)
 MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
+STEP_BYTES = 8
+"""of an entry in the table of a digit that carries"""
 MAX_PREFETCH = 1 << 40
 """elements: farther than any memory"""
 
@@ -48,10 +50,11 @@ def _check_chain(plan: CopyPlan, side: SideName, parts: Sequence[Part]) -> None:
     stride = 1
     for number, part in enumerate(parts):
         digit = plan.copy.digits[part.digit]
-        if getattr(digit, side) != stride:
-            raise LayoutcError(
-                f"lanes {part.digit}:{part.extent} are {getattr(digit, side)} elements apart, expected {stride}"
-            )
+        apart = digit.stride(side)
+        if isinstance(apart, Carry):
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} are of digits that carry, expected one stride")
+        if apart != stride:
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} are {apart} elements apart, expected {stride}")
         if number + 1 < len(parts) and part.extent != digit.extent:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} do not end the lanes, expected all {digit.extent}")
         if side == "src" and not digit.is_whole:
@@ -105,6 +108,10 @@ def _check_buffers(plan: CopyPlan) -> None:
             size = getattr(plan, stage)[1] * plan.element_bytes
             if size > MAX_STAGE_BYTES:
                 raise LayoutcError(f"staged {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+    for position, digit in enumerate(plan.copy.digits):
+        steps = max((carry.period for _, carry in digit.carries), default=0) + plan.tile[position]
+        if steps * STEP_BYTES > MAX_STAGE_BYTES:
+            raise LayoutcError(f"a digit that carries after {steps} steps needs too large a table")
     if plan.load == "staged" and (plan.copy.is_fill or not plan.source_run_digits):
         raise LayoutcError("staged loads need contiguous elements in the source")
 
