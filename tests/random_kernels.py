@@ -25,12 +25,14 @@ BATCH = 40
 PROCESSORS = ("x86", "aarch64")
 FLAGS = {
     "avx512": ("-march=x86-64-v4",),
+    "avx512vbmi": ("-march=x86-64-v4", "-mavx512vbmi"),
     "avx2": ("-march=x86-64-v3",),
     "sse2": ("-march=x86-64",),
     "neon": ("-march=x86-64-v2",),
 }
 """how an x86 compiler takes the C of a target; that of neon is portable, and wants shuffles of bytes"""
-NEEDS = {"avx512": {"avx512f", "avx512bw", "avx512vl", "avx512dq"}, "avx2": {"avx2"}}
+AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq"}
+NEEDS = {"avx512": AVX512, "avx512vbmi": AVX512 | {"avx512vbmi"}, "avx2": {"avx2"}}
 """flags of the processor"""
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 SANITIZER_OPTIONS = (

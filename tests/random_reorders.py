@@ -29,7 +29,9 @@ from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
 
-ALL_TARGETS = ("avx512", "avx2", "sse2", "generic", "neon", PLAIN)
+MACHINES = {**TARGETS, "avx512vbmi": replace(TARGETS["avx512"], shuffles="any")}
+"""those with names, and the one that `native` means where single bytes can be permuted"""
+ALL_TARGETS = (*MACHINES, PLAIN)
 TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64")
 BLOCKS = (2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 16, 17, 24, 32, 48, 64)
 LEAST_ELEMENTS, MOST_ELEMENTS = 16, 80_000
@@ -198,7 +200,7 @@ def random_plan(draw: random.Random, source: MemoryDesc, destination: MemoryDesc
     if target == PLAIN:
         return None
     kind, threads = draw.choice(("chosen", "streamed", "edited")), draw.choice((1, 1, 2, 3))
-    machine = TARGETS[target]
+    machine = MACHINES[target]
     if kind != "chosen" and draw.random() < 0.8:
         machine = replace(machine, llc=NO_CACHE)
     try:

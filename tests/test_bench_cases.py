@@ -32,7 +32,7 @@ def interpreted(kernel: PlannedKernel) -> tuple[np.ndarray, np.ndarray]:
     """What the strict interpreter and the reference write."""
     source, destination = kernel.source, kernel.destination
     module = planned(kernel, "reorder")
-    lower(module, target=kernel.target)
+    lower(module)
     read = np.random.default_rng(0).integers(0, 256, source.size_bytes, np.uint8)
     written, expected = (np.full(destination.size_bytes, POISON, np.uint8) for _ in range(2))
     readable = np.zeros(source.span, np.bool_)

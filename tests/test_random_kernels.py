@@ -14,11 +14,10 @@ import pytest
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.machine import TARGETS
 from tests.descriptors import desc
 from tests.kernel_batches import DRIVER, complaints, failures
 from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones
-from tests.random_reorders import ALL_TARGETS, NO_CACHE, PlannedKernel, random_kernel
+from tests.random_reorders import ALL_TARGETS, MACHINES, NO_CACHE, PlannedKernel, random_kernel
 
 GCC, CLANG = "gcc", "clang-22"
 COPY = "for (int64_t k = 0; k < 8; k++) { to[k] = from[k]; }"
@@ -124,7 +123,7 @@ FOUND = {
 def test_large_plans_of_what_was_found(name: str) -> None:
     """With the plans of tensors that no cache holds."""
     type, source, destination = FOUND[name]
-    for target in runnable(TARGETS, GCC):
+    for target in runnable(MACHINES, GCC):
         pair = typed(source, type), typed(destination, type)
-        plan = choose_plan(*pair, replace(TARGETS[target], llc=NO_CACHE))
+        plan = choose_plan(*pair, replace(MACHINES[target], llc=NO_CACHE))
         assert failures([PlannedKernel(0, *pair, target, plan)], toolchain(target)) == []
