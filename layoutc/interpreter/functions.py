@@ -145,6 +145,13 @@ class MemoryFunctions(InterpreterFunctions):
         base = np.arange(prod(around)).reshape(around) * span if around else 0
         return MemRef(buffer, dtype, shape, strides, offset, base, span)
 
+    @impl(memref.ExtractAlignedPointerAsIndexOp)
+    def address(
+        self, interpreter: Interpreter, op: memref.ExtractAlignedPointerAsIndexOp, args: PythonValues
+    ) -> PythonValues:
+        """Where the memory really lies, so that code which asks for that runs as it would in C."""
+        return (np.asarray(args[0].buffer.data.ctypes.data, np.int64),)
+
     @impl(memref.DeallocOp)
     def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:
         (old,) = args

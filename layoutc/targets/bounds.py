@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import cast
 
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import (
@@ -69,6 +69,8 @@ def _hull(numbers: Sequence[int]) -> Interval:
 
 
 INDEX_RANGE = Interval(-(1 << 63), (1 << 63) - 1)
+ADDRESSES = Interval(0, (1 << 63) - 1)
+"""the upper half belongs to the operating system"""
 UNBOUNDED = Interval(-(1 << 64), 1 << 64)
 
 
@@ -193,6 +195,8 @@ class Bounds:
                 return affine_interval(op.map.data.results[0], operands[:dims], operands[dims:])
             case affine.MinOp():
                 return self._affine_minimum(op)
+            case memref.ExtractAlignedPointerAsIndexOp():
+                return ADDRESSES
             case arith.SelectOp():
                 return self[op.lhs] | self[op.rhs]
             case arith.ExtSIOp():

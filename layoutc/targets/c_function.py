@@ -14,7 +14,7 @@ from layoutc.targets.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
-from layoutc.targets.c_expressions import Expression, call
+from layoutc.targets.c_expressions import Expression, call, cast
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
@@ -223,6 +223,10 @@ class FunctionPrinter:
         self.settle_reads()
         self.line(f"free({self.take(op.memref).text});")
 
+    def address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
+        pointer = cast("uintptr_t", self.take(op.source))
+        self.define(op, cast("int64_t", pointer))
+
     def copy(self, op: memref.CopyOp) -> None:
         text = whole_copy(op, self.take(op.source), self.take(op.destination))
         self.settle_reads()
@@ -265,6 +269,7 @@ STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     memref.AllocaOp: FunctionPrinter.alloca,
     memref.DeallocOp: FunctionPrinter.dealloc,
     memref.CopyOp: FunctionPrinter.copy,
+    memref.ExtractAlignedPointerAsIndexOp: FunctionPrinter.address,
     memref.ReinterpretCastOp: FunctionPrinter.alias,
     memref.CastOp: FunctionPrinter.alias,
     scf.ForOp: print_for,

@@ -21,6 +21,7 @@ READS: frozenset[type[Operation]] = frozenset(
         memref.ReinterpretCastOp,
         memref.CastOp,
         memref.AllocaOp,
+        memref.ExtractAlignedPointerAsIndexOp,
         vector.LoadOp,
         vector.MaskedLoadOp,
         vector.CreateMaskOp,

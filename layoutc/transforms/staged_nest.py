@@ -1,8 +1,9 @@
 """
 A planned copy through a buffer: macro tiles are put together in the first cache, and leave it by whole lines.
 
-Runs of the destination need not start at a line. Each macro tile writes the lines that start in its part of a run,
-past the caches; only the ends of a whole row are written element by element.
+Neither the destination nor its runs need start at a line: where lines start is asked of the pointer. Each macro tile
+writes the lines that start in its part of a run, past the caches; only the ends of a whole row are written element by
+element.
 """
 
 from __future__ import annotations
@@ -102,6 +103,11 @@ class StagedCopy(TiledCopy):
             self.loops.constants((*self._source_runs(), self._along_run()))
         for value in constants:
             self.nest.constant(value)
+        if self.stages_stores:
+            address = self.nest.insert(memref.ExtractAlignedPointerAsIndexOp.get(self.memory.target)).results[0]
+            elements = AffineExpr.dimension(0) % LINE // self.memory.element_bytes
+            self.begin = apply(Builder(InsertPoint.before(self.nest.before)), elements, [address], "begin")
+            """how many elements of its first line lie before the destination"""
 
     def _runs(self, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
         """Loops over the runs of a macro tile, which has so many steps of each digit."""
@@ -149,23 +155,25 @@ class StagedCopy(TiledCopy):
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), self.dst_strides, self.plan.copy.dst * self.ratio, "row")
         stage = loops.offset(runs, self.store_strides, 0, "stage_row")
+        place = builder.insert(arith.AddiOp(row, self.begin)).result
+        place.name_hint = "place"
         d0 = AffineExpr.dimension(0)
         # Everything below counts from the start of the run.
-        lines = apply(builder, self._to_line(d0), [row], "lines")
-        lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [row], "lines_end")
+        lines = apply(builder, self._to_line(d0), [place], "lines")
+        lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [place], "lines_end")
         start, stop = self.nest.constants[0], self.nest.constants[length]
         last = self.plan.run_digits[-1]
         terms = [term for term in outer if term.digit == last]
         if terms:
             step = self.plan.macro_step(last) * self.plan.run // self.plan.macro[last] * self.ratio
-            owned = apply(builder, self._to_line(d0 + step) + step, [row], "owned_end")
+            owned = apply(builder, self._to_line(d0 + step) + step, [place], "owned_end")
             position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
             limit = self.plan.extents[last] - self.plan.macro[last]
             start = self._where(builder, position, 0, start, lines, "start")
             lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
             stop = self._where(builder, position, limit, stop, owned, "stop")
         self._elements(builder, start, lines, row, stage)
-        self._lines(builder, lines_end, row, stage)
+        self._lines(builder, lines, lines_end, row, stage)
         self._elements(builder, lines_end, stop, row, stage)
 
     def _to_line(self, place: AffineExpr) -> AffineExpr:
@@ -186,16 +194,8 @@ class StagedCopy(TiledCopy):
         value = inner.insert(memref.LoadOp.get(self.target, [offset])).res
         inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
 
-    def _lines(self, builder: Builder, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
-        # Counted from the start of the buffer, where every step is plainly a line.
-        last = builder.insert(arith.AddiOp(row, stop)).result
-        aligned = apply(builder, AffineExpr.dimension(0).ceil_div(self.line) * self.line, [row], "first_line")
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "at"
-        builder.insert(scf.ForOp(aligned, last, self.nest.constants[self.line], [], Region(block)))
-        inner = Builder(InsertPoint.at_start(block))
-        at, begin, base = (AffineExpr.dimension(i) for i in range(3))
-        offset = apply(inner, at - begin + base, [block.args[0], row, stage], "stage_at")
+    def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
         type = VectorType(self.memory.element, [self._lanes])
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self._lanes):
@@ -203,7 +203,7 @@ class StagedCopy(TiledCopy):
             load.result.name_hint = "r"
             loaded.append(load.result)
         for number, value in enumerate(loaded):
-            index = self._at(inner, block.args[0], number * self._lanes)
+            index = self._at(inner, at, number * self._lanes)
             inner.insert(vector.StoreOp(value, self.memory.target, [index], BoolAttr.from_bool(True)))
 
     def _loop(
