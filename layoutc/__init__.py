@@ -20,6 +20,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
 if TYPE_CHECKING:
     from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
     from layoutc.buffers import Address
+    from layoutc.builds import compile_all
     from layoutc.compensation import Compensation
     from layoutc.conversion import Conversion
     from layoutc.descriptor import MemoryDesc
@@ -41,6 +42,7 @@ _HOMES = {
     "buffers": ("Address",),
     "compensation": ("Compensation",),
     "conversion": ("Conversion",),
+    "builds": ("compile_all",),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
@@ -67,6 +69,7 @@ __all__ = [
     "NotationError",
     "Param",
     "compile",
+    "compile_all",
     "desc",
     "from_array",
     "from_dlpack",

@@ -6,13 +6,14 @@ import ctypes
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from layoutc.checks import instance
 from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+from layoutc.once import once
 from layoutc.planning.machine import PLAIN, machine
 from layoutc.planning.plan import MAX_THREADS
 
@@ -110,7 +111,7 @@ class Kernel:
         """The text of the module after a stage, one of `layoutc.pipeline.STAGES`."""
         return str(self._module(stage)) + "\n"
 
-    @cached_property
+    @once
     def c_source(self) -> str:
         """The C file of the kernel: one function `void name(const T *source, T *destination)`."""
         from layoutc.targets.c import emit_c
@@ -129,7 +130,7 @@ class Kernel:
         lower(module, stage, target=self.target, threads=self.threads)
         return module
 
-    @cached_property
+    @once
     def _run(self) -> Callable[..., None]:
         """The call on any buffers, without arguments of the conversion."""
         if self.executor != "c" or self.conversion.arguments:
@@ -160,13 +161,13 @@ class Kernel:
 
         return list(argument_bytes(self.conversion, self.source.dims, params).values())
 
-    @cached_property
+    @once
     def _alignments(self) -> tuple[int, int]:
         """Of source and destination: C may take an address for granted that fits the element."""
         bits = (self.source.element_type.bits, self.destination.element_type.bits)
         return (max(bits[0] // 8, 1), max(bits[1] // 8, 1)) if self.executor == "c" else (1, 1)
 
-    @cached_property
+    @once
     def _on_bytes(self) -> Run:
         return {"c": self._compiled, "interpret": self._interpreted, "reference": self._by_definition}[self.executor]()
 
@@ -175,7 +176,7 @@ class Kernel:
 
         return lambda *buffers: self._function(*map(address_of, buffers))
 
-    @cached_property
+    @once
     def _function(self) -> Callable[..., None]:
         """The compiled function, on addresses."""
         from layoutc.runtime import load
@@ -207,7 +208,7 @@ class Kernel:
 
         return run
 
-    @cached_property
+    @once
     def _readable(self) -> NDArray[Any]:
         """Which elements of the source's buffer are data, and not padding, border or gap."""
         import numpy as np

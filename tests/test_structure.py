@@ -48,6 +48,7 @@ ALLOWED = {
     "dlpack": {"errors", "element_type"},
     "buffers": {"errors", "checks", "dlpack"},
     "exports": set[str](),
+    "once": set[str](),
     "cache": {"errors"},
     "compiler": {"errors", "cache"},
     "runtime": {"errors", "buffers", "cache", "compiler"},
@@ -62,7 +63,7 @@ WHEN_CALLED = {
 }
 """What a room may import inside a function only."""
 
-OUTSIDE = {"arrays", "kernel", "tools", "__init__"}
+OUTSIDE = {"arrays", "builds", "kernel", "tools", "__init__"}
 
 KNOWS_NO_XDSL = {
     "arrays",

@@ -1,0 +1,113 @@
+"""Kernels that are compiled at once: by one call, by threads, and by processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.compiler import find_compiler
+from layoutc.errors import CompilerError
+from layoutc.kernel import Kernel
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler is here")
+
+NCHW = layoutc.desc("nchw", (1, 3, 2, 5), "f32")
+TARGETS = [layoutc.desc(name, NCHW.dims, "f32") for name in ("nhwc", "nChw8c", "nchw", "nhwc", "chwn")]
+
+
+def kernels(executor: layoutc.kernel.Executor = "c") -> list[Kernel]:
+    return [Kernel(NCHW, target, executor, target="plain") for target in TARGETS]
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """An empty cache, and a compiler that waits until two of it run, or 20 s; how often it compiled a kernel."""
+    found = find_compiler()
+    assert found is not None
+    script = tmp_path / "cc"
+    script.write_text(
+        f"""#!/bin/sh
+case "$*" in *kernel.so*) ;; *) exec {found.command[0]} "$@" ;; esac
+touch "{tmp_path}/run.$$"
+tries=0
+while [ "$(ls "{tmp_path}" | grep -c '^run[.]')" -lt 2 ] && [ $tries -lt 200 ]; do sleep 0.1; tries=$((tries + 1)); done
+[ $tries -lt 200 ] && exec {found.command[0]} "$@"
+echo "error: alone" >&2
+exit 1
+"""
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("LAYOUTC_CC", str(script))
+    return lambda: len(list(tmp_path.glob("run.*")))
+
+
+def check(made: tuple[Kernel, ...]) -> None:
+    x = np.arange(30, dtype=np.float32)
+    for kernel, reference in zip(made, kernels("reference"), strict=True):
+        got, expected = (np.full(kernel.destination.span, -1, np.float32) for _ in range(2))
+        kernel(x, got)
+        reference(x, expected)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_all_at_once_in_their_order(compiled: Callable[[], int]) -> None:
+    made = layoutc.compile_all(kernels(), workers=2)
+    assert [kernel.destination for kernel in made] == TARGETS
+    check(made)
+    assert compiled() == 4, "a text that two kernels share is compiled once"
+    check(layoutc.compile_all(kernels()))
+    assert compiled() == 4
+
+
+def test_kernels_of_threads_do_not_wait_for_each_other(compiled: Callable[[], int]) -> None:
+    made = kernels()
+    threads = [threading.Thread(target=kernel.prepare) for kernel in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(tuple(made))
+    assert compiled() >= 4
+
+
+def test_two_processes_build_the_same_kernel() -> None:
+    code = (
+        "import layoutc; d = [layoutc.desc(n, (1, 3, 2, 5)) for n in ('nchw', 'nhwc')]; k = layoutc.compile(*d, "
+        "executor='c'); y = bytearray(120); k(bytes(range(120)), y); print(bytes(y).hex())"
+    )
+    processes = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    said = [process.communicate(timeout=120) for process in processes]
+    assert {error for _, error in said} == {b""}
+    assert len({output for output, _ in said}) == 1
+
+
+def test_no_kernels_and_those_of_other_executors() -> None:
+    assert layoutc.compile_all([]) == ()
+    check(layoutc.compile_all(kernels("interpret")))
+
+
+def test_a_kernel_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cc").write_text('#!/bin/sh\necho "error: no luck" >&2\nexit 1\n')
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setenv("LAYOUTC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("LAYOUTC_CC", str(tmp_path / "cc"))
+    with pytest.raises(CompilerError, match="no luck"):
+        layoutc.compile_all(kernels())
+
+
+def test_bad_calls() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="kernel is a tuple, expected a Kernel"):
+        layoutc.compile_all([(NCHW, NCHW)])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(layoutc.LayoutcError, match="workers is 0, expected 1 or more"):
+        layoutc.compile_all([], workers=0)
