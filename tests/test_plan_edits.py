@@ -74,7 +74,7 @@ def test_buffers_that_do_not_fit_the_stack_are_refused() -> None:
     edited = re.sub(r"macro \d+x\d+", "macro 1024x512", line)
     assert edited != line and edited.endswith("normal stores")
     parse_plan([head, edited])
-    with pytest.raises(LayoutcError, match="staged loads need a buffer of 2097152 bytes, expected at most 1048576"):
+    with pytest.raises(LayoutcError, match="staged loads need a buffer of 2097216 bytes, expected at most 1048576"):
         parse_plan([head, edited + ", staged loads"])
 
 
