@@ -74,8 +74,10 @@ def failures(kernels: Sequence[PlannedKernel], tools: Toolchain) -> list[tuple[P
         try:
             tools.compile((DRIVER, code), program)
         except RuntimeError as error:
-            kernel = re.search(r"\bkernel_(\d+)\b", str(error))
-            return [*found, (kernels[int(kernel[1]) if kernel else 0], str(error))]
+            named = re.search(r"\bkernel_(\d+)\b", str(error))
+            culprit = kernels[int(named[1]) if named else 0]
+            others = [kernel for kernel in kernels if kernel is not culprit]
+            return [*found, (culprit, str(error)), *(failures(others, tools) if others else [])]
         first: dict[int, str] = {}
         for number, text in complaints(tools, program, data, len(kernels)):
             first.setdefault(number, text)

@@ -14,6 +14,7 @@ import pytest
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.plan import Plan
 from tests.descriptors import desc
 from tests.kernel_batches import DRIVER, complaints, failures
 from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones
@@ -127,3 +128,14 @@ def test_large_plans_of_what_was_found(name: str) -> None:
         pair = typed(source, type), typed(destination, type)
         plan = choose_plan(*pair, replace(MACHINES[target], llc=NO_CACHE))
         assert failures([PlannedKernel(0, *pair, target, plan)], toolchain(target)) == []
+
+
+@needs_gcc
+def test_staged_loads_need_no_table_of_a_digit_that_carries() -> None:
+    """A table that nothing reads is a warning of the C compiler."""
+    source, destination = desc("abc", (3, 5, 75), strides=(1, 373, 5)), desc("acb", (3, 5, 75))
+    for target in runnable(MACHINES, GCC):
+        (copy,) = choose_plan(source, destination, MACHINES[target]).copies
+        assert any(digit.carries for digit in copy.copy.digits)
+        plan = Plan((replace(copy, load="staged"),))
+        assert failures([PlannedKernel(0, source, destination, target, plan)], toolchain(target)) == []

@@ -43,6 +43,7 @@ class StagedCopy(TiledCopy):
             strides, self.store_elements = plan.store_stage
             plain = replace(plain, copy=_with_strides(plain, "dst", strides))
             self.store_strides = [stride * self.ratio for stride in strides]
+        self.touched = [self.src_strides] * (not self.stages_loads) + [self.dst_strides] * (not self.stages_stores)
         self.body = VectorBody(self, plain)
 
     def build(self) -> Operation:

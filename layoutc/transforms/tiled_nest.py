@@ -76,6 +76,8 @@ class TiledCopy:
         self.tile_source, self.target = memory.source, memory.target
         """what tiles are loaded from and stored to"""
         self.src_strides, self.dst_strides = (self._strides(plan, side) for side in SIDES)
+        self.touched = [self.src_strides, self.dst_strides]
+        """those of the sides that tiles touch in memory, not in a buffer"""
 
     def build(self) -> Operation:
         """Builds it all; returns the outermost operation."""
@@ -103,7 +105,7 @@ class TiledCopy:
         for distance in distances:
             self.nest.constant(distance)
         self.body.prepare()
-        for strides in (self.src_strides, self.dst_strides):
+        for strides in self.touched:
             if (carry := self._carry(strides)) is not None:
                 digit, stride = carry
                 self.tables[stride] = tabulate(self.nest, stride, self.plan.tile[digit])
