@@ -111,6 +111,23 @@ class Kernel:
         """The text of the module after a stage, one of `layoutc.pipeline.STAGES`."""
         return str(self._module(stage)) + "\n"
 
+    def explain(self) -> str:
+        """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
+        from layoutc.planning.explain import explain_plan
+        from layoutc.planning.strided_copy import NotStridedError
+        from layoutc.transforms.plan_reorders import can_plan
+
+        self._check_compiled()
+        if self.target == PLAIN:
+            return "the textbook loop nest, as the target plain asks for it\n"
+        if not can_plan(self.destination):
+            return f"the textbook loop nest, as vectors of {self.destination.element_type} are not whole bytes\n"
+        try:
+            lines = explain_plan(self.source, self.destination, machine(self.target), self.threads)
+        except NotStridedError as error:
+            return f"the textbook loop nest: {error}\n"
+        return "\n".join(lines) + "\n"
+
     @once
     def c_source(self) -> str:
         """The C file of the kernel: one function `void name(const T *source, T *destination)`."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import layoutc
 from layoutc.pipeline import STAGES
 from layoutc.tools.layoutc import main
 
@@ -79,3 +80,10 @@ def test_the_shared_object_runs(capsys: Capture, tmp_path: Path) -> None:
     ctypes.CDLL(str(path)).pack(ctypes.c_void_p(source.ctypes.data), ctypes.c_void_p(result.ctypes.data))
     assert result[480 + 2 * 160] == source[340 + 16 * 20]
     assert np.count_nonzero(result) == 680
+
+
+def test_an_explanation_takes_the_place_of_text(capsys: Capture) -> None:
+    kernel = layoutc.Kernel(layoutc.desc("nchw", (2, 17, 5, 4)), layoutc.desc("nChw8c", (2, 17, 5, 4)), threads=2)
+    assert printed(capsys, "--threads", "2", "--explain") == kernel.explain()
+    assert main([*ARGUMENTS, "--explain", "--emit", "c"]) == 2
+    assert "--explain takes the place of --emit" in capsys.readouterr().err

@@ -12,6 +12,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Part, Plan
+from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.strided_copy import (
     CopyDigit,
     SideName,
@@ -35,7 +36,9 @@ def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | N
     """
     target = target or machine()
     element = destination.element_type.bits // 8
-    threads = threads if destination.size_bytes >= PARALLEL_BYTES else 1
+    if threads > 1 and destination.size_bytes < PARALLEL_BYTES:
+        because("threads", f"one, as less than {PARALLEL_BYTES} bytes are written before a second one has started")
+        threads = 1
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     copies = (_plan_copies(copy, element, target, streams) for copy in strided_copies(source, destination))
     return Plan(tuple(chain.from_iterable(copies)), threads)
@@ -49,8 +52,12 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     going past it until it is full.
     """
     if threads == 1:
-        return destination_bytes >= target.llc // 4
-    return 2 * (source_bytes + destination_bytes) > 3 * target.llc
+        streams, limit = destination_bytes >= target.llc // 4, "the destination fills a quarter of the last one"
+    else:
+        streams = 2 * (source_bytes + destination_bytes) > 3 * target.llc
+        limit = "both buffers fill one and a half times the last one"
+    because("caches", f"past them, as {limit}" if streams else f"through them, until {limit}")
+    return streams
 
 
 def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
@@ -62,6 +69,7 @@ def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool
         for part in without_partial(copy, apart):
             yield from _plan_copies(part, element, target, streams)
     else:
+        next_copy()
         copy = fused(copy, element, target)
         yield _plan_copy(copy, element, target, streams, *choose_lanes(copy, element, target))
 
@@ -88,16 +96,21 @@ def _plan_copy(
         inner_order=_order(copy.digits, "dst"),
     )
     if not target_lanes:
+        because("tiles", "element by element, as a side has too few contiguous elements")
         macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
         return replace(plan, macro=macro)
     if not streams:
+        because("stores", "normal, through the caches")
         return _with_macro(plan, NORMAL)
     if target.streams_whole_lines and _stores_whole_lines(plan, target):
+        because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return _streamed(replace(plan, store="nontemporal"), target)
+    because("stores", "past the caches by whole lines, out of a buffer on the stack: tiles store parts of lines")
     staged = _with_macro(plan, STAGED_ROWS)
     if len(staged.run_digits) > 1:
         staged = _with_macro(plan, STAGED_CHUNKS)
     if staged.run * element < MIN_STAGED_RUN:
+        because("stores", f"through the caches, as runs of {staged.run * element} bytes have too few whole lines")
         return _with_macro(plan, NORMAL)
     staged = replace(staged, store="staged")
     return replace(staged, load="staged") if _rows_collide(staged, target) else staged
@@ -156,6 +169,13 @@ class MacroShape:
     inner: SideName
     prefetch: bool = True
 
+    @property
+    def reason(self) -> str:
+        """What a macro tile is grown to."""
+        side = {"src": "source", "dst": "destination"}[self.inner]
+        runs = f"runs of {self.source_run} bytes in the source and {self.target_run} in the destination"
+        return f"grown towards {runs}, then to {self.budget} bytes; the loops inside follow the {side}"
+
 
 NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
@@ -178,6 +198,7 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.target_run, shape.budget)
     _grow(plan, macro, "src", shape.source_run, shape.budget)
     _grow(plan, macro, "dst", shape.budget, shape.budget)
+    because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
 
@@ -204,7 +225,13 @@ def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
         if position not in plan.source_run_digits:
             rows = [row + digit.offset("src", step) for row in rows for step in range(plan.tile[position])]
     sets = Counter(row * plan.element_bytes // target.line % L1_SETS for row in rows)
-    return max(sets.values()) > COLLIDING_ROWS
+    most = max(sets.values())
+    if most > COLLIDING_ROWS:
+        because(
+            "loads",
+            f"gathered on the stack first, as {most} rows of a tile share one set of the first cache",
+        )
+    return most > COLLIDING_ROWS
 
 
 def _next_macro_tile(plan: CopyPlan) -> int:

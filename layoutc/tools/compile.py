@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 import layoutc
 from layoutc import notations
@@ -22,6 +23,7 @@ from layoutc.tools.header import header
 @options.dtype_option
 @click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
 @click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
+@click.option("--explain", is_flag=True, help="Say in plain words how it runs, and why, and emit nothing.")
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
 @options.target_option
 @options.threads_option
@@ -33,6 +35,7 @@ def command(
     dtype: str | None,
     emit: str,
     stage: str | None,
+    explain: bool,
     name: str,
     plan_for: str,
     threads: int,
@@ -41,6 +44,10 @@ def command(
     """Print the reorder between two layouts as IR or C, print its C prototype, or build a shared object."""
     if stage is not None and emit != "ir":
         raise click.UsageError("--stage needs --emit ir")
+    if explain:
+        if click.get_current_context().get_parameter_source("emit") is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--explain takes the place of --emit")
+        emit = "explanation"
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
     src = notations.desc(source, dims, dtype)
@@ -55,6 +62,8 @@ def _emitted(kernel: Kernel, emit: str, stage: str) -> bytes:
         return kernel.shared_object().read_bytes()
     if emit == "ir":
         return _text(kernel.ir(stage))
+    if emit == "explanation":
+        return _text(kernel.explain())
     return _text(header(kernel) if emit == "header" else kernel.c_source)
 
 

@@ -1,0 +1,101 @@
+"""A plan in plain words: its numbers from the plan itself, the reasons from the rules that chose it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.reasons import listening
+from layoutc.planning.strided_copy import CopyDigit
+from layoutc.planning.tile import TileProgram
+
+UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def explain_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int) -> list[str]:
+    """
+    Lines that say how a reorder runs on a machine, and why.
+
+    Raises NotStridedError, with the reason, if the reorder has no plan but the plain one.
+    """
+    with listening() as reasons:
+        plan = choose_plan(source, destination, target, threads)
+    lines = [
+        f"{source.size_bytes} bytes into {destination.size_bytes}, for {_machine(target)}",
+        f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
+        f"caches: the destination goes {reasons.reorder['caches']}",
+    ]
+    for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
+        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}"]
+        lines += [f"  {line}" for line in _copy_lines(copy, why)]
+    return lines
+
+
+def _machine(target: Machine) -> str:
+    shuffles = {"any": "of any bytes", "words": "of 2 bytes or more", "unpack": "by unpacking alone"}[target.shuffles]
+    caches = ", ".join(map(_size, (target.l1, target.l2, target.llc)))
+    return f"{target.name}: registers of {target.vector} bytes, shuffles {shuffles}, caches of {caches}"
+
+
+def _size(size_bytes: int) -> str:
+    return next((f"{size_bytes // unit} {name}" for unit, name in UNITS if size_bytes % unit == 0), f"{size_bytes} B")
+
+
+def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
+    what, together = (
+        "zeros" if plan.copy.is_fill else "elements",
+        plan.element_bytes * 8 // destination.element_type.bits,
+    )
+    joined = f", each {together} of {destination.element_type} that stay neighbours" if together > 1 else ""
+    return f"{plan.copy.elements} {what} of {plan.element_bytes * 8} bits{joined}"
+
+
+def _copy_lines(plan: CopyPlan, why: dict[str, str]) -> Iterator[str]:
+    for number, digit in enumerate(plan.copy.digits):
+        yield f"digit {number}: {_digit(digit, plan.copy.is_fill)}"
+    yield f"tiles: {why.get('tiles') or _tiles(plan)}"
+    macro = _times(plan.macro)
+    yield f"macro tiles: {macro}, {why.get('macro tiles', 'all but the slowest digit')}"
+    yield f"loops over macro tiles: {_loops(plan.outer_order, plan.macro, plan.extents)}"
+    yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
+    if not plan.copy.is_fill:
+        yield f"loads: {why.get('loads', 'straight')}"
+    yield f"stores: {why.get('stores', 'normal, through the caches')}"
+    if plan.prefetch:
+        yield f"prefetch: each load asks for the next macro tile, {plan.prefetch} elements further on"
+
+
+def _digit(digit: CopyDigit, is_fill: bool) -> str:
+    places = f"{digit.dst} apart" if is_fill else f"{digit.src} apart in the source, {digit.dst} in the destination"
+    loaded = "" if digit.is_whole else f"; the last {digit.extent - digit.loaded} are padding, and become zero"
+    return f"{digit.extent} elements, {places}{loaded}"
+
+
+def _tiles(plan: CopyPlan) -> str:
+    size, program = _times(plan.tile), TileProgram(plan)
+    if plan.copy.is_fill:
+        return f"{size}, zeros along {_lanes(plan.target_lanes)}"
+    if plan.source_lanes == plan.target_lanes:
+        return f"{size}, as they are: both sides are contiguous along {_lanes(plan.source_lanes)}"
+    return (
+        f"{size}, loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}, with "
+        f"{len(program.network.steps)} shuffles in registers between"
+    )
+
+
+def _lanes(parts: Sequence[Part]) -> str:
+    return " and ".join(f"{part.extent} of digit {part.digit}" for part in parts)
+
+
+def _loops(order: Sequence[int], sizes: Sequence[int], extents: Sequence[int]) -> str:
+    """The digits that take more than one step, slowest first."""
+    loops = [f"{-(-extents[g] // sizes[g])} steps of digit {g}" for g in order if sizes[g] < extents[g]]
+    return ", ".join(loops) or "none, as one holds all"
+
+
+def _times(numbers: Sequence[int]) -> str:
+    return "x".join(map(str, numbers)) + (f" = {prod(numbers)}" if len(numbers) > 1 else "")

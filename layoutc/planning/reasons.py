@@ -1,0 +1,46 @@
+"""Why a plan is as it is: what the planner's rules say of themselves, to whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Reasons:
+    """By topic, in words: of the whole reorder, and of each of its copies in their order."""
+
+    reorder: dict[str, str] = field(default_factory=dict[str, str])
+    copies: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+_listener: ContextVar[Reasons | None] = ContextVar("reasons", default=None)
+
+
+@contextmanager
+def listening() -> Generator[Reasons, None, None]:
+    """Collects the reasons for what is decided inside of the block."""
+    reasons = Reasons()
+    token = _listener.set(reasons)
+    try:
+        yield reasons
+    finally:
+        _listener.reset(token)
+
+
+def next_copy() -> None:
+    """What follows is about one copy more."""
+    if (reasons := _listener.get()) is not None:
+        reasons.copies.append({})
+
+
+def because(topic: str, words: str) -> None:
+    """
+    The reason for a decision, told where it is made; of the same topic the last one counts, as of decisions.
+
+    Belongs to the copy that is being planned, or to the reorder before the first.
+    """
+    if (reasons := _listener.get()) is not None:
+        (reasons.copies[-1] if reasons.copies else reasons.reorder)[topic] = words

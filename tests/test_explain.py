@@ -1,0 +1,84 @@
+"""Plans in words: what is said is what was decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import layoutc
+from layoutc.notations import desc
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.reasons import because, listening, next_copy
+from layoutc.planning.strided_copy import NotStridedError
+from tests.descriptors import PAIRS
+
+TOPICS = ("digit 0:", "tiles:", "macro tiles:", "loops over macro tiles:", "loops over tiles:", "stores:")
+STORES = {
+    "normal": ("normal, through", "through the caches, as runs"),
+    "nontemporal": ("straight past",),
+    "staged": ("past the caches by whole lines",),
+}
+
+
+@pytest.mark.parametrize("llc", [0, 32 << 20])
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_copy_is_explained_as_it_is_planned(name: str, llc: int) -> None:
+    for target in TARGETS.values():
+        machine = replace(target, llc=llc)
+        try:
+            plan = choose_plan(*PAIRS[name], machine)
+        except NotStridedError:
+            return
+        head, *copies = "\n".join(explain_plan(*PAIRS[name], machine, 1)).split("\n\n")
+        assert ("past them" in head) == (llc == 0)
+        for copy, text in zip(plan.copies, copies, strict=True):
+            lines = [line.strip() for line in text.splitlines()]
+            topics = TOPICS if copy.copy.digits else TOPICS[1:]
+            assert all(any(line.startswith(topic) for line in lines) for topic in topics)
+            (stores,) = (line.removeprefix("stores: ") for line in lines if line.startswith("stores: "))
+            assert stores.startswith(STORES[copy.store])
+            assert any(line.startswith("loads: gathered") for line in lines) == (copy.load == "staged")
+            assert (" zeros of " in lines[0]) == copy.copy.is_fill
+            assert ("tiles: element by element" in text) == (not copy.target_lanes)
+            assert any(line.startswith("prefetch: ") for line in lines) == bool(copy.prefetch)
+
+
+def explained(source: str, destination: str, dims: tuple[int, ...], dtype: str = "f32", **options: object) -> str:
+    pair = (desc(name, dims, dtype) for name in (source, destination))
+    return layoutc.Kernel(*pair, **{"target": "avx512", **options}).explain()  # pyright: ignore[reportArgumentType]
+
+
+def test_words_of_each_rule() -> None:
+    assert "threads: as many as were asked for, 2\n" in explained("ab", "ba", (1024, 1024), threads=2)
+    assert "threads: one, as less than 524288 bytes" in explained("ab", "ba", (64, 64), threads=2)
+    assert "through them, until both buffers fill" in explained("ab", "ba", (2048, 2048), threads=2)
+    assert "past them, as the destination fills a quarter" in explained("ab", "ba", (2048, 2048))
+    assert "loads: gathered on the stack first, as " in explained("ab", "ba", (4096, 4096), "s8")
+    assert "each 2 of bf16 that stay neighbours" in explained("abc", "bac", (6, 6, 34), "bf16")
+    assert "as they are: both sides are contiguous" in explained("abc", "bac", (6, 6, 34))
+    assert "the last 7 are padding" in explained("nchw", "nChw8c", (1, 17, 5, 4))
+
+
+def test_reorders_without_a_plan() -> None:
+    assert explained("ab", "ba", (4, 4), target="plain") == "the textbook loop nest, as the target plain asks for it\n"
+    assert explained("ab", "ba", (4, 4), "boolean").startswith("the textbook loop nest, as vectors of boolean")
+    source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
+    assert "a border" in layoutc.Kernel(source, desc("nchw", source.dims, "f32")).explain()
+
+
+def test_nobody_hears_what_is_said_outside() -> None:
+    because("tiles", "before")
+    with listening() as outer:
+        because("tiles", "1")
+        with listening() as inner:
+            next_copy()
+            because("tiles", "2")
+            because("tiles", "3")
+        because("loads", "4")
+    because("tiles", "after")
+    next_copy()
+    assert (inner.reorder, inner.copies) == ({}, [{"tiles": "3"}])
+    assert (outer.reorder, outer.copies) == ({"tiles": "1", "loads": "4"}, [])
