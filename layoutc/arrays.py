@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutc import notations
 from layoutc.buffers import address_of
 from layoutc.checks import instance, integers
+from layoutc.conversion import Attributes, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, check_whole_bytes
 from layoutc.element_type import element_type as type_named
@@ -34,8 +35,11 @@ def reorder(
     dims: Sequence[int] | None = None,
     *,
     element_type: str | ElementType | None = None,
+    to_dtype: str | ElementType | None = None,
+    out: Array | None = None,
     executor: Executor | None = None,
     threads: int = 1,
+    **attributes: Unpack[Attributes],
 ) -> Array:
     """
     The tensor in `array`, stored as `source` says, as a new array stored as `destination` says.
@@ -43,41 +47,98 @@ def reorder(
     The array has the physical shape of `source` (that of `nhwc` is N, H, W, C), or one axis with all elements of its
     buffer, which it must have where that has gaps, a border or an offset. Its shape gives the dims where neither
     `dims` nor the text does; then no axis of a blocked source has a tail. `element_type` says what the elements are
-    where NumPy has no word for it: bf16 may be stored as uint16.
-    The result has the destination's physical shape, or one axis under the same condition. Raises LayoutcError.
+    where NumPy has no word for it: bf16 may be stored as uint16, or as the 2-byte void that `np.load` makes of it.
+    The result has the destination's physical shape, or one axis under the same condition.
+
+    The values are converted to `to_dtype` (default: as they are) with `attributes`, the fields of `layoutc.Conversion`.
+    `out` is written to and returned instead of a new array; `sum` needs it. Types below a byte have one element
+    per byte in arrays, as ml_dtypes has them. With `compensation` the result is all of the buffer, as int8.
+    Raises LayoutcError.
     """
     import numpy as np
 
     instance("array", array, np.ndarray)
     src = source_desc(array, source, dims, element_type)
-    is_desc = isinstance(destination, MemoryDesc)
-    dst = destination if is_desc else notations.desc(destination, src.dims, src.element_type)
-    native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
-    result = _line_aligned(dst.physical_shape if dst.is_dense else (dst.span,), native.dtype)
-    _kernel(src, dst, executor, threads)(native, result)
+    dst = _destination_desc(src, destination, to_dtype)
+    conversion = Conversion(**attributes)
+    if conversion.sum and out is None:
+        raise LayoutcError("sum adds to what the destination holds, got no out")
+    dtype = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
+    result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
+    read, written = _buffer(np.ascontiguousarray(array, array.dtype.newbyteorder("=")), src), _buffer(result, dst)
+    _kernel(src, dst, executor, threads, conversion)(read, written)
+    if written is not result:
+        from layoutc.numeric.packing import unpacked
+
+        result[...] = unpacked(written, dst.element_type.bits, result.size).view(result.dtype).reshape(result.shape)
     return result
 
 
-def _line_aligned(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+def _destination_desc(src: MemoryDesc, destination: str | MemoryDesc, to_dtype: str | ElementType | None) -> MemoryDesc:
+    wanted = None if to_dtype is None else type_named(to_dtype)
+    if not isinstance(destination, MemoryDesc):
+        return notations.desc(destination, src.dims, wanted or src.element_type)
+    if wanted not in (None, destination.element_type):
+        raise LayoutcError(f"element type {wanted} contradicts the destination, {destination}")
+    return destination
+
+
+def _shape(desc: MemoryDesc, conversion: Conversion) -> tuple[int, ...]:
+    if conversion.compensation is not None:
+        return (conversion.destination_bytes(desc),)
+    return desc.physical_shape if desc.is_dense else (desc.span,)
+
+
+def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
     """Zeros from a cache line on: only whole lines can be written past the caches."""
     import numpy as np
 
+    shape = _shape(desc, conversion)
     size = prod(shape) * dtype.itemsize
     memory = np.zeros(size + LINE, np.uint8)
     start = -address_of(memory) % LINE
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
+def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
+    """Raises LayoutcError unless the reorder can write to the array as it is."""
+    import numpy as np
+
+    instance("out", out, np.ndarray)
+    shape = _shape(desc, conversion)
+    # What has no word for its elements may hold any of that width.
+    fits = out.dtype == dtype or (out.dtype.kind in "Vu" and out.itemsize == dtype.itemsize)
+    if out.shape not in (shape, (prod(shape),)) or not fits:
+        raise LayoutcError(f"out has shape {out.shape} and type {out.dtype}, expected {shape} and {dtype}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise LayoutcError("out is read-only or not C-contiguous")
+    return out
+
+
+def _buffer(array: Array, desc: MemoryDesc) -> Array:
+    """The buffer of an array: itself, or a packed copy where elements are below a byte."""
+    if desc.element_type.bits >= 8:
+        return array
+    import numpy as np
+
+    from layoutc.numeric.packing import packed
+
+    return packed(array.reshape(-1).view(np.uint8), desc.element_type.bits)
+
+
 @lru_cache(maxsize=256)
-def _kernel(source: MemoryDesc, destination: MemoryDesc, executor: Executor | None, threads: int) -> Kernel:
-    return compile(source, destination, executor=executor, threads=threads)
+def _kernel(
+    source: MemoryDesc, destination: MemoryDesc, executor: Executor | None, threads: int, conversion: Conversion
+) -> Kernel:
+    return compile(source, destination, executor=executor, threads=threads, **conversion.attributes)
 
 
 def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
     """
     The element type that an array holds, or the one that is named, if the array's elements are as wide.
 
-    Raises LayoutcError for NumPy types that layoutc has no word for, such as complex64.
+    Elements below a byte are stored in one. Raises LayoutcError for NumPy types that layoutc has no word for, such as
+    complex64.
     """
     try:
         found = type_named(named or array.dtype.newbyteorder("="))
@@ -85,7 +146,7 @@ def stored_type(array: Array, named: str | ElementType | None = None) -> Element
         if named is not None:
             raise
         raise LayoutcError(f"NumPy type {array.dtype} is no element type, expected one or its name") from None
-    if found.bits != array.itemsize * 8:
+    if max(found.bits, 8) != array.itemsize * 8:
         raise LayoutcError(
             f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
         )

@@ -48,6 +48,18 @@ SCALE_TYPES = ("f32", "f16", "bf16", "e8m0")
 ZERO_POINT_TYPES = ("s32", "s8", "u8", "s4", "u4", "f32", "f16", "bf16")
 
 
+class Attributes(TypedDict, total=False):
+    """The attributes of a reorder as keywords: the fields of Conversion."""
+
+    src_scale: Param | float | None
+    src_zero_point: Param | float | None
+    dst_scale: Param | float | None
+    dst_zero_point: Param | float | None
+    sum: float | None
+    reciprocal: bool
+    compensation: Compensation | None
+
+
 @dataclass(frozen=True)
 class Conversion:
     """
@@ -99,6 +111,11 @@ class Conversion:
     def arguments(self) -> dict[str, Param]:
         """Those whose values are given when the kernel is called, in the order in which it takes them."""
         return {name: param for name, param in self.params.items() if not param.is_constant}
+
+    @property
+    def attributes(self) -> Attributes:
+        """The fields as keywords."""
+        return Attributes(**{name: getattr(self, name) for name in Attributes.__annotations__})
 
     @property
     def has_attributes(self) -> bool:
@@ -158,18 +175,6 @@ class Conversion:
         if self.compensation:
             parts.append(f"compensation {self.compensation}")
         return ", ".join(parts) or "no attributes"
-
-
-class Attributes(TypedDict, total=False):
-    """The attributes of a reorder as keywords: the fields of Conversion."""
-
-    src_scale: Param | float | None
-    src_zero_point: Param | float | None
-    dst_scale: Param | float | None
-    dst_zero_point: Param | float | None
-    sum: float | None
-    reciprocal: bool
-    compensation: Compensation | None
 
 
 PARAMS = tuple(field.name for field in fields(Conversion))[:4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,15 @@ def test_integer_ranges_are_those_of_numpy(type: Any) -> None:
 
     info = ml_dtypes.iinfo(type.numpy)
     assert (type.integer_range[0], type.integer_range[-1]) == (info.min, info.max)
+
+
+def test_the_table_of_types_in_the_docs_is_the_table_of_types() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "conversions.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("|")]
+    shown = [row[:8] for row in rows if len(row) == 9][2:]
+    for type, row in zip(ELEMENT_TYPES, shown, strict=True):
+        names = (type.onednn, type.openvino, type.inference_engine, type.directml, type.mlir, type.numpy_name)
+        assert row == [type.name, str(type.bits), *(name or "" for name in names)]
 
 
 def test_values_are_rounded_to_their_type_once() -> None:

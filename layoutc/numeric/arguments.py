@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutc.buffers import as_buffer
+from layoutc.buffers import Address, as_buffer
 from layoutc.conversion import Conversion, label
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -37,7 +37,7 @@ def argument_bytes(conversion: Conversion, dims: Dims, given: Mapping[str, Any])
 
 def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     """A buffer as it is, an array of the parameter's type without copying, other numbers as constants are read."""
-    if issubclass(type(value), bytes | bytearray | memoryview):
+    if issubclass(type(value), bytes | bytearray | memoryview | Address) or _is_lent(value):
         return as_buffer(label(name), value, param.size_bytes(dims), writable=False)
     if issubclass(type(value), np.ndarray):
         _check_shape(name, param, dims, value)
@@ -47,6 +47,11 @@ def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     constant = Param(value, param.axes, param.groups, param.type)
     constant.check(label(name), dims)
     return constant_bytes(constant)
+
+
+def _is_lent(value: Any) -> bool:
+    """A tensor of another library."""
+    return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic)
 
 
 def _flat(array: NDArray[Any]) -> Bytes:

@@ -28,7 +28,7 @@ def pack_into(packed: Bytes, codes: Bytes, bits: int) -> None:
 
 
 def packed(codes: NDArray[Any], bits: int) -> Bytes:
-    """Codes as packed bytes; bits behind the last code are 0."""
+    """Codes as packed bytes; bits of a byte above its code are left out, those behind the last code are 0."""
     result = np.zeros((codes.size * bits + 7) // 8, np.uint8)
-    pack_into(result, codes.reshape(-1).astype(np.uint8), bits)
+    pack_into(result, codes.reshape(-1).astype(np.uint8) & np.uint8((1 << bits) - 1), bits)
     return result

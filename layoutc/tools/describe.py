@@ -12,7 +12,7 @@ from layoutc import notations
 from layoutc.descriptor import MemoryDesc
 from layoutc.layout import Layout
 from layoutc.tools import options
-from layoutc.tools.facts import Facts, desc_facts, layout_facts, memory_order
+from layoutc.tools.facts import Facts, desc_facts, layout_facts, memory_order, type_text
 from layoutc.tools.memory_order import line_count, listing
 from layoutc.tools.translate import names_of
 
@@ -21,6 +21,7 @@ LABELS = {
     "axes": "axes",
     "offset_map": "offset map",
     "element_type": "element type",
+    "values": "values",
     "dims": "dims",
     "padded_dims": "padded dims",
     "physical_axes": "physical axes",
@@ -85,7 +86,8 @@ def facts_text(facts: Facts) -> Iterator[str]:
     """The facts, one per line; the ones of each physical axis together."""
     for key, label in LABELS.items():
         if key in facts:
-            yield f"{label:<15} {_value_text(facts[key])}"
+            text = type_text(facts[key]) if key == "values" else _value_text(facts[key])
+            yield f"{label:<15} {text}"
     yield "names"
     for system, name in facts["names"].items():
         yield f"  {system:<13} {name}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from layoutc.affine_text import offset_text
 from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
 from layoutc.tools.memory_order import Place, last_place, places
@@ -31,6 +32,7 @@ def desc_facts(desc: MemoryDesc) -> Facts:
     """Everything about a descriptor but its names and its memory order. Offsets and strides are in elements."""
     facts = layout_facts(desc.layout) | {
         "element_type": desc.element_type.name,
+        "values": type_facts(desc.element_type),
         "dims": list(desc.dims),
         "offset_map": offset_text(desc),
         "padded_dims": list(desc.padded_dims),
@@ -45,6 +47,42 @@ def desc_facts(desc: MemoryDesc) -> Facts:
     }
     borders = {"low": desc.low, "high": desc.high}
     return facts | {name: list(border) for name, border in borders.items() if border}
+
+
+def type_facts(type: ElementType) -> Facts:
+    """Range and packing of an element type: exact integers, floats as the nearest f64, `null` where there is none."""
+    facts: Facts = {"bits": type.bits, "per_byte": 8 // type.bits or None}
+    format = type.float_format
+    if format is None:
+        return facts | {"min": type.integer_range[0], "max": type.integer_range[-1]}
+    return facts | {
+        "min": float(format.min),
+        "max": float(format.max),
+        "smallest": float(format.smallest),
+        "smallest_normal": float(format.smallest_normal),
+        "precision": format.precision,
+        "infinity": format.has_infinity,
+        "nan": format.has_nan,
+        "zero": format.has_zero,
+    }
+
+
+def type_text(facts: Facts) -> str:
+    """The same on one line."""
+    if "precision" not in facts:
+        text = f"{facts['min']} to {facts['max']}"
+    else:
+        specials = [name for name in ("infinity", "nan") if facts[name]]
+        text = ", ".join(
+            [
+                f"{facts['min']:.6g} to {facts['max']:.6g}",
+                f"smallest {facts['smallest']:.6g}",
+                *({"infinity": "infinity", "nan": "NaN"}[name] for name in specials),
+                f"{facts['precision']}-bit precision",
+            ]
+        )
+    count = facts["per_byte"]
+    return text if not count or count == 1 else f"{text}; {count} in a byte, the first in the low bits"
 
 
 def memory_order(desc: MemoryDesc, count: int) -> Facts:

@@ -65,7 +65,13 @@ def _check_header(path: Path, shape: tuple[Any, ...], is_fortran: object, dtype:
 
 
 def write_npy(path: Path, array: Array) -> None:
-    """Write a C-contiguous array as a .npy file, or leave what is there untouched. Raises OSError and LayoutcError."""
+    """
+    Write a C-contiguous array as a .npy file, or leave what is there untouched. Raises OSError and LayoutcError.
+
+    NumPy has no name in files for the types of ml_dtypes: as `np.save` does, they are written as void of their width.
+    """
+    if array.dtype.isbuiltin == 2:  # a type that another package has registered
+        array = array.view(f"V{array.itemsize}")
     with replaced(path) as file:
         npy.write_array_header_1_0(file, npy.header_data_from_array_1_0(array))
         # NumPy would ask the file for its position, which a pipe has none of.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from layoutc import arrays
-from layoutc.element_type import element_type
-from layoutc.errors import LayoutcError
 from layoutc.kernel import EXECUTORS, Executor
 from layoutc.tools import options
+from layoutc.tools.attributes import attribute_options, given_attributes
 from layoutc.tools.npy_files import read_npy, write_npy
 
 
@@ -20,7 +20,8 @@ from layoutc.tools.npy_files import read_npy, write_npy
 @options.from_to_options
 @options.dims_option
 @options.dtype_option
-@click.option("--to-dtype", metavar="TYPE", help="Element type to write; conversions are not supported yet.")
+@click.option("--to-dtype", metavar="TYPE", help="Element type to write. Default: that of the input.")
+@attribute_options
 @click.option("--executor", type=click.Choice(EXECUTORS), help="What runs it. Default: c, else reference.")
 def command(
     in_npy: Path,
@@ -31,17 +32,27 @@ def command(
     dtype: str | None,
     to_dtype: str | None,
     executor: Executor | None,
+    **attributes: Any,
 ) -> None:
     """
     Copy the tensor in IN_NPY into another layout and write it to OUT_NPY.
 
     The array in IN_NPY is the buffer of layout --from: an nhwc file has shape N,H,W,C. Its shape gives the dims; for a
     blocked layout whose last block is not full, or for a flat array, name them with --dims. --dtype says what the
-    elements are where NumPy has no word for it: bf16 is stored as uint16. OUT_NPY has the physical shape of layout
-    --to, and an existing one is replaced only when all went well.
+    elements are where NumPy has no word for it: bf16 is stored as uint16, or as the void that NumPy saves; types
+    below a byte have one element per byte. OUT_NPY has the physical shape of layout --to, and an existing one is
+    replaced only when all went well.
+
+    Values are converted to --to-dtype as (src_scale * (x - src_zero_point) + sum * old) / dst_scale +
+    dst_zero_point, rounded half to even and saturated. VALUES are a number, 0.1,0.2@axis=1 for a value per index of
+    axis 1, or a file scales.npy@axis=0,1@groups=1,32@dtype=f16 for groups of 32 along axis 1. With --sum, old is
+    what OUT_NPY holds.
     """
     array = read_npy(in_npy)
     stored = arrays.stored_type(array, dtype)
-    if to_dtype is not None and element_type(to_dtype) != stored:
-        raise LayoutcError(f"conversions are not supported yet: got {element_type(to_dtype)}, the source is {stored}")
-    write_npy(out_npy, arrays.reorder(array, source, target, dims, element_type=stored, executor=executor))
+    given = given_attributes(attributes)
+    out = read_npy(out_npy).copy() if given.get("sum") else None
+    result = arrays.reorder(
+        array, source, target, dims, element_type=stored, to_dtype=to_dtype, out=out, executor=executor, **given
+    )
+    write_npy(out_npy, result)

@@ -1,0 +1,88 @@
+"""The attributes of a conversion on the command line: `0.02`, `0.1,0.2@axis=1`, `scales.npy@axis=0,1@groups=1,32`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from layoutc.conversion import Attributes, Compensation
+from layoutc.errors import LayoutcError
+from layoutc.param import Param
+from layoutc.tools.options import INTEGER, integers
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Made = TypeVar("Made")
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+KEYS = ("axis", "groups", "dtype")
+
+
+def number(text: str) -> int | float:
+    """One number: an integer if it is written as one."""
+    if INTEGER.fullmatch(text):
+        return int(text)
+    if not NUMBER.fullmatch(text):
+        raise click.BadParameter(f"{text[:40]!r} is not a number")
+    return float(text)
+
+
+def param(text: str) -> Param:
+    """The values of a scale or zero point: numbers or a .npy file, then `@axis=`, `@groups=`, `@dtype=`."""
+    values, *parts = text.split("@")
+    given: dict[str, Any] = {}
+    for part in parts:
+        key, _, value = part.partition("=")
+        if key not in KEYS or key in given:
+            raise click.BadParameter(f"{part[:40]!r} is not one of {', '.join(f'@{k}=' for k in KEYS)}, each once")
+        given[key] = value if key == "dtype" else integers(value)
+    numbers = _from_file(Path(values)) if values.endswith(".npy") else [number(v) for v in values.split(",")]
+    return _made(Param, numbers, given.get("axis", ()), given.get("groups", ()), given.get("dtype"))
+
+
+def _from_file(path: Path) -> object:
+    from layoutc.tools.npy_files import read_npy
+
+    return read_npy(path)
+
+
+def compensation(text: str) -> Compensation:
+    """`s8s8=0`, `asymmetric=0,1`, or both with a `/` between."""
+    given: dict[str, tuple[int, ...]] = {}
+    for part in text.split("/"):
+        key, _, axes = part.partition("=")
+        if key not in ("s8s8", "asymmetric") or key in given:
+            raise click.BadParameter(f"{part[:40]!r} is neither s8s8=AXES nor asymmetric=AXES, each once")
+        given[key] = integers(axes)
+    return _made(Compensation, given.get("s8s8"), given.get("asymmetric"))
+
+
+def _made(what: Callable[..., Made], *values: object) -> Made:
+    try:
+        return what(*values)
+    except LayoutcError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def attribute_options(command: Command) -> Command:
+    """The attributes of a conversion, under the names of its fields."""
+    options = (
+        click.option("--src-scale", type=param, metavar="VALUES", help="Factor of the source."),
+        click.option("--src-zero-point", type=param, metavar="VALUES", help="Taken off the source first."),
+        click.option("--dst-scale", type=param, metavar="VALUES", help="Divisor of the result."),
+        click.option("--dst-zero-point", type=param, metavar="VALUES", help="Added to the result last."),
+        click.option("--sum", type=number, metavar="BETA", help="Factor of what the destination holds, added."),
+        click.option("--reciprocal", is_flag=True, help="Multiply by 1 / dst scale instead of dividing."),
+        click.option("--compensation", type=compensation, metavar="s8s8=AXES", help="Append sums of s8 weights."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def given_attributes(options: dict[str, Any]) -> Attributes:
+    """Those options of a command that are attributes."""
+    return Attributes(**{name: options[name] for name in Attributes.__annotations__})

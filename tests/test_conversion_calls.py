@@ -1,0 +1,239 @@
+"""Conversions from the outside: kernels with arguments, arrays of all types, packed buffers, the command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.element_type import ELEMENT_TYPES, ElementType
+from layoutc.numeric.convert import code_type
+from layoutc.numeric.packing import packed, unpacked
+from layoutc.param import Param
+from layoutc.tools.layoutc import main
+
+SRC, DST = layoutc.desc("nchw", (2, 3, 2, 2), "f32"), layoutc.desc("nhwc", (2, 3, 2, 2), "s8")
+X = np.linspace(-9, 9, 24, dtype=np.float32).reshape(2, 3, 2, 2)
+
+
+def by_numpy(scale: Any = 1.0, zero_point: Any = 0) -> np.ndarray:
+    """X quantized to s8, as nhwc."""
+    y = np.rint(X / np.asarray(scale, np.float32) + np.float32(zero_point))
+    return np.clip(y, -128, 127).astype(np.int8).transpose(0, 2, 3, 1)
+
+
+def run(kernel: layoutc.Kernel, **params: Any) -> np.ndarray:
+    written = np.zeros((2, 2, 2, 3), np.int8)
+    kernel(X, written, **params)
+    return written
+
+
+SCALES = np.array([0.1, 0.25, 3], np.float32)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [SCALES, SCALES.tolist(), SCALES.astype(np.float64), SCALES.tobytes(), SCALES.data],
+    ids=["array", "list", "f64 array", "bytes", "memoryview"],
+)
+def test_an_argument_of_a_call_may_be_an_array_or_numbers_or_bytes(value: Any) -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1), dst_zero_point=Param())
+    expected = by_numpy(SCALES.reshape(3, 1, 1), 7)
+    np.testing.assert_array_equal(run(kernel, dst_scale=value, dst_zero_point=7), expected)
+    constant = layoutc.compile(SRC, DST, dst_scale=Param(SCALES, axes=1), dst_zero_point=7)
+    np.testing.assert_array_equal(run(constant), expected)
+
+
+def test_grouped_scales_and_packed_zero_points() -> None:
+    """Weights of 4 bits, with a scale and a zero point for 2 x 4 of them."""
+    random = np.random.default_rng(0)
+    weights = random.integers(0, 16, (4, 8)).astype(np.uint8)
+    scales, zeros = random.uniform(0.5, 2, (2, 2)).astype(np.float16), np.array([[1, 15], [7, 0]], np.uint8)
+    src, dst = layoutc.desc("ab", (4, 8), "u4"), layoutc.desc("BA4b2a", (4, 8), "f32")
+    groups = {"axes": (0, 1), "groups": (2, 4)}
+    kernel = layoutc.compile(
+        src, dst, src_scale=Param(dtype="f16", **groups), src_zero_point=Param(dtype="u4", **groups)
+    )
+    spread = [np.repeat(np.repeat(v, 2, 0), 4, 1).astype(np.float32) for v in (scales, zeros)]
+    logical = (weights.astype(np.float32) - spread[1]) * spread[0]
+    expected = logical.reshape(2, 2, 2, 4).transpose(2, 0, 3, 1)
+    for zero_points in (zeros.astype(ml_dtypes.uint4), bytes([0xF1, 0x07]), zeros.tolist()):
+        written = np.zeros((2, 2, 4, 2), np.float32)
+        kernel(packed(weights, 4), written, src_scale=scales, src_zero_point=zero_points)
+        np.testing.assert_array_equal(written, expected)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, "argument 'dst_scale' is missing"),
+        ({"dst_scale": [1, 2, 3], "src_scale": 1}, "got an argument 'src_scale', expected dst_scale"),
+        ({"dst_scale": [1, 2]}, "dst scale has 2 values, expected 3"),
+        ({"dst_scale": np.ones((3, 1), np.float32)}, r"dst scale has shape \(3, 1\), expected \(3,\)"),
+        ({"dst_scale": bytes(8)}, "dst scale has 8 bytes, expected 12"),
+        ({"dst_scale": "1,2,3"}, "is no number"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(params: dict[str, Any], message: str) -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1))
+    written = np.full(24, 77, np.int8)
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        kernel(X, written, **params)
+    assert (written == 77).all()
+
+
+def test_a_kernel_without_arguments_takes_none() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="got an argument 'dst_scale', expected none"):
+        layoutc.compile(SRC, SRC)(X, np.empty_like(X), dst_scale=2)
+
+
+def codes_of(type: ElementType, count: int) -> np.ndarray:
+    return np.random.default_rng(1).integers(0, 1 << type.bits, count, np.uint64).astype(code_type(type))
+
+
+@pytest.mark.parametrize("type", [type for type in ELEMENT_TYPES if type.bits < 8], ids=str)
+@pytest.mark.parametrize("layouts", ["abc cab", "abc aBc4b", "aBc4b abc", "aBc4b ABc2a3b", "cba aCb2c"])
+def test_packed_elements_are_moved_one_by_one(type: ElementType, layouts: str) -> None:
+    """Odd counts, tails, padding zero; the bits behind the last element stay as they are."""
+    src, dst = (layoutc.desc(f"onednn:{tag}", (3, 5, 3), type) for tag in layouts.split())
+    codes = codes_of(type, src.span)
+    written = np.full(dst.size_bytes, 0xFF, np.uint8)
+    layoutc.compile(src, dst)(packed(codes, type.bits), written)
+    bytes_src, bytes_dst = (layoutc.desc(f"onednn:{tag}", (3, 5, 3), "u8") for tag in layouts.split())
+    expected = np.full(bytes_dst.size_bytes, 0xFF, np.uint8)
+    layoutc.compile(bytes_src, bytes_dst, executor="reference")(codes, expected)
+    per_byte = 8 // type.bits
+    full = np.full(len(written) * per_byte, (1 << type.bits) - 1, np.uint8)
+    full[: len(expected)] = expected
+    np.testing.assert_array_equal(unpacked(written, type.bits, len(full)), full)
+
+
+def test_neighbours_in_a_byte_that_are_no_elements_stay() -> None:
+    """Gaps between strides, and what lies ahead of the base offset."""
+    src = layoutc.desc("ab", (3, 3), "u4")
+    dst = layoutc.desc("ab", (3, 3), "u4", strides=(5, 1), offset=3)
+    written = np.full(dst.size_bytes, 0xEE, np.uint8)
+    layoutc.compile(src, dst)(packed(np.arange(9), 4), written)
+    assert unpacked(written, 4, 16).tolist() == [14, 14, 14, 0, 1, 2, 14, 14, 3, 4, 5, 14, 14, 6, 7, 8]
+
+
+@pytest.mark.parametrize("type", ELEMENT_TYPES, ids=str)
+def test_arrays_of_all_types_come_and_go(type: ElementType) -> None:
+    """f32 to the type and back, as blocks: values that every type but e8m0 holds."""
+    x = np.array([[1, 0, 1], [0, 1, 1]], np.float32)
+    made = layoutc.reorder(x, "ab", "aB2b", to_dtype=type)
+    assert made.dtype == type.numpy and made.shape == (2, 2, 2)
+    back = layoutc.reorder(made, "aB2b", "ab", dims=(2, 3), to_dtype="f32")
+    expected = np.where(x == 0, np.float32(2.0**-127), x) if type.name == "e8m0" else x
+    np.testing.assert_array_equal(back, expected)
+
+
+def test_sum_adds_to_out() -> None:
+    out = np.full((2, 2, 2, 3), 10, np.float32)
+    result = layoutc.reorder(X, "nchw", "nhwc", out=out, sum=0.5)
+    assert result is out
+    np.testing.assert_array_equal(out, X.transpose(0, 2, 3, 1) + np.float32(5))
+    packed_out = np.array([1, 2, 3], ml_dtypes.int4)
+    layoutc.reorder(np.array([1, 1, 9], np.int8), "a", "a", to_dtype="s4", out=packed_out, sum=1)
+    assert packed_out.astype(int).tolist() == [2, 3, 7]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sum": 1.0}, "sum adds to what the destination holds, got no out"),
+        ({"out": np.zeros(23, np.float32)}, r"out has shape \(23,\) and type float32, expected \(2, 2, 2, 3\)"),
+        ({"out": np.zeros((2, 2, 2, 3), np.int32)}, "and type int32, expected"),
+        ({"out": np.zeros((2, 2, 2, 3), np.float32).T.copy().T}, "out is read-only or not C-contiguous"),
+        ({"to_dtype": "f33"}, "unknown element type 'f33'"),
+        ({"src_scale": Param()}, "argument 'src_scale' is missing"),
+    ],
+)
+def test_what_an_array_cannot_become_is_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        layoutc.reorder(X, "nchw", "nhwc", **given)
+
+
+def test_compensation_follows_the_weights() -> None:
+    weights = np.random.default_rng(2).integers(-128, 128, (5, 3, 1, 2)).astype(np.int8)
+    both = layoutc.Compensation(s8s8=(0,), asymmetric=(0, 1))
+    written = layoutc.reorder(weights, "oihw", "OIhw4i4o", compensation=both)
+    assert written.dtype == np.int8 and written.shape == (64 + 4 * 8 + 4 * 8 * 4,)
+    plain = layoutc.reorder(weights, "oihw", "OIhw4i4o")
+    np.testing.assert_array_equal(written[:64], plain.reshape(-1))
+    sums = written[64:].view(np.int32)
+    assert sums[:8].tolist() == [*(-128 * weights.sum((1, 2, 3), np.int32)).tolist(), 0, 0, 0]
+    by_channel = np.zeros((8, 4), np.int32)
+    by_channel[:5, :3] = -weights.sum((2, 3), np.int32)
+    np.testing.assert_array_equal(sums[8:].reshape(8, 4), by_channel)
+
+
+def command(folder: Path, array: np.ndarray, *arguments: str) -> np.ndarray:
+    np.save(folder / "in.npy", array)
+    assert main(["reorder", str(folder / "in.npy"), str(folder / "out.npy"), *arguments]) == 0
+    return np.load(folder / "out.npy")
+
+
+def test_the_command_quantizes(tmp_path: Path) -> None:
+    given = ["--from", "nchw", "--to", "nhwc", "--to-dtype", "s8", "--dst-zero-point", "3"]
+    np.testing.assert_array_equal(command(tmp_path, X, *given, "--dst-scale", "0.3"), by_numpy(0.3, 3))
+    per_channel = command(tmp_path, X, *given, "--dst-scale", "0.1,0.25,3@axis=1")
+    np.testing.assert_array_equal(per_channel, by_numpy(SCALES.reshape(3, 1, 1), 3))
+    np.save(tmp_path / "scales.npy", SCALES)
+    from_file = command(tmp_path, X, *given, "--dst-scale", f"{tmp_path}/scales.npy@axis=1@groups=1")
+    np.testing.assert_array_equal(from_file, per_channel)
+
+
+def test_the_command_keeps_types_of_ml_dtypes_as_numpy_saves_them(tmp_path: Path) -> None:
+    made = command(tmp_path, X, "--from", "nchw", "--to", "nhwc", "--to-dtype", "f8_e5m2")
+    values = made.view(ml_dtypes.float8_e5m2).astype(np.float32)
+    np.testing.assert_array_equal(values, X.transpose(0, 2, 3, 1).astype(ml_dtypes.float8_e5m2).astype(np.float32))
+    back = command(
+        tmp_path, X.astype(ml_dtypes.bfloat16), "--from", "nchw", "--to", "nchw", "--dtype", "bf16", "--to-dtype", "f32"
+    )
+    np.testing.assert_array_equal(back, X.astype(ml_dtypes.bfloat16).astype(np.float32))
+    four = command(tmp_path, X, "--from", "nchw", "--to", "nchw", "--to-dtype", "s4")
+    np.testing.assert_array_equal(four.view(ml_dtypes.int4).astype(np.float32), np.clip(np.rint(X), -8, 7))
+
+
+def test_the_command_adds_to_the_output(tmp_path: Path) -> None:
+    np.save(tmp_path / "out.npy", np.ones((2, 2, 2, 3), np.float32))
+    result = command(tmp_path, X, "--from", "nchw", "--to", "nhwc", "--sum", "2")
+    np.testing.assert_array_equal(result, X.transpose(0, 2, 3, 1) + 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("--src-scale", "x"), 2, "'x' is not a number"),
+        (("--src-scale", "1@axes=1"), 2, "'axes=1' is not one of @axis=, @groups=, @dtype="),
+        (("--src-scale", "1,2@axis=1"), 1, "src scale has 2 values, expected 3 for axes"),
+        (("--src-scale", "1@dtype=s8"), 1, "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
+        (("--src-scale", "nan"), 2, "'nan' is not a number"),
+        (("--src-scale", "missing.npy"), 1, "missing.npy: no such file"),
+        (("--sum", "1"), 1, "out.npy: no such file"),
+        (("--compensation", "s8s8"), 2, r"s8s8 axes .. are not one or more"),
+        (("--compensation", "u8=0"), 2, "'u8=0' is neither s8s8=AXES nor asymmetric=AXES"),
+        (("--src-scale", "1,2@axis=1,0"), 2, r"parameter axes \(1, 0\) are not in increasing order"),
+        (("--dst-scale", "0"), 1, "dst scale 0 cannot be divided by"),
+    ],
+)
+def test_bad_attributes_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    np.save(tmp_path / "in.npy", X)
+    paths = [str(tmp_path / "in.npy"), str(tmp_path / "out.npy")]
+    assert main(["reorder", *paths, "--from", "nchw", "--to", "nhwc", *arguments]) == status
+    assert re.search(message, capsys.readouterr().err)
+    assert not (tmp_path / "out.npy").exists()
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret"])
+def test_executors_that_move_bits_refuse_conversions(executor: layoutc.kernel.Executor) -> None:
+    with pytest.raises(layoutc.LayoutcError, match=r"conversions are not compiled yet .f32 to s8, no attributes."):
+        layoutc.compile(SRC, DST, executor=executor)
