@@ -216,6 +216,7 @@ def test_the_command_adds_to_the_output(tmp_path: Path) -> None:
         (("--src-scale", "1@dtype=s8"), 1, "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
         (("--src-scale", "nan"), 2, "'nan' is not a number"),
         (("--src-scale", "missing.npy"), 1, "missing.npy: no such file"),
+        (("--src-scale", "argument"), 1, "argument 'src_scale' is missing"),
         (("--sum", "1"), 1, "out.npy: no such file"),
         (("--compensation", "s8s8"), 2, r"s8s8 axes .. are not one or more"),
         (("--compensation", "u8=0"), 2, "'u8=0' is neither s8s8=AXES nor asymmetric=AXES"),

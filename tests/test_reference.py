@@ -8,10 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import element_type
+from layoutc.element_type import ELEMENT_TYPES, ElementType, element_type
 from layoutc.errors import BufferError, LayoutcError
+from layoutc.numeric.convert import convert
+from layoutc.numeric.packing import unpacked
 from layoutc.reference import offsets, padding_offsets, reorder
 from tests.descriptors import DESCRIPTORS, PAIRS, desc
 from tests.strategies import many, memory_descs, reorders
@@ -66,6 +69,33 @@ def test_pair(name: str, type: str) -> None:
 def test_random(pair: tuple[MemoryDesc, MemoryDesc]) -> None:
     """Random pairs of every kind."""
     check(*pair)
+
+
+TYPES = st.sampled_from(ELEMENT_TYPES)
+
+
+@MANY
+@given(reorders(), TYPES, TYPES)
+def test_random_conversions_move_converted_codes(
+    pair: tuple[MemoryDesc, MemoryDesc], source_type: ElementType, destination_type: ElementType
+) -> None:
+    """Between any types, packed or not: the codes are converted one by one, and lie where codes of 64 bits would."""
+    src, dst = (
+        replace(side, element_type=type) for side, type in zip(pair, (source_type, destination_type), strict=True)
+    )
+    wide_src, wide_dst = (replace(side, element_type=element_type("u64")) for side in pair)
+    read = np.random.default_rng(0).integers(0, 256, src.size_bytes, np.uint8)
+    got, want = poisoned(dst), codes_of(dst, poisoned(dst)).astype(np.uint64)
+    reorder(src, dst, read, got)
+    converted = convert(codes_of(src, read), source_type, destination_type).astype(np.uint64)
+    reorder(wide_src, wide_dst, converted, want)
+    np.testing.assert_array_equal(codes_of(dst, got), want)
+
+
+def codes_of(of: MemoryDesc, buffer: np.ndarray) -> np.ndarray:
+    """One code per element of a buffer."""
+    bits = of.element_type.bits
+    return unpacked(buffer, bits, of.span) if bits < 8 else buffer.view(f"u{bits // 8}")
 
 
 def check(src: MemoryDesc, dst: MemoryDesc) -> None:

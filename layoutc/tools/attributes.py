@@ -31,7 +31,7 @@ def number(text: str) -> int | float:
 
 
 def param(text: str) -> Param:
-    """The values of a scale or zero point: numbers or a .npy file, then `@axis=`, `@groups=`, `@dtype=`."""
+    """The values of a scale or zero point: numbers, a .npy file or `argument`, then `@axis=`, `@groups=`, `@dtype=`."""
     values, *parts = text.split("@")
     given: dict[str, Any] = {}
     for part in parts:
@@ -39,14 +39,16 @@ def param(text: str) -> Param:
         if key not in KEYS or key in given:
             raise click.BadParameter(f"{part[:40]!r} is not one of {', '.join(f'@{k}=' for k in KEYS)}, each once")
         given[key] = value if key == "dtype" else integers(value)
-    numbers = _from_file(Path(values)) if values.endswith(".npy") else [number(v) for v in values.split(",")]
+    numbers = None if values == "argument" else _numbers(values)
     return _made(Param, numbers, given.get("axis", ()), given.get("groups", ()), given.get("dtype"))
 
 
-def _from_file(path: Path) -> object:
+def _numbers(text: str) -> object:
+    if not text.endswith(".npy"):
+        return [number(value) for value in text.split(",")]
     from layoutc.tools.npy_files import read_npy
 
-    return read_npy(path)
+    return read_npy(Path(text))
 
 
 def compensation(text: str) -> Compensation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -13,6 +14,7 @@ from layoutc import notations
 from layoutc.kernel import Kernel
 from layoutc.pipeline import STAGES
 from layoutc.tools import options
+from layoutc.tools.attributes import attribute_options, given_attributes
 from layoutc.tools.files import replaced
 from layoutc.tools.header import header
 
@@ -21,6 +23,8 @@ from layoutc.tools.header import header
 @options.from_to_options
 @options.dims_option
 @options.dtype_option
+@options.to_dtype_option
+@attribute_options
 @click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
 @click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
 @click.option("--explain", is_flag=True, help="Say in plain words how it runs, and why, and emit nothing.")
@@ -33,6 +37,7 @@ def command(
     target: str,
     dims: tuple[int, ...] | None,
     dtype: str | None,
+    to_dtype: str | None,
     emit: str,
     stage: str | None,
     explain: bool,
@@ -40,8 +45,14 @@ def command(
     plan_for: str,
     threads: int,
     output: Path | None,
+    **attributes: Any,
 ) -> None:
-    """Print the reorder between two layouts as IR or C, print its C prototype, or build a shared object."""
+    """
+    Print the reorder between two layouts as IR or C, print its C prototype, or build a shared object.
+
+    Scales and zero points are given as for `layoutc reorder`; `argument`, `argument@axis=1` or
+    `argument@axis=1@dtype=f16` instead of values makes one an argument of the function.
+    """
     if stage is not None and emit != "ir":
         raise click.UsageError("--stage needs --emit ir")
     if explain:
@@ -51,9 +62,10 @@ def command(
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
     src = notations.desc(source, dims, dtype)
-    dst = notations.desc(target, src.dims, src.element_type)
+    dst = notations.desc(target, src.dims, to_dtype or src.element_type)
+    given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.
-    kernel = layoutc.compile(src, dst, executor="reference", name=name, target=plan_for, threads=threads)
+    kernel = layoutc.compile(src, dst, executor="reference", name=name, target=plan_for, threads=threads, **given)
     _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 
@@ -14,7 +15,7 @@ TEMPLATE = """\
 #include <stdint.h>
 
 /* source:      {source}
- * destination: {destination}
+ * destination: {destination}{conversion}
  * The buffers must not overlap. */
 #define {guard}_SOURCE_BYTES {source_bytes}
 #define {guard}_DESTINATION_BYTES {destination_bytes}
@@ -40,8 +41,9 @@ def header(kernel: Kernel) -> str:
         guard=kernel.name.upper(),
         source=source,
         destination=destination,
-        source_bytes=source.size_bytes,
-        destination_bytes=destination.size_bytes,
+        conversion=f"\n * conversion:  {kernel.conversion}" if kernel.conversion != NO_ATTRIBUTES else "",
+        source_bytes=kernel.source_bytes,
+        destination_bytes=kernel.destination_bytes,
         prototype=prototype(kernel.c_source, kernel.name),
     )
 

@@ -50,6 +50,11 @@ def dtype_option(command: Command) -> Command:
     return click.option("--dtype", metavar="TYPE", help="Element type, as f32, bf16, s8 or int8.")(command)
 
 
+def to_dtype_option(command: Command) -> Command:
+    """`--to-dtype`: the element type to convert to."""
+    return click.option("--to-dtype", metavar="TYPE", help="Element type to write. Default: as it is.")(command)
+
+
 def json_option(command: Command) -> Command:
     """`--json`: data instead of text."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)

@@ -20,7 +20,7 @@ from layoutc.tools.npy_files import read_npy, write_npy
 @options.from_to_options
 @options.dims_option
 @options.dtype_option
-@click.option("--to-dtype", metavar="TYPE", help="Element type to write. Default: that of the input.")
+@options.to_dtype_option
 @attribute_options
 @click.option("--executor", type=click.Choice(EXECUTORS), help="What runs it. Default: c, else reference.")
 def command(
