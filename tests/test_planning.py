@@ -21,7 +21,7 @@ from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import SIDES, NotStridedError, SideName, StridedCopy, strided_copies, unfused
 from layoutc.planning.tile import Piece, TileProgram
-from tests.descriptors import PAIRS
+from tests.descriptors import PAIRS, pair
 from tests.strategies import many, reorders
 
 POISON = 0xCD
@@ -175,3 +175,17 @@ def test_the_text_of_a_fused_plan() -> None:
     wrong = line.replace("32x(64, 9)", "32x(65, 9)")
     with pytest.raises(LayoutcError, match="no copy"):
         check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)
+
+
+@pytest.mark.parametrize(
+    ("dims", "side"),
+    [
+        ((50, 1024), "src"),  # 50 rows of the source in one set of the cache, those of the destination in all
+        ((256, 256), "dst"),  # rows of both sides share sets: stores lose more
+        ((50, 1000), "dst"),  # no rows do
+    ],
+)
+def test_inner_loops_follow_rows_that_would_evict_each_other(dims: tuple[int, int], side: SideName) -> None:
+    (copy,) = choose_plan(*pair(dims, "ab", "ba"), TARGETS["sse2"]).copies
+    innermost = copy.copy.digits[copy.inner_order[-1]]
+    assert innermost.stride(side) == 1

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.cache_sets import l1_ways, most_in_a_set
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Part, Plan
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.strided_copy import (
+    SIDES,
     CopyDigit,
     SideName,
     StridedCopy,
@@ -101,7 +102,7 @@ def _plan_copy(
         return replace(plan, macro=macro)
     if not streams:
         because("stores", "normal, through the caches")
-        return _with_macro(plan, NORMAL)
+        return _cached(plan, target)
     if target.streams_whole_lines and _stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return _streamed(replace(plan, store="nontemporal"), target)
@@ -178,6 +179,8 @@ class MacroShape:
 
 
 NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
+NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
+"""where only the source's rows evict each other: 4 times as fast with 16-byte registers"""
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
@@ -188,7 +191,6 @@ STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src")
 STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src")
 """macro tiles that are one run, or few long ones"""
 MIN_STAGED_RUN = 256
-L1_SETS = 64
 COLLIDING_ROWS = 6
 
 
@@ -201,6 +203,15 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+
+
+def _cached(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
+    cached = _with_macro(plan, NORMAL)
+    if plan.copy.is_fill or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+        return cached
+    loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
+    return _with_macro(plan, NORMAL_BY_SOURCE) if loaded > l1_ways(target) >= stored else cached
 
 
 def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -220,12 +231,7 @@ def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
     piece = lane_count(plan.source_lanes) * plan.element_bytes
     if piece >= target.line or plan.source_run * plan.element_bytes < target.line:
         return False
-    rows = [0]
-    for position, digit in enumerate(plan.copy.digits):
-        if position not in plan.source_run_digits:
-            rows = [row + digit.offset("src", step) for row in rows for step in range(plan.tile[position])]
-    sets = Counter(row * plan.element_bytes // target.line % L1_SETS for row in rows)
-    most = max(sets.values())
+    most = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
     if most > COLLIDING_ROWS:
         because(
             "loads",

@@ -1,0 +1,31 @@
+"""Which rows of a tile share a set of the first cache: those that are large powers of two apart evict each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.strided_copy import SideName
+
+L1_SETS = 64
+"""on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""
+
+
+def l1_ways(target: Machine) -> int:
+    """How many lines of one set the first cache holds."""
+    return target.l1 // (L1_SETS * target.line)
+
+
+def most_in_a_set(
+    plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine, run_digits: Collection[int] = ()
+) -> int:
+    """The most rows that share one set, of `steps` steps of each digit; one of stride 1 runs along the row."""
+    run_digits = run_digits or [g for g, digit in enumerate(plan.copy.digits) if digit.stride(side) == 1]
+    rows = [0]
+    for position, digit in enumerate(plan.copy.digits):
+        if position not in run_digits:
+            rows = [row + digit.offset(side, step) for row in rows for step in range(steps[position])]
+    lines = {row * plan.element_bytes // target.line for row in rows}
+    return max(Counter(line % L1_SETS for line in lines).values())
