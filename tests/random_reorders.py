@@ -23,7 +23,7 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import PLAIN, TARGETS
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
 from layoutc.planning.plan_checks import check_parts
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
@@ -39,6 +39,8 @@ MOST_BYTES = 600_000
 """of a buffer with its padding and gaps"""
 NO_CACHE = 1 << 10
 """bytes of a last cache that holds next to nothing: every reorder streams"""
+SMALL_CACHE = 1 << 9
+"""bytes of a second cache that few reorders fit: copies run together"""
 
 
 @dataclass(frozen=True)
@@ -203,12 +205,20 @@ def random_plan(draw: random.Random, source: MemoryDesc, destination: MemoryDesc
     machine = MACHINES[target]
     if kind != "chosen" and draw.random() < 0.8:
         machine = replace(machine, llc=NO_CACHE)
+    if draw.random() < 0.5:
+        machine = replace(machine, l2=SMALL_CACHE)
     try:
         plan = choose_plan(source, destination, machine, threads)
     except NotStridedError:
         return None
-    copies = tuple(edited(draw, copy) for copy in plan.copies) if kind == "edited" else plan.copies
-    return replace(plan, copies=copies, threads=threads)
+    parts = tuple(_edited_part(draw, part) for part in plan.parts) if kind == "edited" else plan.parts
+    return replace(plan, parts=parts, threads=threads)
+
+
+def _edited_part(draw: random.Random, part: CopyPlan | Together) -> CopyPlan | Together:
+    if isinstance(part, Together):
+        return replace(part, copies=tuple(edited(draw, copy) for copy in part.copies))
+    return edited(draw, part)
 
 
 def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,7 +18,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.network import execute
-from layoutc.planning.plan import CopyPlan, Plan
+from layoutc.planning.plan import CopyPlan, Plan, Together
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import SIDES, NotStridedError, SideName, StridedCopy, strided_copies, unfused
 from layoutc.planning.tile import Piece, TileProgram
@@ -54,10 +55,18 @@ def starts(extent: int, step: int) -> Iterator[int]:
 
 def run_plan(plan: Plan, read: NDArray, written: NDArray) -> None:
     """Every tile of every macro tile, element by element."""
-    for copy in plan.copies:
-        size = copy.element_bytes
-        whole = [array[: len(array) // size * size].view(f"u{size}") for array in (read, written)]
-        run_copy(copy, *whole)
+    for part in plan.parts:
+        loops, copies = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
+        for steps in product(*(starts(loop.extent, loop.step) for loop in loops)):
+            for copy in copies:
+                size = copy.element_bytes
+                src, dst = (
+                    sum(step * getattr(loop, side) // size for step, loop in zip(steps, loops, strict=True))
+                    for side in SIDES
+                )
+                moved = replace(copy.copy, src=copy.copy.src + src, dst=copy.copy.dst + dst)
+                whole = [array[: len(array) // size * size].view(f"u{size}") for array in (read, written)]
+                run_copy(replace(copy, copy=moved), *whole)
 
 
 def run_copy(plan: CopyPlan, read: NDArray, written: NDArray) -> None:
@@ -189,3 +198,40 @@ def test_inner_loops_follow_rows_that_would_evict_each_other(dims: tuple[int, in
     (copy,) = choose_plan(*pair(dims, "ab", "ba"), TARGETS["sse2"]).copies
     innermost = copy.copy.digits[copy.inner_order[-1]]
     assert innermost.stride(side) == 1
+
+
+TOGETHER = [
+    ("nChw16c", "nhwc", (2, 17, 7, 9)),
+    ("nhwc", "nChw16c", (2, 20, 7, 9)),
+    ("aBcd12b", "aBcd16b", (2, 100, 7, 9)),
+]
+"""a tail, padding, and blocks that do not divide each other: copies that share cache lines"""
+SMALL = replace(TARGETS["avx512"], l2=1 << 11)
+"""a machine with a cache that these do not fit"""
+
+
+@pytest.mark.parametrize("element", ["s8", "f32"])
+@pytest.mark.parametrize(("source", "destination", "dims"), TOGETHER)
+def test_copies_that_share_lines_run_together(
+    source: str, destination: str, dims: tuple[int, ...], element: str
+) -> None:
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    read, written, expected = buffers(*pair)
+    plan = choose_plan(*pair, SMALL)
+    assert any(isinstance(part, Together) and len(part.copies) > 1 for part in plan.parts)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+    assert parse_plan(plan_lines(plan)) == plan
+    check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
+
+
+def test_copies_run_together_only_in_loops_that_they_have() -> None:
+    pair = layoutc.desc("nChw16c", (2, 17, 7, 9), "f32"), layoutc.desc("nhwc", (2, 17, 7, 9), "f32")
+    lines = plan_lines(choose_plan(*pair, SMALL))
+    assert lines[1].startswith("together: ")
+    wrong = [lines[0], lines[1].replace("63x(64, 68)", "64x(64, 68)"), *lines[2:]]
+    with pytest.raises(LayoutcError, match=r"no copy|no digit"):
+        check_covers(parse_plan(wrong), strided_copies(*pair), 4)
+    for bad in ("together: 63x(64, 68), in bytes", "together: 63x(64, 68) by 0, in bytes"):
+        with pytest.raises(LayoutcError, match=r"shares no loops|expected 1 to 63"):
+            parse_plan([lines[0], bad, *lines[2:]])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan, Part, Plan
+from layoutc.planning.plan import CopyPlan, Plan, Together
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.strided_copy import (
     SIDES,
@@ -23,6 +22,7 @@ from layoutc.planning.strided_copy import (
     strided_copies,
     without_partial,
 )
+from layoutc.planning.together import Sized, groups, reduced
 
 MAX_ELEMENT_BYTES = 8
 PARALLEL_BYTES = 512 << 10
@@ -41,8 +41,15 @@ def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | N
         because("threads", f"one, as less than {PARALLEL_BYTES} bytes are written before a second one has started")
         threads = 1
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
-    copies = (_plan_copies(copy, element, target, streams) for copy in strided_copies(source, destination))
-    return Plan(tuple(chain.from_iterable(copies)), threads)
+    pieces = [piece for copy in strided_copies(source, destination) for piece in _pieces(copy, element, target)]
+    if destination.size_bytes < target.l2:
+        return Plan(tuple(_plan_copy(*piece, target, streams) for piece in pieces), threads)
+    parts: list[CopyPlan | Together] = []
+    for loops, group in groups(pieces, target.l2 // 8):
+        inner = [(reduced(copy, size, loops), size) for copy, size in group]
+        planned = tuple(_plan_copy(*piece, target, streams) for piece in (inner if loops else group))
+        parts += [Together(loops, planned)] if loops else planned
+    return Plan(tuple(parts), threads)
 
 
 def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads: int) -> bool:
@@ -61,28 +68,22 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     return streams
 
 
-def _plan_copies(copy: StridedCopy, element: int, target: Machine, streams: bool) -> Iterator[CopyPlan]:
-    """The plan of a copy, and of its parts where one tile cannot hold both what is loaded and what is zero."""
+def _pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
+    """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
     copy, element = promoted(copy, element)
     stored = {part.digit for part in choose_lanes(copy, element, target)[1]}
     apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
     if apart is not None:
         for part in without_partial(copy, apart):
-            yield from _plan_copies(part, element, target, streams)
+            yield from _pieces(part, element, target)
     else:
-        next_copy()
-        copy = fused(copy, element, target)
-        yield _plan_copy(copy, element, target, streams, *choose_lanes(copy, element, target))
+        yield copy, element
 
 
-def _plan_copy(
-    copy: StridedCopy,
-    element: int,
-    target: Machine,
-    streams: bool,
-    source_lanes: tuple[Part, ...],
-    target_lanes: tuple[Part, ...],
-) -> CopyPlan:
+def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) -> CopyPlan:
+    next_copy()
+    copy = fused(copy, element, target)
+    source_lanes, target_lanes = choose_lanes(copy, element, target)
     tile = tile_of(copy, source_lanes, target_lanes)
     plan = CopyPlan(
         copy,

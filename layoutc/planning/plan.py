@@ -168,9 +168,40 @@ def is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
+@dataclass(frozen=True, slots=True)
+class SharedLoop:
+    """A loop around several copies: `extent` steps of `src` and `dst` bytes, `step` of which each copy does itself."""
+
+    extent: int
+    step: int
+    src: int
+    dst: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.step <= self.extent:
+            raise LayoutcError(f"got {self.step} steps at a time, expected 1 to {self.extent}")
+
+
+@dataclass(frozen=True)
+class Together:
+    """
+    Copies that run one after the other in each turn of some loops, as they share cache lines.
+
+    The last turn of a loop whose extent is no multiple of its step starts earlier, as the last tile of a copy does.
+    """
+
+    loops: tuple[SharedLoop, ...]
+    copies: tuple[CopyPlan, ...]
+
+
 @dataclass(frozen=True)
 class Plan:
-    """The copies of a reorder with their plans, in the order in which they run, and the threads they share."""
+    """What a reorder does, in the order in which it runs, and the threads that share it."""
 
-    copies: tuple[CopyPlan, ...]
+    parts: tuple[CopyPlan | Together, ...]
     threads: int = 1
+
+    @property
+    def copies(self) -> tuple[CopyPlan, ...]:
+        """All copies, also those that run together with others."""
+        return tuple(copy for part in self.parts for copy in (part.copies if isinstance(part, Together) else (part,)))

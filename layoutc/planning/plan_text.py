@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import promotions
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, Store
+from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts
 from layoutc.planning.strided_copy import CopyDigit, StridedCopy, fuse, unfused, without_partial
+from layoutc.planning.together import restored
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "staged": "staged"}
@@ -36,13 +38,22 @@ _LINE = re.compile(
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
     r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
+_LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
+_TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes")
 _DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
 _GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
 
 
 def plan_lines(plan: Plan) -> list[str]:
     """The plan as text, a line for the threads and one per copy."""
-    return [f"threads {plan.threads}", *map(_line, plan.copies)]
+    return [f"threads {plan.threads}", *(line for part in plan.parts for line in _part_lines(part))]
+
+
+def _part_lines(part: CopyPlan | Together) -> list[str]:
+    if isinstance(part, CopyPlan):
+        return [_line(part)]
+    loops = (f"{loop.extent}x({loop.src}, {loop.dst}) by {loop.step}" for loop in part.loops)
+    return [f"together: {', '.join(loops)}, in bytes", *(f"  {_line(copy)}" for copy in part.copies)]
 
 
 def _copy_text(copy: StridedCopy) -> str:
@@ -80,7 +91,22 @@ def parse_plan(lines: Sequence[str]) -> Plan:
     head = re.fullmatch(r"threads (\d{1,4})", lines[0]) if lines else None
     if head is None or not 1 <= int(head[1]) <= MAX_THREADS:
         raise LayoutcError(f"a plan begins with 'threads N', N from 1 to {MAX_THREADS}, got {(lines or ('',))[0]!r}")
-    return Plan(tuple(_parse_copy(line) for line in lines[1:]), int(head[1]))
+    parts: list[CopyPlan | Together] = []
+    for line in lines[1:]:
+        if line.startswith("together"):
+            parts.append(Together(_parse_loops(line), ()))
+        elif line.startswith("  ") and parts and isinstance(last := parts[-1], Together):
+            parts[-1] = replace(last, copies=(*last.copies, _parse_copy(line.strip())))
+        else:
+            parts.append(_parse_copy(line))
+    return Plan(tuple(parts), int(head[1]))
+
+
+def _parse_loops(line: str) -> tuple[SharedLoop, ...]:
+    if _TOGETHER.fullmatch(line) is None or len(line) > 4000:
+        raise LayoutcError(f"{line[:60]!r} shares no loops, expected 'together: NxS(SRC, DST) by STEP, ..., in bytes'")
+    numbers = (tuple(map(int, groups)) for groups in _LOOP.findall(line))
+    return tuple(SharedLoop(extent, step, src, dst) for extent, src, dst, step in numbers)
 
 
 def _parse_copy(line: str) -> CopyPlan:
@@ -135,7 +161,10 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
 
     A copy may stand with wider elements, or cut into what is loaded and what is zero.
     """
-    waiting = [(unfused(planned.copy), planned.element_bytes) for planned in plan.copies]
+    waiting: list[tuple[StridedCopy, int]] = []
+    for part in plan.parts:
+        loops, planned = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
+        waiting += ((restored(unfused(p.copy), p.element_bytes, loops), p.element_bytes) for p in planned)
     for copy in copies:
         taken = next((v for v in _variants(copy, element_bytes) if v == waiting[: len(v)]), None)
         if taken is None:

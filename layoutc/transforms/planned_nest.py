@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
 
 from layoutc.dialects.memory import mlir_element_type
-from layoutc.planning.plan import Plan
+from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import plan_lines
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
-from layoutc.transforms.staged_nest import build_copy
-from layoutc.transforms.tiled_nest import Memory
+from layoutc.transforms.staged_nest import build_together, tiled_copy
+from layoutc.transforms.tile_body import Memory
 
 
 def build_planned_nest(
@@ -23,8 +24,14 @@ def build_planned_nest(
     zero = build_zero(nest, target) if needs_zero else None
     element = target.desc.element_type
     memory = Memory(source.memory, target.memory, mlir_element_type(element), element.bits // 8, zero)
+    made: list[Operation] = []
+    for part in plan.parts:
+        if isinstance(part, Together):
+            first, copies = build_together(nest, part, memory, plan.threads)
+            made += (first, *copies)
+        else:
+            made.append(tiled_copy(nest, part, memory, plan.threads).build())
     _, *lines = plan_lines(plan)
-    for number, (copy, line) in enumerate(zip(plan.copies, lines, strict=True)):
-        first = build_copy(nest, copy, memory, plan.threads)
-        text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line)
+    for number, (first, line) in enumerate(zip(made, lines, strict=True)):
+        text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line.strip())
         first.attributes[COMMENT] = text

@@ -18,12 +18,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.plan import LINE, CopyPlan, Together
 from layoutc.planning.strided_copy import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.step_table import Place
+from layoutc.transforms.tile_body import PREFETCH, Memory, VectorBody
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.tiled_nest import PREFETCH, Memory, TiledCopy, VectorBody
+from layoutc.transforms.tiled_nest import Around, TiledCopy
 
 
 class StagedCopy(TiledCopy):
@@ -47,15 +48,14 @@ class StagedCopy(TiledCopy):
         self.body = VectorBody(self, plain)
 
     def build(self) -> Operation:
-        self.prepare()
-        is_shared = self.threads > 1 and bool(self.outer)
+        is_shared = self.around is not None or (self.threads > 1 and bool(self.outer))
         first = None if is_shared else self._stages(self.nest.insert)
         outer = self.open_outer()
         if is_shared:
-            self._stages(self.loops.builder.insert)
+            first = self._stages(self.loops.builder.insert)
         if self.stages_loads:
-            self._copy_in(self._inside(), outer)
-        out = self._inside()
+            self._copy_in(self.loops.inside(), outer)
+        out = self.loops.inside()
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
         src = self._in_stage(inner, self.load_strides, "load_offset") if self.stages_loads else self.source(terms)
@@ -85,12 +85,6 @@ class StagedCopy(TiledCopy):
 
     def _in_stage(self, inner: Sequence[Term], strides: Sequence[int], name: str) -> Place:
         return Place(self.loops.offset(inner, strides, 0, name))
-
-    def _inside(self) -> TileLoops:
-        """Further loops at the place where the outer ones have led to."""
-        loops = TileLoops(self.nest)
-        loops.builder, loops.counters = self.loops.builder, list(self.loops.counters)
-        return loops
 
     def prepare(self) -> None:
         super().prepare()
@@ -234,7 +228,28 @@ def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> Str
     return replace(base, digits=tuple(digits))
 
 
-def build_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> Operation:
-    """One planned copy, through a buffer or straight; returns the outermost operation."""
+def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
+    """One planned copy, through a buffer or straight, with its constants made."""
     kind = StagedCopy if "staged" in (plan.store, plan.load) else TiledCopy
-    return kind(nest, plan, memory, threads).build()
+    copy = kind(nest, plan, memory, threads)
+    copy.prepare()
+    return copy
+
+
+def build_together(
+    nest: NestBuilder, together: Together, memory: Memory, threads: int
+) -> tuple[Operation, list[Operation]]:
+    """Copies in the loops that they share; returns the outermost of these, and that of each copy."""
+    copies = [tiled_copy(nest, plan, memory, 1) for plan in together.copies]
+    loops = TileLoops(nest)
+    steps = [Steps.of(number, loop.step, loop.extent) for number, loop in enumerate(together.loops)]
+    moving = [step for step in steps if step.size < step.extent]
+    loops.constants(moving)
+    terms = loops.parallel(moving, threads) if threads > 1 else loops.serial(moving)
+    src, dst = ([getattr(loop, side) // memory.element_bytes for loop in together.loops] for side in ("src", "dst"))
+    made: list[Operation] = []
+    for copy in copies:
+        copy.put_inside(Around(loops, terms, src, dst))
+        made.append(copy.build())
+    assert loops.outermost is not None, "a loop of one turn is none"
+    return loops.outermost, made

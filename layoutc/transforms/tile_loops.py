@@ -62,6 +62,12 @@ class TileLoops:
         self.outermost: Operation | None = None
         self.counters: list[SSAValue] = []
 
+    def inside(self) -> TileLoops:
+        """Further loops at the place where these have led to."""
+        loops = TileLoops(self.nest)
+        loops.builder, loops.counters = self.builder, list(self.counters)
+        return loops
+
     def constants(self, loops: Sequence[Steps]) -> None:
         """Makes what these loops need, ahead of all loops."""
         for value in (0, 1, *(loop.count for loop in loops)):

@@ -1,0 +1,97 @@
+"""
+Copies that run together: macro tile by macro tile, as they share cache lines.
+
+A tail, or blocks that do not divide each other, cut a reorder into copies that write, or read, the same lines: 16
+channels of 17, and the last one. One after the other they would move those lines through memory again. Digits that
+all of them have become loops around them, and each copies what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.plan import SharedLoop
+from layoutc.planning.strided_copy import SIDES, CopyDigit, StridedCopy
+
+Sized = tuple[StridedCopy, int]
+"""a copy, and the bytes of its elements"""
+
+NEAR = 4096
+"""bytes within which copies that begin so close have lines, and pages, in common"""
+MIN_STEP = 64
+"""steps of the fastest shared digit that go into a macro tile: enough for any lanes"""
+
+
+def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
+    """
+    The copies in their order, those together that share loops; no loops for one that runs alone.
+
+    Together they move about `budget` bytes in a macro tile.
+    """
+    found: list[list[Sized]] = []
+    for copy in copies:
+        if found and _near(found[-1], copy) and _loops([*found[-1], copy], budget):
+            found[-1].append(copy)
+        else:
+            found.append([copy])
+    return [(_loops(group, budget) if len(group) > 1 else (), group) for group in found]
+
+
+def _near(group: Sequence[Sized], copy: Sized) -> bool:
+    return any(
+        abs(getattr(other[0], side) * other[1] - getattr(copy[0], side) * copy[1]) < NEAR
+        for other in group
+        for side in SIDES
+        if side == "dst" or not (other[0].is_fill or copy[0].is_fill)
+    )
+
+
+def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
+    """Loops over the digits that all copies have, slowest first; none if what is left is too much for a macro tile."""
+    copy, size = next((sized for sized in group if not sized[0].is_fill), group[0])
+    found = (SharedLoop(d.extent, 1, d.src * size, d.dst * size) for d in copy.digits if d.is_whole)
+    shared = [loop for loop in found if all(_step(loop, *other) in other[0].digits for other in group)]
+    shared.sort(key=lambda loop: -loop.dst)
+    left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in shared)
+    if left > budget:
+        return ()
+    loops: list[SharedLoop] = []
+    for loop in reversed(shared):  # the fastest first: it is what lanes are made of
+        step = min(loop.extent, max(budget // left, 1 if loops else MIN_STEP))
+        left *= step
+        loops.insert(0, replace(loop, step=step))
+    return tuple(loops) if any(loop.step < loop.extent for loop in loops) else ()
+
+
+def _step(loop: SharedLoop, copy: StridedCopy, size: int, extent: int | None = None) -> CopyDigit:
+    """The digit of a copy that a loop takes steps of; a fill counts its destination on both sides."""
+    extent = loop.extent if extent is None else extent
+    return CopyDigit(extent, (loop.dst if copy.is_fill else loop.src) // size, loop.dst // size, extent)
+
+
+def reduced(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+    """What a copy does in one macro tile of the loops."""
+    steps = {_step(loop, copy, size): _step(loop, copy, size, loop.step) for loop in loops}
+    digits = (steps.get(digit, digit) for digit in copy.digits)
+    return replace(copy, digits=tuple(digit for digit in digits if digit.extent > 1))
+
+
+def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+    """
+    The copy that `reduced` was given, with its digits by falling stride of the destination.
+
+    Raises LayoutcError if the copy has not the digits of the loops.
+    """
+    digits = list(copy.digits)
+    for loop in loops:
+        part = _step(loop, copy, size, loop.step)
+        if loop.step > 1 and part not in digits:
+            raise LayoutcError(f"a copy has no digit {part.extent}x({part.src}, {part.dst}) of the loops around it")
+        if loop.step > 1:
+            digits.remove(part)
+        digits.append(_step(loop, copy, size))
+    digits.sort(key=lambda digit: (-digit.dst, -digit.src))
+    return replace(copy, digits=tuple(digits))

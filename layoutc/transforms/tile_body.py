@@ -1,0 +1,256 @@
+"""
+The body of a tile: loads, shuffles and stores of whole registers, or one element where none fits.
+
+Leaves arith, memref and vector ops on flat buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BoolAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.tile import Piece, Register, TileProgram
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.step_table import Place
+
+if TYPE_CHECKING:
+    from layoutc.transforms.tiled_nest import TiledCopy
+
+FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+"""float types that arith has constants of"""
+
+PREFETCH = "layout.prefetch"
+"""discardable attribute of vector.load: how many elements further on memory will be needed next"""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Both flat buffers, the type and width of their elements, and a zero of that type."""
+
+    source: SSAValue
+    target: SSAValue
+    element: Attribute
+    element_bytes: int
+    zero: SSAValue | None
+
+
+class ElementBody:
+    """One element of the plan: for digits without a contiguous run on one of the sides."""
+
+    def __init__(self, copy: TiledCopy):
+        self.copy = copy
+        self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
+        """an element of the plan may be several of the memory"""
+        self.zero: SSAValue | None = copy.memory.zero
+
+    def constants(self) -> Sequence[int]:
+        """Index constants of the body."""
+        return ()
+
+    def prepare(self) -> None:
+        """The zero of a fill, ahead of the loops."""
+        if self.copy.plan.copy.is_fill and self.type is not None:
+            self.zero = zeros(self.copy.nest, self.type)
+
+    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
+        """A load and a store, or the store of a zero."""
+        value, first = self.zero, None
+        if src is not None:
+            first = builder.insert(self._load(src.offset))
+            value = first.results[0]
+            value.name_hint = "value"
+        assert value is not None
+        store = builder.insert(self._store(value, dst.offset))
+        return first or store
+
+    def _load(self, offset: SSAValue) -> Operation:
+        memory = self.copy.memory.source
+        return memref.LoadOp.get(memory, [offset]) if self.type is None else vector.LoadOp(memory, [offset], self.type)
+
+    def _store(self, value: SSAValue, offset: SSAValue) -> Operation:
+        memory = self.copy.memory.target
+        return (
+            memref.StoreOp.get(value, memory, [offset])
+            if self.type is None
+            else vector.StoreOp(value, memory, [offset])
+        )
+
+
+def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
+    """A vector whose bits are all zero, ahead of the loops."""
+    element = type.get_element_type()
+    if isinstance(element, FLOATS):
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(element, type.get_shape()), [0.0])
+    else:
+        width = IntegerType(element.bitwidth)
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(width, type.get_shape()), [0])
+    value = nest.insert(arith.ConstantOp(made)).results[0]
+    value.name_hint = "zeros"
+    if value.type != type:
+        value = nest.insert(vector.BitcastOp(value, type)).results[0]
+        value.name_hint = "zeros"
+    return value
+
+
+class VectorBody:
+    """A tile: loads, the shuffle network, stores."""
+
+    def __init__(self, copy: TiledCopy, plan: CopyPlan):
+        self.copy, self.plan = copy, plan
+        digits = plan.copy.digits
+        self.program = TileProgram(plan)
+        self.is_fill = plan.copy.is_fill
+        starts = [(0,) if d.is_whole else range(0, d.extent, t) for d, t in zip(digits, plan.tile, strict=True)]
+        self.starts = list(product(*starts))
+        """of the digits that are loaded in part, each tile is written out by itself"""
+        self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
+        self.stores = self.program.stores()
+        width = IntegerType(8 * plan.element_bytes)
+        is_direct = copy.ratio == 1 and str(copy.memory.element) in (
+            "f64",
+            "f32",
+            "f16",
+            "bf16",
+            "i64",
+            "i32",
+            "i16",
+            "i8",
+        )
+        self.lane_type: Attribute = copy.memory.element if is_direct else width
+        self.zero: SSAValue | None = None
+
+    def constants(self) -> list[int]:
+        """Offsets of the pieces from the tile's first element."""
+        found = {0}
+        for starts, registers in zip(self.starts, self.loads, strict=True):
+            for side, pieces in (("src", registers), ("dst", self.stores)):
+                base, ratio = self._static(starts, side), self.copy.ratio
+                found |= {base + p.offset * ratio for register in pieces for p in register.pieces if p is not None}
+        return sorted(found)
+
+    def prepare(self) -> None:
+        """The register of zeros, if any piece is zero."""
+        if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
+            self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
+
+    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
+        """All tiles that are written out by themselves; returns the first operation around them."""
+        self.builder, self.src, self.dst = builder, src, dst
+        before = builder.insertion_point
+        for starts, registers in zip(self.starts, self.loads, strict=True):
+            self._tile(starts, registers)
+        first = before.block.first_op
+        assert first is not None
+        return first
+
+    def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
+        if self.is_fill:
+            assert self.zero is not None
+            results = [self.zero] * len(self.stores)
+        else:
+            values = [self._load(register, self._static(starts, "src")) for register in registers]
+            for step in self.program.network.steps:
+                second = values[step.first if step.second is None else step.second]
+                values.append(self._shuffle(values[step.first], second, step.mask, "t"))
+            results = [values[output] for output in self.program.network.outputs]
+        for register, value in zip(self.stores, results, strict=True):
+            self._store(register, value, self._static(starts, "dst"))
+
+    def _static(self, starts: Sequence[int], side: str) -> int:
+        """How far a tile that is written out by itself lies from the first one, in elements of memory."""
+        return sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True)) * self.copy.ratio
+
+    # --- loads and stores ----------------------------------------------------------------------------------------
+
+    def _load(self, register: Register, base: int) -> SSAValue:
+        """A register, put together from its pieces."""
+        parts = [self._load_piece(piece, base) for piece in register.pieces]
+        lanes = self.program.load_piece
+        while len(parts) > 1:
+            lanes *= 2
+            parts = [self._shuffle(a, b, range(lanes), "r") for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+    def _load_piece(self, piece: Piece | None, base: int) -> SSAValue:
+        lanes = self.program.load_piece
+        if piece is None:
+            assert self.zero is not None
+            if lanes == self.program.lanes:
+                return self.zero
+            return self._shuffle(self.zero, self.zero, range(lanes), "zero")
+        assert self.src is not None
+        index = self._at(self.src, piece, base)
+        memory_type = VectorType(self.copy.memory.element, [lanes * self.copy.ratio])
+        load = self.builder.insert(vector.LoadOp(self.copy.tile_source, [index], memory_type))
+        if self.plan.prefetch:
+            load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.copy.ratio, i64)
+        load.result.name_hint = "r"
+        return self._cast(load.result, VectorType(self.lane_type, [lanes]))
+
+    def _store(self, register: Register, value: SSAValue, base: int) -> None:
+        lanes = self.program.store_piece
+        for number, piece in enumerate(register.pieces):
+            assert piece is not None
+            part = value
+            if len(register.pieces) > 1:
+                part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
+            index = self._at(self.dst, piece, base)
+            stored = self._cast(part, VectorType(self.copy.memory.element, [lanes * self.copy.ratio]))
+            streams = BoolAttr.from_bool(True) if self.plan.store == "nontemporal" else None
+            self.builder.insert(vector.StoreOp(stored, self.copy.target, [index], streams))
+
+    def _at(self, place: Place, piece: Piece, base: int) -> SSAValue:
+        """Where a piece begins."""
+        offset, distance = place.offset, base + piece.offset * self.copy.ratio
+        if place.steps is not None:
+            offset = self.builder.insert(arith.AddiOp(offset, self._step(place, piece))).result
+        if distance == 0:
+            return offset
+        if isinstance(offset.owner, arith.ConstantOp):
+            value = offset.owner.value
+            assert isinstance(value, IntegerAttr)
+            return self.copy.nest.constants[value.value.data + distance]
+        return self.builder.insert(arith.AddiOp(offset, self.copy.nest.constants[distance])).result
+
+    def _step(self, place: Place, piece: Piece) -> SSAValue:
+        """How far the step that a piece lies at is from the start of its period."""
+        assert place.steps is not None and place.first is not None
+        at = place.first
+        if piece.step:
+            at = self.builder.insert(arith.AddiOp(at, self.copy.nest.constants[piece.step])).result
+        return self.builder.insert(memref.LoadOp.get(place.steps, [at])).res
+
+    def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
+        if a is b is self.zero and len(mask) == self.program.lanes:
+            return a
+        result = VectorType(self.lane_type, [len(mask)])
+        op = self.builder.insert(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=result))
+        op.result.name_hint = name
+        return op.result
+
+    def _cast(self, value: SSAValue, type: Attribute) -> SSAValue:
+        if value.type == type:
+            return value
+        op = self.builder.insert(vector.BitcastOp(value, type))
+        op.result.name_hint = value.name_hint
+        return op.result
