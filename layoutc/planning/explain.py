@@ -8,7 +8,7 @@ from math import prod
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.plan import CopyPlan, Part, Together
 from layoutc.planning.reasons import listening
 from layoutc.planning.strided_copy import CopyDigit
 from layoutc.planning.tile import TileProgram
@@ -29,10 +29,18 @@ def explain_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, t
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
         f"caches: the destination goes {reasons.reorder['caches']}",
     ]
+    shared = {id(copy): part for part in plan.parts if isinstance(part, Together) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}"]
+        if (part := shared.get(id(copy))) is not None:
+            lines.append(f"  shared loops: {_shared(part)}")
         lines += [f"  {line}" for line in _copy_lines(copy, why)]
     return lines
+
+
+def _shared(part: Together) -> str:
+    loops = " by ".join(f"{-(-loop.extent // loop.step)} turns of {loop.step}" for loop in part.loops)
+    return f"{loops}, with the other copies that have cache lines in common with this one"
 
 
 def _machine(target: Machine) -> str:
@@ -71,6 +79,9 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str]) -> Iterator[str]:
 
 def _digit(digit: CopyDigit, is_fill: bool) -> str:
     places = f"{digit.dst} apart" if is_fill else f"{digit.src} apart in the source, {digit.dst} in the destination"
+    if digit.carries:
+        parts = " and ".join(f"{part.extent}" for part in reversed(digit.parts))
+        return f"{digit.extent} elements, {parts} counted as one, as they fill registers together"
     loaded = "" if digit.is_whole else f"; the last {digit.extent - digit.loaded} are padding, and become zero"
     return f"{digit.extent} elements, {places}{loaded}"
 

@@ -49,7 +49,8 @@ class TiledCopy:
             if digits[g].is_whole and plan.tile[g] < plan.macro[g]
         ]
         self.body = VectorBody(self, plan) if plan.target_lanes else ElementBody(self)
-        self.tables: dict[Carry, SSAValue] = {}
+        self.tables: dict[tuple[int, Carry], SSAValue] = {}
+        """of the steps of a digit that carries"""
         self.tile_source, self.target = memory.source, memory.target
         """what tiles are loaded from and stored to"""
         self.src_strides, self.dst_strides = (self._strides(plan, side) for side in SIDES)
@@ -90,7 +91,7 @@ class TiledCopy:
         for strides in self.touched:
             if (carry := self._carry(strides)) is not None:
                 digit, stride = carry
-                self.tables[stride] = tabulate(self.nest, stride, self.plan.tile[digit])
+                self.tables[carry] = tabulate(self.nest, stride, self.plan.tile[digit])
 
     def _carry(self, strides: Sequence[Stride]) -> tuple[int, Carry] | None:
         """The digit that carries within a tile, if there is one."""
@@ -128,4 +129,4 @@ class TiledCopy:
         periods = Term(digit, position // stride.period)
         slowest = [stride.steps[-1][1] if g == digit else other for g, other in enumerate(strides)]
         rest = loops.offset([Term(digit, position % stride.period)], [1] * len(strides), 0, "rest")
-        return Place(loops.offset((*others, periods), slowest, base, name), self.tables[stride], rest)
+        return Place(loops.offset((*others, periods), slowest, base, name), self.tables[carry], rest)
