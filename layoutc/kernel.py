@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from layoutc.checks import instance
@@ -18,13 +20,13 @@ from layoutc.planning.machine import PLAIN, machine
 from layoutc.planning.plan import MAX_THREADS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
     from xdsl.dialects.builtin import ModuleOp
 
 Executor = Literal["c", "interpret", "reference"]
 EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
+TUNED = "LAYOUTC_TUNED"
+"""names a file of tuned plans"""
 LINKED = frozenset(("_init", "_fini", "_start"))
 """what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
@@ -42,7 +44,8 @@ class Kernel:
     `conversion` says what becomes of the values; its open parameters are keyword arguments of the call.
 
     `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
-    or `plain` for the textbook loop nest. `threads` share large reorders.
+    or `plain` for the textbook loop nest. `threads` share large reorders. `plan`, the lines of a plan as docs/plans.md
+    has them, stands in for what the planner would choose; one that is not of this reorder is a LayoutcError.
     """
 
     source: MemoryDesc
@@ -52,6 +55,7 @@ class Kernel:
     target: str = "native"
     threads: int = 1
     conversion: Conversion = NO_ATTRIBUTES
+    plan: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for side in ("source", "destination"):
@@ -64,6 +68,10 @@ class Kernel:
         check_plan_options(self.target, self.threads)
         if self.executor != "reference":
             self._check_compiled()
+        if self.plan:
+            from layoutc.transforms.plan_reorders import read_plan
+
+            read_plan(self.plan, self.source, self.destination)
 
     @property
     def moves_bytes(self) -> bool:
@@ -120,6 +128,8 @@ class Kernel:
         self._check_compiled()
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
+        if self.plan:
+            return "\n".join(("a plan that was given, not chosen (docs/plans.md has its words):", *self.plan)) + "\n"
         if not can_plan(self.destination):
             return f"the textbook loop nest, as vectors of {self.destination.element_type} are not whole bytes\n"
         try:
@@ -143,7 +153,7 @@ class Kernel:
         from layoutc.pipeline import lower, reorder_module
 
         self._check_compiled()
-        module = reorder_module(self.source, self.destination, self.name)
+        module = reorder_module(self.source, self.destination, self.name, self.plan)
         lower(module, stage, target=self.target, threads=self.threads)
         return module
 
@@ -272,6 +282,7 @@ def compile(
     name: str = "reorder",
     target: str = "native",
     threads: int = 1,
+    tuned: str | Path | None = None,
     **attributes: Unpack[Attributes],
 ) -> Kernel:
     """
@@ -279,13 +290,26 @@ def compile(
 
     Without `executor` it is C, or the reference where no compiler is found (which a line on stderr says once).
     `target` and `threads` are as in `Kernel`, `attributes` the fields of `Conversion`: scales, zero points, `sum`.
+    A plan that the file `tuned` has for the reorder (default: $LAYOUTC_TUNED; `layoutc tune` writes such files) comes
+    before the planner's choice.
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
     kernel = Kernel(source, destination, executor or "reference", name, target, threads, Conversion(**attributes))
     if executor is None and kernel.moves_bytes:
         kernel = replace(kernel, executor=default_executor())
-    return kernel.prepare()
+    return with_tuned_plan(kernel, tuned).prepare()
+
+
+def with_tuned_plan(kernel: Kernel, tuned: str | Path | None) -> Kernel:
+    """The kernel with the plan that a file of tuned plans (default: $LAYOUTC_TUNED) has for it, if it has one."""
+    file = tuned or os.environ.get(TUNED)
+    if not file or kernel.target == PLAIN or not kernel.moves_bytes:
+        return kernel
+    from layoutc.transforms.plan_reorders import tuned_plan
+
+    plan = tuned_plan(Path(file), kernel.source, kernel.destination, kernel.target, kernel.threads)
+    return replace(kernel, plan=plan) if plan else kernel
 
 
 @cache

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, builtin, func, math, memref, scf, vector
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
@@ -126,12 +126,15 @@ def _without_collections() -> Generator[None, None, None]:
             gc.enable()
 
 
-def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder") -> ModuleOp:
-    """A module with one function that reorders its first memref into its second."""
+def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder", plan: Sequence[str] = ()) -> ModuleOp:
+    """A module with one function that reorders its first memref into its second, by the plan of these lines if any."""
     types = (memref_type(source), memref_type(target))
     block = Block(arg_types=types)
     for arg, hint in zip(block.args, ("src", "dst"), strict=True):
         arg.name_hint = hint
-    block.add_op(ReorderOp(block.args[0], block.args[1], axes=common_axis_names(source.layout, target.layout)))
+    op = ReorderOp(block.args[0], block.args[1], axes=common_axis_names(source.layout, target.layout))
+    if plan:
+        op.plan = ArrayAttr(map(StringAttr, plan))
+    block.add_op(op)
     block.add_op(func.ReturnOp())
     return ModuleOp([func.FuncOp(name, FunctionType.from_lists(types, ()), Region(block))])

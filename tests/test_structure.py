@@ -41,7 +41,8 @@ ALLOWED = {
     "affine_digits": CORE | {"affine_text", "notations"},
     "affine_text": CORE,
     "dialects": IR,
-    "transforms": IR | {"planning"},
+    "tuned": CORE | {"notations"},
+    "transforms": IR | {"planning", "tuned"},
     "targets": {"errors"},
     "interpreter": {"errors", "strides"} | NUMBERS,
     "pipeline": IR | {"transforms", "planning"},
@@ -63,7 +64,7 @@ WHEN_CALLED = {
 }
 """What a room may import inside a function only."""
 
-OUTSIDE = {"arrays", "builds", "kernel", "tools", "__init__"}
+OUTSIDE = {"arrays", "builds", "kernel", "tune", "tools", "__init__"}
 
 KNOWS_NO_XDSL = {
     "arrays",

@@ -94,8 +94,8 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) 
         source_lanes,
         target_lanes,
         macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
-        outer_order=_order(copy.digits, "dst"),
-        inner_order=_order(copy.digits, "dst"),
+        outer_order=loop_order(copy.digits, "dst"),
+        inner_order=loop_order(copy.digits, "dst"),
     )
     if not target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
@@ -104,16 +104,16 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) 
     if not streams:
         because("stores", "normal, through the caches")
         return _cached(plan, target)
-    if target.streams_whole_lines and _stores_whole_lines(plan, target):
+    if target.streams_whole_lines and stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return _streamed(replace(plan, store="nontemporal"), target)
     because("stores", "past the caches by whole lines, out of a buffer on the stack: tiles store parts of lines")
-    staged = _with_macro(plan, STAGED_ROWS)
+    staged = with_macro(plan, STAGED_ROWS)
     if len(staged.run_digits) > 1:
-        staged = _with_macro(plan, STAGED_CHUNKS)
+        staged = with_macro(plan, STAGED_CHUNKS)
     if staged.run * element < MIN_STAGED_RUN:
         because("stores", f"through the caches, as runs of {staged.run * element} bytes have too few whole lines")
-        return _with_macro(plan, NORMAL)
+        return with_macro(plan, NORMAL)
     staged = replace(staged, store="staged")
     return replace(staged, load="staged") if _rows_collide(staged, target) else staged
 
@@ -145,7 +145,7 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
 # --- loops -----------------------------------------------------------------------------------------------------------
 
 
-def _order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
+def loop_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
     """Positions of the digits, the largest stride of one side outermost."""
 
     def key(position: int) -> tuple[int, int]:
@@ -158,7 +158,7 @@ def _order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
 
 def _inner_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
     """The same, but where a digit carries is counted out once for all tiles inside of its loop."""
-    return tuple(sorted(_order(digits, side), key=lambda i: not digits[i].carries))
+    return tuple(sorted(loop_order(digits, side), key=lambda i: not digits[i].carries))
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ MIN_STAGED_RUN = 256
 COLLIDING_ROWS = 6
 
 
-def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
+def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
     macro = list(plan.macro)
     _grow(plan, macro, "dst", shape.target_run, shape.budget)
@@ -208,23 +208,23 @@ def _with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 
 def _cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
-    cached = _with_macro(plan, NORMAL)
+    cached = with_macro(plan, NORMAL)
     if plan.copy.is_fill or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
         return cached
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
-    return _with_macro(plan, NORMAL_BY_SOURCE) if loaded > l1_ways(target) >= stored else cached
+    return with_macro(plan, NORMAL_BY_SOURCE) if loaded > l1_ways(target) >= stored else cached
 
 
 def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
     if plan.source_lanes == plan.target_lanes:
-        return _with_macro(plan, STREAMED_COPY)
+        return with_macro(plan, STREAMED_COPY)
     if plan.element_bytes not in STREAMED_COLLIDING:
-        return _with_macro(plan, STREAMED)
-    colliding = _with_macro(plan, STREAMED_COLLIDING[plan.element_bytes])
+        return with_macro(plan, STREAMED)
+    colliding = with_macro(plan, STREAMED_COLLIDING[plan.element_bytes])
     if _rows_collide(colliding, target):
         return replace(colliding, load="staged")
-    return _with_macro(plan, STREAMED_SMALL)
+    return with_macro(plan, STREAMED_SMALL)
 
 
 def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
@@ -275,7 +275,7 @@ def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
     macro[position] = min(extent, -(-even // tile) * tile)
 
 
-def _stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
+def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether every store of the plan is an aligned cache line, if the buffer is."""
     if lane_count(plan.target_lanes) * plan.element_bytes < target.line:
         return False

@@ -31,6 +31,7 @@ from layoutc.tools.header import header
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
 @options.target_option
 @options.threads_option
+@options.tuned_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default and -: stdout.")
 def command(
     source: str,
@@ -44,6 +45,7 @@ def command(
     name: str,
     plan_for: str,
     threads: int,
+    tuned: Path | None,
     output: Path | None,
     **attributes: Any,
 ) -> None:
@@ -65,7 +67,9 @@ def command(
     dst = notations.desc(target, src.dims, to_dtype or src.element_type)
     given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.
-    kernel = layoutc.compile(src, dst, executor="reference", name=name, target=plan_for, threads=threads, **given)
+    kernel = layoutc.compile(
+        src, dst, executor="reference", name=name, target=plan_for, threads=threads, tuned=tuned, **given
+    )
     _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
 
 

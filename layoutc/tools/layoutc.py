@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "Say whether two layouts are the same memory, and where not.",
     "reorder": "Copy the tensor of a .npy file into another layout.",
     "compile": "Print the IR, the C or the header of a reorder, or build it.",
+    "tune": "Try several plans of a reorder on this machine, and keep the fastest.",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -78,3 +79,9 @@ def from_to_options(command: Command) -> Command:
     """`--from` and `--to`: the two layouts of a reorder."""
     command = click.option("--to", "target", required=True, metavar="NOTATION", help="Layout to write.")(command)
     return click.option("--from", "source", required=True, metavar="NOTATION", help="Layout to read.")(command)
+
+
+def tuned_option(command: Command) -> Command:
+    """`--tuned`: a file that `layoutc tune` wrote."""
+    text = "Take plans from this file of `layoutc tune` where it has them; default $LAYOUTC_TUNED."
+    return click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE", help=text)(command)

@@ -18,18 +18,21 @@ already is kept: it may have been edited, and `lower-reorders` checks it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
+from layoutc import tuned
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.machine import Machine, machine
+from layoutc.planning.machine import machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
@@ -46,46 +49,81 @@ def plan_of(op: ReorderOp) -> Plan | None:
 
     Raises LayoutcError for text that is no plan, or not one of this reorder.
     """
-    if op.plan is None:
-        return None
-    source, target = op.source_desc, op.target_desc
+    return None if op.plan is None else read_plan([line.data for line in op.plan], op.source_desc, op.target_desc)
+
+
+def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
+    """The plan of these lines. Raises LayoutcError for text that is no plan, or not one of this reorder."""
     if not can_plan(target):
         raise LayoutcError(f"elements of {target.element_type} have no plan, only the plain one")
-    plan = parse_plan([line.data for line in op.plan])
+    plan = parse_plan(lines)
     check_covers(plan, strided_copies(source, target), target.element_type.bits // 8)
     return plan
+
+
+def tuned_plan(
+    file: Path, source: MemoryDesc, destination: MemoryDesc, target: str, threads: int
+) -> tuple[str, ...] | None:
+    """
+    The lines of the plan that a file of tuned plans has for a reorder, if it has one.
+
+    Raises LayoutcError for a plan that does not fit the reorder, or is for wider registers than the target has.
+    """
+    lines = tuned.find(file, tuned.key_of(source, destination, target, threads))
+    if lines is None:
+        return None
+    try:
+        plan = read_plan(lines, source, destination)
+        widest = max((copy.vector_bytes for copy in plan.copies), default=0)
+        if widest > machine(target).vector:
+            raise LayoutcError(f"has registers of {widest} bytes, {target} has {machine(target).vector}")
+        if plan.threads > threads:
+            raise LayoutcError(f"has {plan.threads} threads, expected at most {threads}")
+    except LayoutcError as error:
+        raise LayoutcError(f"tuned plans {file}: the plan of {source} to {destination}: {error}") from None
+    return lines
 
 
 @dataclass(frozen=True)
 class AttachPlan(RewritePattern):
     """The planner's choice for one reorder."""
 
-    target: Machine
+    target: str
     threads: int
+    tuned: Path | None
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.destination is None or op.plan is not None or not can_plan(op.target_desc):
             return
-        try:
-            plan = choose_plan(op.source_desc, op.target_desc, self.target, self.threads)
-        except NotStridedError:
-            return
-        op.plan = ArrayAttr(map(StringAttr, plan_lines(plan)))
+        source, target = op.source_desc, op.target_desc
+        lines = self.tuned and tuned_plan(self.tuned, source, target, self.target, self.threads)
+        if not lines:
+            try:
+                lines = plan_lines(choose_plan(source, target, machine(self.target), self.threads))
+            except NotStridedError:
+                return
+        op.plan = ArrayAttr(map(StringAttr, lines))
         rewriter.notify_op_modified(op)
 
 
 @dataclass(frozen=True)
 class PlanReordersPass(ModulePass):
-    """Attaches plans for a target (`native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`) and a number of threads."""
+    """
+    Attaches plans for a target (`native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`) and a number of threads.
+
+    Those that the file `tuned`, which `layoutc tune` writes, has for a reorder come before the planner's choice.
+    """
 
     name = "plan-reorders"
 
     target: str = "native"
     threads: int = 1
+    tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not 1 <= self.threads <= MAX_THREADS:
             raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
-        pattern = AttachPlan(machine(self.target), self.threads)
+        machine(self.target)
+        pattern = AttachPlan(self.target, self.threads, Path(self.tuned) if self.tuned else None)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)

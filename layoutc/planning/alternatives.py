@@ -1,0 +1,99 @@
+"""Other plans than the planner's choice, for tuning: the same tiles, with other stores, macro tiles and loop orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import (
+    NORMAL,
+    STAGED_CHUNKS,
+    STAGED_ROWS,
+    STREAMED,
+    STREAMED_COLLIDING,
+    STREAMED_COPY,
+    STREAMED_SMALL,
+    MacroShape,
+    choose_plan,
+    loop_order,
+    stores_whole_lines,
+    with_macro,
+)
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
+from layoutc.planning.strided_copy import SideName
+
+OUTER: tuple[SideName, ...] = ("dst", "src")
+"""whose strides the loops over macro tiles follow"""
+ALTERNATIVES: tuple[tuple[Load, Store, MacroShape], ...] = (
+    ("normal", "normal", NORMAL),
+    ("normal", "nontemporal", STREAMED),
+    ("normal", "staged", STAGED_ROWS),
+    ("normal", "nontemporal", STREAMED_SMALL),
+    ("normal", "staged", STAGED_CHUNKS),
+    ("normal", "nontemporal", STREAMED_COPY),
+    ("normal", "normal", STREAMED),
+    ("staged", "nontemporal", STREAMED_COLLIDING[2]),
+    ("staged", "staged", STAGED_ROWS),
+    ("normal", "normal", STREAMED_SMALL),
+)
+
+
+def choose_plans(
+    source: MemoryDesc, destination: MemoryDesc, target: Machine | None = None, threads: int = 1
+) -> Iterator[Plan]:
+    """
+    Plans for the same tiles, all different: the planner's choice, then other stores, macro tiles and loop orders.
+
+    Raises NotStridedError as `choose_plan`.
+    """
+    target = target or machine()
+    chosen = choose_plan(source, destination, target, threads)
+    seen: set[Plan] = set()
+    for plan in chain([chosen], _alternatives(chosen, target)):
+        if plan not in seen:
+            seen.add(plan)
+            yield plan
+
+
+def _alternatives(chosen: Plan, target: Machine) -> Iterator[Plan]:
+    for outer in OUTER:
+        for load, store, shape in ALTERNATIVES:
+            yield _by_policy(chosen, target, outer, load, store, shape)
+
+
+def _by_policy(plan: Plan, target: Machine, outer: SideName, load: Load, store: Store, shape: MacroShape) -> Plan:
+    """The plan with its copies done another way, those that can be."""
+
+    def other(copy: CopyPlan) -> CopyPlan:
+        try:
+            return _copy_by_policy(copy, target, outer, load, store, shape)
+        except LayoutcError:
+            return copy
+
+    parts: list[CopyPlan | Together] = []
+    for part in plan.parts:
+        try:
+            together = isinstance(part, Together)
+            parts.append(replace(part, copies=tuple(map(other, part.copies))) if together else other(part))
+        except LayoutcError:
+            parts.append(part)
+    return replace(plan, parts=tuple(parts))
+
+
+def _copy_by_policy(
+    plan: CopyPlan, target: Machine, outer: SideName, load: Load, store: Store, shape: MacroShape
+) -> CopyPlan:
+    """Raises LayoutcError where a copy cannot be done that way."""
+    if not plan.target_lanes or (load == "staged" and plan.copy.is_fill):
+        raise LayoutcError("the same for all policies")
+    if store == "nontemporal" and not (target.streams_whole_lines and stores_whole_lines(plan, target)):
+        raise LayoutcError("stores are no whole lines")
+    digits = zip(plan.tile, plan.copy.digits, strict=True)
+    least = tuple(tile if digit.is_whole else digit.extent for tile, digit in digits)
+    order = loop_order(plan.copy.digits, outer)
+    plan = replace(plan, store="normal", load="normal", prefetch=0, macro=least, outer_order=order)
+    return replace(with_macro(plan, shape), store=store, load=load)

@@ -1,0 +1,92 @@
+"""`layoutc tune`: the fastest plans of given reorders on this machine, in a file that can be shipped."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from layoutc import notations, tuned
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
+from layoutc.kernel import check_plan_options
+from layoutc.tools import options
+from layoutc.tools.files import replaced
+from layoutc.tune import ROUNDS, TRIES, this_machine, tune
+
+Pair = tuple[MemoryDesc, MemoryDesc]
+
+
+@click.command("tune")
+@click.option("--from", "source", metavar="NOTATION", help="Layout to read.")
+@click.option("--to", "target", metavar="NOTATION", help="Layout to write.")
+@options.dims_option
+@options.dtype_option
+@click.option("--list", "listed", type=click.Path(path_type=Path), help="A file with FROM TO DIMS [TYPE] on each line.")
+@options.target_option
+@options.threads_option
+@click.option("--tries", type=click.IntRange(1, 100), default=TRIES, show_default=True, help="Plans to try.")
+@click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Samples of each plan.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File of plans.")
+def command(
+    source: str | None,
+    target: str | None,
+    dims: tuple[int, ...] | None,
+    dtype: str | None,
+    listed: Path | None,
+    plan_for: str,
+    threads: int,
+    tries: int,
+    rounds: int,
+    output: Path,
+) -> None:
+    """
+    Try the planner's best few plans of reorders on this machine, and keep the fastest in a file.
+
+    Plans that FILE has for other reorders stay in it. `layoutc.compile(..., tuned=FILE)`, $LAYOUTC_TUNED and
+    plan-reorders{tuned="FILE"} use it.
+    """
+    if (source is None or target is None) == (listed is None):
+        raise click.UsageError("expected either --from and --to, or --list")
+    check_plan_options(plan_for, threads)
+    if plan_for == "plain":
+        raise click.UsageError("the target plain has no plans to tune")
+    # What cannot be read or written is said before the work.
+    before = list(tuned.read(output).values()) if output.is_file() else []
+    pairs = list(_listed(listed)) if listed else [_pair(source or "", target or "", dims, dtype)]
+    for src, dst in pairs:
+        found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
+        before.append(found.entry)
+        with replaced(output) as file:
+            file.write(tuned.text(before, this_machine()).encode())
+        click.echo(_line(src, dst, found.entry), err=True)
+
+
+def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None) -> Pair:
+    src = notations.desc(source, dims, dtype)
+    return src, notations.desc(target, src.dims, src.element_type)
+
+
+def _listed(path: Path) -> Iterator[Pair]:
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+            if words:
+                yield _of_words(words)
+        except (ValueError, click.BadParameter) as error:
+            reason = getattr(error, "line", None) or getattr(error, "message", str(error))
+            raise LayoutcError(f"{path}, line {number}: {reason}") from None
+
+
+def _of_words(words: list[str]) -> Pair:
+    if len(words) not in (3, 4):
+        raise LayoutcError(f"got {len(words)} words, expected FROM TO DIMS [TYPE]")
+    source, target, dims, *dtype = words
+    return _pair(source, target, options.integers(dims), *(dtype or [None]))
+
+
+def _line(source: MemoryDesc, destination: MemoryDesc, entry: dict[str, object]) -> str:
+    best, planner = entry["microseconds"], entry["planner_microseconds"]
+    return f"{source} to {destination}: {best} us, the planner's choice {planner} us, of {entry['tried']} plans"

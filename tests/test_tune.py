@@ -1,0 +1,256 @@
+"""Tuning: other plans for a reorder, the file of those that won, and its use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import layoutc
+import layoutc.tune
+from layoutc import tuned
+from layoutc.compiler import find_compiler
+from layoutc.descriptor import MemoryDesc
+from layoutc.notations import desc
+from layoutc.planning.alternatives import choose_plans
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.strided_copy import NotStridedError
+from layoutc.tools.layoutc import main
+from layoutc.tools.layoutc_opt import main as opt
+from tests.descriptors import PAIRS
+from tests.test_planning import buffers, run_plan
+
+needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler is here")
+PAIR = desc("ab", (65, 300), "f32"), desc("ba", (65, 300), "f32")
+AVX2 = TARGETS["avx2"]
+
+
+@pytest.mark.parametrize("llc", [0, 32 << 20])
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_alternative_is_the_reorder(name: str, llc: int) -> None:
+    machine = replace(TARGETS["avx512"], llc=llc)
+    try:
+        plans = list(choose_plans(*PAIRS[name], machine))
+    except NotStridedError:
+        return
+    assert plans[0] == choose_plan(*PAIRS[name], machine)
+    assert len(set(plans)) == len(plans)
+    for plan in plans:
+        assert parse_plan(plan_lines(plan)) == plan
+    for plan in plans[1:4]:
+        read, written, expected = buffers(*PAIRS[name])
+        run_plan(plan, read, written)
+        np.testing.assert_array_equal(written, expected)
+
+
+def test_alternatives_have_other_stores_orders_and_macro_tiles() -> None:
+    copies = [plan.copies[0] for plan in choose_plans(*PAIR, TARGETS["avx512"])]
+    assert {copy.store for copy in copies} >= {"normal", "staged"}
+    assert {copy.load for copy in copies} == {"normal", "staged"}
+    assert len({copy.macro for copy in copies}) > 2
+    assert len({copy.outer_order for copy in copies}) == 2
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def other_plan() -> tuple[str, ...]:
+    """Not the planner's first choice."""
+    return tuple(plan_lines(next(islice(choose_plans(*PAIR, AVX2), 1, None))))
+
+
+def written(path: Path, plan: Any, pair: tuple[MemoryDesc, MemoryDesc] = PAIR, target: str = "avx2") -> Path:
+    names = ("source", "destination", "target", "threads")
+    entry = dict(zip(names, tuned.key_of(*pair, target, 1), strict=True))
+    path.write_text(tuned.text([{**entry, "plan": ["no plan"]}, {**entry, "plan": plan}], {}))
+    return path
+
+
+def compiled(pair: tuple[MemoryDesc, MemoryDesc] = PAIR, **options: Any) -> layoutc.Kernel:
+    given: dict[str, Any] = {"executor": "reference", "target": "avx2", **options}
+    return layoutc.compile(*pair, **given)
+
+
+def test_a_tuned_plan_comes_before_the_planners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, file = other_plan(), written(tmp_path / "tuned.json", other_plan())
+    kernel = compiled(tuned=file)
+    assert kernel.plan == plan
+    assert all(line in kernel.ir("plan-reorders") for line in plan)
+    assert plan[1] in kernel.explain()
+    assert compiled().plan == ()
+    monkeypatch.setenv("LAYOUTC_TUNED", str(file))
+    assert compiled().plan == plan
+    others: list[dict[str, Any]] = [{"threads": 2}, {"target": "sse2"}, {"target": "plain"}, {"pair": PAIR[::-1]}]
+    assert {compiled(**options).plan for options in others} == {()}
+
+
+@needs_compiler
+@pytest.mark.parametrize("executor", ["c", "interpret"])
+def test_kernels_run_by_the_plan_that_they_are_given(executor: str, tmp_path: Path) -> None:
+    kernel = compiled(executor=executor, tuned=written(tmp_path / "tuned.json", other_plan()))
+    x, y = np.random.default_rng(0).random((65, 300), np.float32), np.zeros((300, 65), np.float32)
+    kernel(x, y)
+    np.testing.assert_array_equal(y, x.T)
+
+
+def test_the_pass_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan, file = other_plan(), written(tmp_path / "tuned.json", other_plan())
+    source = tmp_path / "in.mlir"
+    source.write_text(layoutc.Kernel(*PAIR, "reference").ir("resolve-layouts"))
+    assert opt([str(source), "-p", f'plan-reorders{{target=avx2 tuned="{file}"}}']) in (0, None)
+    assert plan[1] in capsys.readouterr().out
+
+
+WIDE = plan_lines(choose_plan(*PAIR, TARGETS["avx512"]))
+MISFITS = {
+    "is no copy of a plan": ["threads 1", "nonsense"],
+    "a plan begins with 'threads N'": [],
+    "which the reorder needs": plan_lines(choose_plan(PAIR[0], desc("ab", (65, 300), "f32"), AVX2)),
+    "has registers of 64 bytes, avx2 has 32": WIDE,
+    "has 2 threads, expected at most 1": ["threads 2", *other_plan()[1:]],
+}
+
+
+@pytest.mark.parametrize("message", MISFITS)
+def test_a_tuned_plan_that_does_not_fit(message: str, tmp_path: Path) -> None:
+    file = written(tmp_path / "tuned.json", MISFITS[message])
+    with pytest.raises(layoutc.LayoutcError, match=f"tuned plans {file}: the plan of 65x300xf32.*{message}"):
+        compiled(tuned=file)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "no such file or directory"),
+        ("{", "not a JSON file"),
+        ("[" * 100_000, "not a JSON file"),
+        ("[]", "expected an object with 'layoutc tuned plans': 1"),
+        ('{"layoutc tuned plans": 2, "plans": []}', "expected an object with 'layoutc tuned plans': 1"),
+        ('{"layoutc tuned plans": 1}', "expected 'plans'"),
+        ('{"layoutc tuned plans": 1, "plans": [3]}', "expected 'plans'"),
+        ('{"layoutc tuned plans": 1, "plans": [{"source": 1}]}', "expected 'plans'"),
+    ],
+)
+def test_what_is_no_file_of_tuned_plans(text: str | None, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "tuned.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        compiled(tuned=file)
+
+
+def test_a_given_plan_of_another_reorder() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="which the reorder needs"):
+        layoutc.Kernel(PAIR[0], PAIR[0], plan=other_plan())
+
+
+# --- tuning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], float]:
+    """Seconds of a call by plan; 1 if there are none."""
+    found: dict[tuple[str, ...], float] = {}
+    monkeypatch.setattr(layoutc.tune, "_sample", lambda kernel, *_: found.get(kernel.plan, 1.0))
+    return found
+
+
+@needs_compiler
+def test_the_fastest_wins_if_it_is_faster_by_more_than_noise(times: dict[tuple[str, ...], float]) -> None:
+    first, second = (tuple(plan_lines(plan)) for plan in islice(choose_plans(*PAIR, AVX2), 2))
+    found = layoutc.tune.tune(*PAIR, target="avx2", tries=3, rounds=2)
+    assert (found.best.kernel.plan, len(found.candidates)) == (first, 3)
+    times[second] = 0.99
+    assert layoutc.tune.tune(*PAIR, target="avx2", tries=3, rounds=2).best.kernel.plan == first
+    times[second] = 0.5
+    found = layoutc.tune.tune(*PAIR, target="avx2", tries=3, rounds=2)
+    assert found.entry["plan"] == list(second)
+    assert (found.entry["microseconds"], found.entry["planner_microseconds"]) == (5e5, 1e6)
+
+
+@needs_compiler
+def test_a_plan_with_a_wrong_result_is_out(
+    times: dict[tuple[str, ...], float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (tuple(plan_lines(plan)) for plan in islice(choose_plans(*PAIR, AVX2), 2))
+    times[second] = 0.1
+    call, wrong = layoutc.Kernel.__call__, [second]
+
+    def broken(self: layoutc.Kernel, source: Any, destination: Any) -> None:
+        call(self, source, destination)
+        if self.plan in wrong:
+            destination[100] ^= 1
+
+    monkeypatch.setattr(layoutc.Kernel, "__call__", broken)
+    assert layoutc.tune.tune(*PAIR, target="avx2", tries=2, rounds=2).best.kernel.plan == first
+    wrong[:] = [first]
+    with pytest.raises(layoutc.LayoutcError, match="the planner's choice gives a wrong result"):
+        layoutc.tune.tune(*PAIR, target="avx2", tries=2, rounds=2)
+
+
+def test_reorders_without_plans_are_not_tuned() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="nothing to tune: elements of boolean"):
+        layoutc.tune.tune(desc("ab", (4, 4), "boolean"), desc("ba", (4, 4), "boolean"))
+    source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
+    with pytest.raises(layoutc.LayoutcError, match=r"nothing to tune: .*border"):
+        layoutc.tune.tune(source, desc("nchw", source.dims, "f32"))
+
+
+@needs_compiler
+def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, listed = tmp_path / "tuned.json", tmp_path / "list"
+    quick = ("--tries", "2", "--rounds", "2", "-o", str(file))
+    assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", *quick]) == 0
+    assert "us, the planner's choice" in capsys.readouterr().err
+    listed.write_text("# two\nab ba 8,8\n\nnchw nhwc 1,3,4,5 s8 # pixels\n")
+    assert main(["tune", "--list", str(listed), *quick]) == 0
+    data = json.loads(file.read_text())
+    assert [entry["source"] for entry in data["plans"]] == ["memref<8x8xf32>", "memref<1x3x4x5xi8>"]
+    assert data["machine"]["processor"]
+    plan = layoutc.compile(desc("ab", (8, 8)), desc("ba", (8, 8)), executor="reference", tuned=file).plan
+    assert list(plan) == data["plans"][0]["plan"]
+    assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "--tuned", str(file), "--explain"]) == 0
+    assert plan[1] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--from", "ab", "--dims", "8,8"], 2, "expected either --from and --to, or --list"),
+        (["--from", "ab", "--to", "ba", "--list", "list"], 2, "expected either --from and --to, or --list"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 2, "the target plain has no plans"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 2, "tries"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "got 0 threads"),
+        (["--list", "absent"], 1, "absent: no such file"),
+        (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE]"),
+        (["--list", "worse"], 1, "worse, line 1: "),
+    ],
+)
+def test_bad_calls(
+    arguments: list[str],
+    status: int,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad").write_text("ab ba 8,8\nab ba\n")
+    Path("worse").write_text("ab nChwq 8,8\n")
+    assert main(["tune", *arguments, "-o", "tuned.json"]) == status
+    assert message in capsys.readouterr().err
+    assert not Path("tuned.json").exists()
+
+
+def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes").write_text("mine")
+    assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "notes")]) == 1
+    assert "not a JSON file" in capsys.readouterr().err
+    assert (tmp_path / "notes").read_text() == "mine"
