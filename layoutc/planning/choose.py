@@ -10,7 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan, Plan, Together
+from layoutc.planning.plan import CopyPlan, Plan, Together, Widths
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.strided_copy import (
     SIDES,
@@ -29,19 +29,28 @@ PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
 
 
-def choose_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine | None = None, threads: int = 1) -> Plan:
+def choose_plan(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    target: Machine | None = None,
+    threads: int = 1,
+    *,
+    converts: bool = False,
+) -> Plan:
     """
-    The plan of a reorder on a machine (default: this one).
+    The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """
     target = target or machine()
-    element = destination.element_type.bits // 8
+    widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     if threads > 1 and destination.size_bytes < PARALLEL_BYTES:
         because("threads", f"one, as less than {PARALLEL_BYTES} bytes are written before a second one has started")
         threads = 1
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
-    pieces = [piece for copy in strided_copies(source, destination) for piece in _pieces(copy, element, target)]
+    if converts:
+        return Plan(tuple(_converting_plans(strided_copies(source, destination), widths, target, streams)), threads)
+    pieces = [piece for copy in strided_copies(source, destination) for piece in _pieces(copy, widths.dst, target)]
     if destination.size_bytes < target.l2:
         return Plan(tuple(_plan_copy(*piece, target, streams) for piece in pieces), threads)
     parts: list[CopyPlan | Together] = []
@@ -68,10 +77,24 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     return streams
 
 
+def _converting_plans(
+    copies: Sequence[StridedCopy], widths: Widths, target: Machine, streams: bool
+) -> Iterator[CopyPlan]:
+    """Copies of elements that are converted, each by itself: what is padding becomes zero, and no converted zero."""
+    for copy in copies:
+        partial = next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
+        if partial is not None:
+            yield from _converting_plans(without_partial(copy, partial), widths, target, streams)
+        elif copy.is_fill:
+            yield _plan_copy(*promoted(copy, widths.dst), target, streams)
+        else:
+            yield _plan_copy(copy, widths.src, target, streams, converted=widths.dst)
+
+
 def _pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
     """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
     copy, element = promoted(copy, element)
-    stored = {part.digit for part in choose_lanes(copy, element, target)[1]}
+    stored = {part.digit for part in choose_lanes(copy, Widths(element, element), target)[1]}
     apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
     if apart is not None:
         for part in without_partial(copy, apart):
@@ -80,10 +103,11 @@ def _pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]
         yield copy, element
 
 
-def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) -> CopyPlan:
+def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, converted: int = 0) -> CopyPlan:
     next_copy()
-    copy = fused(copy, element, target)
-    source_lanes, target_lanes = choose_lanes(copy, element, target)
+    widths = Widths(element, converted or element)
+    copy = fused(copy, widths, target)
+    source_lanes, target_lanes = choose_lanes(copy, widths, target)
     tile = tile_of(copy, source_lanes, target_lanes)
     plan = CopyPlan(
         copy,
@@ -96,6 +120,7 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) 
         macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
         outer_order=loop_order(copy.digits, "dst"),
         inner_order=loop_order(copy.digits, "dst"),
+        converted_bytes=converted,
     )
     if not target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
@@ -107,6 +132,9 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool) 
     if target.streams_whole_lines and stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return _streamed(replace(plan, store="nontemporal"), target)
+    if converted:
+        because("stores", "through the caches, as tiles that convert store parts of lines")
+        return _cached(plan, target)
     because("stores", "past the caches by whole lines, out of a buffer on the stack: tiles store parts of lines")
     staged = with_macro(plan, STAGED_ROWS)
     if len(staged.run_digits) > 1:
@@ -209,7 +237,7 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 def _cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
     cached = with_macro(plan, NORMAL)
-    if plan.copy.is_fill or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+    if plan.copy.is_fill or plan.converted_bytes or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
         return cached
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
     return with_macro(plan, NORMAL_BY_SOURCE) if loaded > l1_ways(target) >= stored else cached
@@ -219,8 +247,10 @@ def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
-    if plan.element_bytes not in STREAMED_COLLIDING:
+    if plan.widths.moved not in STREAMED_COLLIDING:
         return with_macro(plan, STREAMED)
+    if plan.converted_bytes:
+        return with_macro(plan, STREAMED_SMALL)
     colliding = with_macro(plan, STREAMED_COLLIDING[plan.element_bytes])
     if _rows_collide(colliding, target):
         return replace(colliding, load="staged")
@@ -255,11 +285,11 @@ def _next_macro_tile(plan: CopyPlan) -> int:
 
 def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
     """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
-    length = plan.element_bytes
+    length = plan.widths.of(side)
     for position, digit in contiguous(plan.copy, side):
         while length * macro[position] < run and macro[position] < digit.extent:
             larger = min(2 * macro[position], digit.extent)
-            if prod(macro) // macro[position] * larger * plan.element_bytes > budget:
+            if prod(macro) // macro[position] * larger * max(plan.widths.src, plan.widths.dst) > budget:
                 return
             macro[position] = larger
         if macro[position] < digit.extent:
@@ -277,10 +307,10 @@ def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
 
 def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether every store of the plan is an aligned cache line, if the buffer is."""
-    if lane_count(plan.target_lanes) * plan.element_bytes < target.line:
+    if lane_count(plan.target_lanes) * plan.widths.dst < target.line:
         return False
     lanes = {part.digit for part in plan.target_lanes}
-    line = target.line // plan.element_bytes
+    line = target.line // plan.widths.dst
     if plan.copy.dst % line:
         return False
     for position, digit in enumerate(plan.copy.digits):

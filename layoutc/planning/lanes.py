@@ -8,7 +8,7 @@ from itertools import islice
 from math import prod
 
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import Part, is_power_of_two
+from layoutc.planning.plan import Part, Widths, is_power_of_two
 from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous, fuse
 
 TILE_REGISTERS = 16
@@ -22,18 +22,17 @@ FUSE_GAIN = 1.25
 WELL_FILLED = 0.85
 
 
-def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     """Contiguous parts on both sides, cut down until the tile fits the registers."""
-    lanes = target.vector // element
-    channels = _channel_lanes(copy, lanes, PIECE_BYTES // element, MAX_CHANNELS[target.shuffles])
+    channels = _channel_lanes(copy, widths, target)
     if channels is not None:
         return channels
-    source = [] if copy.is_fill else list(_chain(copy, "src", lanes))
-    destination = list(_chain(copy, "dst", lanes))
+    source = [] if copy.is_fill else list(_chain(copy, "src", target.vector // widths.src))
+    destination = list(_chain(copy, "dst", target.vector // widths.dst))
     if not destination or not (source or copy.is_fill):
         return (), ()
-    while _tile_bytes(copy, source, destination, element) > TILE_REGISTERS * target.vector:
-        shrinks = source if lane_count(source) * element > PIECE_BYTES else destination
+    while _tile_bytes(copy, source, destination, widths.moved) > TILE_REGISTERS * target.vector:
+        shrinks = source if lane_count(source) * widths.src > PIECE_BYTES else destination
         shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
         if shrinks[-1].extent == 1:
             shrinks.pop()
@@ -41,13 +40,15 @@ def choose_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[tupl
 
 
 def _channel_lanes(
-    copy: StridedCopy, most: int, least: int, limit: int
+    copy: StridedCopy, widths: Widths, target: Machine
 ) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
     """
     The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
 
     Powers of two are left to the network of index bits.
     """
+    most, least = (size // max(widths.src, widths.dst) for size in (target.vector, PIECE_BYTES))
+    limit = MAX_CHANNELS[target.shuffles]
     sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
     for side, other in sides:
         run = list(islice(contiguous(copy, side), 2))
@@ -87,19 +88,19 @@ def _power_of_two(number: int) -> int:
     return 1 << (number.bit_length() - 1)
 
 
-def fused(copy: StridedCopy, element: int, target: Machine) -> StridedCopy:
+def fused(copy: StridedCopy, widths: Widths, target: Machine) -> StridedCopy:
     """
     The copy with digits counted as one that give longer lanes together: rows of 3x3 filters, which 9 does not fill.
 
     A lane digit of the one side is none of a fused digit of the other, on which it carries.
     """
-    lanes = target.vector // element
-    if copy.is_fill or _channel_lanes(copy, lanes, PIECE_BYTES // element, MAX_CHANNELS[target.shuffles]):
+    if copy.is_fill or _channel_lanes(copy, widths, target):
         return copy
+    lanes = target.vector // widths.dst
     # Stores should fill a register; a tile of such stores has room for so many lanes in a load.
     sides: tuple[tuple[SideName, SideName, int, int], ...] = (
-        ("dst", "src", lanes, PIECE_BYTES // element),
-        ("src", "dst", min(lanes, TILE_REGISTERS), lanes),
+        ("dst", "src", lanes, max(PIECE_BYTES // widths.src, 1)),
+        ("src", "dst", min(target.vector // widths.src, TILE_REGISTERS), lanes),
     )
     for side, other, count, needed in sides:
         run = _fusable(copy, side, count, _needed(copy, other, needed))

@@ -28,6 +28,22 @@ class Part:
     extent: int
 
 
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """Bytes of an element in the source and in the destination; they differ where elements are converted."""
+
+    src: int
+    dst: int
+
+    def of(self, side: SideName) -> int:
+        return self.src if side == "src" else self.dst
+
+    @property
+    def moved(self) -> int:
+        """Bytes of an element on its way through the registers: it is widened last, and narrowed first."""
+        return min(self.src, self.dst)
+
+
 @dataclass(frozen=True)
 class CopyPlan:
     """
@@ -56,6 +72,8 @@ class CopyPlan:
     store: Store = "normal"
     prefetch: int = 0
     load: Load = "normal"
+    converted_bytes: int = 0
+    """of an element of the destination, where elements are converted (0: they are moved as they are)"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -76,8 +94,13 @@ class CopyPlan:
                     f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "
                     f"tile {tile} of {digit.extent}"
                 )
-        if self.store == "staged" and (not self.run_digits or self.run * self.element_bytes < 2 * LINE):
+        if self.store == "staged" and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
+
+    @property
+    def widths(self) -> Widths:
+        """Bytes of an element on each side."""
+        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes)
 
     def macro_step(self, position: int) -> int:
         """
@@ -92,7 +115,7 @@ class CopyPlan:
 
     def _steps_of_a_line(self, inner: int) -> int:
         """Steps of a digit that hold a line, if each is `inner` elements."""
-        return -(-LINE // self.element_bytes // inner)
+        return -(-LINE // self.widths.dst // inner)
 
     @property
     def extents(self) -> tuple[int, ...]:

@@ -33,7 +33,8 @@ _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
 _ONE = r"\d+x\(\d+, \d+\)(?:/\d+)?"
 _LINE = re.compile(
     rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
-    rf", elements of (?P<element>\d+), vectors of (?P<vector>\d+), (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
+    r", elements of (?P<element>\d+)(?: to (?P<converted>\d+))?, vectors of (?P<vector>\d+)"
+    rf", (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
     rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
     r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
@@ -69,13 +70,17 @@ def _digit(digit: CopyDigit) -> str:
 
 def _line(plan: CopyPlan) -> str:
     return (
-        f"{_copy_text(plan.copy)}, elements of {plan.element_bytes}, vectors of {plan.vector_bytes}"
+        f"{_copy_text(plan.copy)}, elements of {_widths(plan)}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
         f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
         f", macro {_joined(plan.macro, 'x')}"
         f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{', staged loads' if plan.load == 'staged' else ''}{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
     )
+
+
+def _widths(plan: CopyPlan) -> str:
+    return f"{plan.element_bytes} to {plan.converted_bytes}" if plan.converted_bytes else f"{plan.element_bytes}"
 
 
 def _joined(numbers: Sequence[int], separator: str) -> str:
@@ -134,6 +139,7 @@ def _parse_copy(line: str) -> CopyPlan:
         STORES[found["store"]],
         int(found["prefetch"] or 0),
         "staged" if found["load"] else "normal",
+        int(found["converted"] or 0),
     )
     check_parts(plan)
     return plan

@@ -53,7 +53,7 @@ class TileProgram:
         if self.channels is not None:
             bits = [bit for bit in bits if bit[0] != self.channels.digit]
         self.bits = bits
-        self.lanes = min(plan.vector_bytes // plan.element_bytes, 1 << len(bits))
+        self.lanes = min(plan.vector_bytes // plan.widths.moved, 1 << len(bits))
         width = self.lanes.bit_length() - 1
         source, target = (
             [bit for bit in _bits(lanes) if bit in bits] for lanes in (plan.source_lanes, plan.target_lanes)
@@ -75,7 +75,7 @@ class TileProgram:
             return (interleave if together else deinterleave)(
                 self.channels.extent,
                 self.lanes,
-                plan.element_bytes,
+                plan.widths.moved,
                 native_bytes=plan.vector_bytes,
                 unpack_only=unpack_only,
                 byte_permutes=byte_permutes,
@@ -86,7 +86,7 @@ class TileProgram:
             source,
             registers,
             target,
-            plan.element_bytes,
+            plan.widths.moved,
             native_bytes=plan.vector_bytes,
             unpack_only=unpack_only,
             byte_permutes=byte_permutes,
