@@ -40,6 +40,7 @@ from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude
 from layoutc.targets.c_memory import parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
+from layoutc.targets.c_shuffles import Shuffles
 from layoutc.targets.c_text import INDENT, MAX_WIDTH
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
@@ -73,6 +74,7 @@ class _ModulePrinter:
     def __init__(self, effects: Effects) -> None:
         self.effects = effects
         self.helpers: set[str] = set()
+        self.shuffles = Shuffles(op for name in effects.functions for op in effects.ops[name])
         self.names = _function_names(effects)
         self.taken = frozenset(self.names.values())
 
@@ -81,7 +83,7 @@ class _ModulePrinter:
         definitions = [self._definition(f) for f in functions.values() if not f.is_declaration]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join((["\n".join(prototypes)] if prototypes else []) + definitions)
-        return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
+        return "\n\n".join(filter(None, (prelude(code, self.helpers), *self.shuffles.definitions(), code))) + "\n"
 
     def _needing_prototypes(self) -> list[func.FuncOp]:
         """External functions, and those that are called above their definition."""
@@ -101,7 +103,7 @@ class _ModulePrinter:
         taken = Names(self.taken)
         taken.take(names)
         ops = self.effects.ops[function.sym_name.data]
-        body = FunctionPrinter(function, ops, self.names, taken, self.helpers).body(names)
+        body = FunctionPrinter(function, ops, self.names, taken, self.helpers, self.shuffles).body(names)
         return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))
 
     def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:

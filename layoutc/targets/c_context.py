@@ -9,6 +9,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_expressions import Expression, call
+from layoutc.targets.c_shuffles import Shuffles
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Site:
     bounds: Bounds
     helpers: set[str]
     """the helpers that the file needs, so far"""
+    shuffles: Shuffles
     zero: str = ""
     """a variable that holds zero, which the compiler does not know, if the function needs one"""
 

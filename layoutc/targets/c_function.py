@@ -20,6 +20,7 @@ from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_parallel import print_parallel, print_reduce
+from layoutc.targets.c_shuffles import Shuffles
 from layoutc.targets.c_text import INDENT, mentions, wrapped
 from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name, type_name
 from layoutc.targets.c_vectors import (
@@ -55,11 +56,12 @@ class FunctionPrinter:
         function_names: dict[str, str],
         names: Names,
         helpers: set[str],
+        shuffles: Shuffles,
     ) -> None:
         self.function, self.ops = function, ops
         self.function_names = function_names
         self.names = names
-        self.bounds, self.helpers = Bounds(), helpers
+        self.bounds, self.helpers, self.shuffles = Bounds(), helpers, shuffles
         self.live = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
@@ -181,7 +183,7 @@ class FunctionPrinter:
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
         operands = [self.take(value) for value in op.operands]
-        expression = spelling(Site(op, operands, self.bounds, self.helpers, self.zero))
+        expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
         self.define(op, expression, changes=all(expression is not operand for operand in operands))
 
     def constant(self, op: arith.ConstantOp) -> None:

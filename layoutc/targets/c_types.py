@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any, TypeGuard, cast
 
@@ -69,6 +70,7 @@ def integer_name(bits: int, unsigned: bool = False) -> str:
     return f"{'u' if unsigned else ''}int{bits}_t"
 
 
+@lru_cache(maxsize=4096)
 def scalar_name(type: Attribute) -> str:
     """The C type of a value: `float`, `int64_t`, `bool`. Raises EmissionError if there is none."""
     if isinstance(type, IndexType):
@@ -102,6 +104,7 @@ def lane_name(type: VectorType[Any]) -> str:
     return "uint8_t" if is_boolean(element) else scalar_name(element)
 
 
+@lru_cache(maxsize=4096)
 def vector_name(type: VectorType[Any]) -> str:
     """The C type of a vector: `f32x16`, `u8x64`."""
     lane = lane_name(type)
@@ -115,6 +118,7 @@ def mask_name(type: Attribute, bits: int) -> str:
     return f"i{bits}x{lane_count(type)}"
 
 
+@lru_cache(maxsize=4096)
 def vector_bytes(type: VectorType[Any]) -> int:
     """Bytes of a vector in memory."""
     return lane_count(type) * max(8, width(type.element_type)) // 8

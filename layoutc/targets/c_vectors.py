@@ -59,8 +59,8 @@ def _spell_shuffle(site: Site) -> Expression:
     assert isinstance(op, vector.ShuffleOp)
     if op.v1.type != op.v2.type:
         raise no_spelling(op, f"of {op.v1.type} and {op.v2.type}, expected vectors of one type")
-    lanes = (Expression(str(lane)) for lane in op.mask.get_values())
-    return call("__builtin_shufflevector", *site.operands, *lanes)
+    first, second = site.operands
+    return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
 
 def _spell_bitcast(site: Site) -> Expression:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, VectorType, i64
+from xdsl.dialects import arith, memref, scf
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
@@ -22,9 +22,10 @@ from layoutc.planning.plan import LINE, CopyPlan, Together
 from layoutc.planning.strided_copy import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import PREFETCH, Memory, VectorBody
+from layoutc.transforms.tile_body import Memory, VectorBody
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.tiled_nest import Around, TiledCopy
+from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 
 
 class StagedCopy(TiledCopy):
@@ -131,12 +132,10 @@ class StagedCopy(TiledCopy):
         into = loops.offset(runs, self.load_strides, 0, "into_row")
         at = loops.offset(along, single, 0, "at")
         builder, lanes = loops.builder, self._along_run().size
-        here, there = (builder.insert(arith.AddiOp(start, at)).result for start in (row, into))
-        load = builder.insert(vector.LoadOp(self.memory.source, [here], VectorType(self.memory.element, [lanes])))
-        load.result.name_hint = "r"
-        if self.plan.prefetch:
-            load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.ratio, i64)
-        builder.insert(vector.StoreOp(load.result, self.tile_source, [there]))
+        here, there = (builder.insert(sum_of(start, at)).result for start in (row, into))
+        type = vector_type(self.memory.element, lanes)
+        value = builder.insert(load(self.memory.source, here, type, self.plan.prefetch * self.ratio)).result
+        builder.insert(store(value, self.tile_source, there))
 
     @property
     def _lanes(self) -> int:
@@ -150,7 +149,7 @@ class StagedCopy(TiledCopy):
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), self.dst_strides, self.plan.copy.dst * self.ratio, "row")
         stage = loops.offset(runs, self.store_strides, 0, "stage_row")
-        place = builder.insert(arith.AddiOp(row, self.begin)).result
+        place = builder.insert(sum_of(row, self.begin)).result
         place.name_hint = "place"
         d0 = AffineExpr.dimension(0)
         # Everything below counts from the start of the run.
@@ -191,15 +190,13 @@ class StagedCopy(TiledCopy):
 
     def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
         inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
-        type = VectorType(self.memory.element, [self._lanes])
+        type = vector_type(self.memory.element, self._lanes)
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self._lanes):
-            load = inner.insert(vector.LoadOp(self.target, [self._at(inner, offset, number)], type))
-            load.result.name_hint = "r"
-            loaded.append(load.result)
+            loaded.append(inner.insert(load(self.target, self._at(inner, offset, number), type)).result)
         for number, value in enumerate(loaded):
             index = self._at(inner, at, number * self._lanes)
-            inner.insert(vector.StoreOp(value, self.memory.target, [index], BoolAttr.from_bool(True)))
+            inner.insert(store(value, self.memory.target, index, streams=True))
 
     def _loop(
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
@@ -209,12 +206,12 @@ class StagedCopy(TiledCopy):
         block.args[0].name_hint = "k"
         builder.insert(scf.ForOp(start, stop, self.nest.constants[step], [], Region(block)))
         inner = Builder(InsertPoint.at_start(block))
-        at, offset = (inner.insert(arith.AddiOp(base, block.args[0])).result for base in (row, stage))
+        at, offset = (inner.insert(sum_of(base, block.args[0])).result for base in (row, stage))
         at.name_hint, offset.name_hint = "at", "stage_at"
         return inner, at, offset
 
     def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
-        return builder.insert(arith.AddiOp(offset, self.nest.constants[distance])).result if distance else offset
+        return builder.insert(sum_of(offset, self.nest.constants[distance])).result if distance else offset
 
 
 def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:

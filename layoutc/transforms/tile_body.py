@@ -7,16 +7,14 @@ Leaves arith, memref and vector ops on flat buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    BoolAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     Float16Type,
     Float32Type,
@@ -24,23 +22,24 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     VectorType,
-    i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.plan import CopyPlan
+from layoutc.planning.strided_copy import CopyDigit
 from layoutc.planning.tile import Piece, Register, TileProgram
-from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms import vector_ops
+from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.step_table import Place
+from layoutc.transforms.vector_ops import vector_type
 
 if TYPE_CHECKING:
     from layoutc.transforms.tiled_nest import TiledCopy
 
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 """float types that arith has constants of"""
-
-PREFETCH = "layout.prefetch"
-"""discardable attribute of vector.load: how many elements further on memory will be needed next"""
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,22 @@ def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
     return value
 
 
+def _constant(offset: SSAValue) -> int | None:
+    """The value of an offset that is made ahead of all loops."""
+    value = offset.owner.value if isinstance(offset.owner, arith.ConstantOp) else None
+    return value.value.data if isinstance(value, IntegerAttr) else None
+
+
+def _runs(digit: CopyDigit, tile: int) -> list[range]:
+    """Where the tiles of a digit start that are loaded whole, then in part, then not at all."""
+    if digit.is_whole:
+        return [range(1)]
+    whole = digit.loaded // tile * tile
+    loaded = -(-digit.loaded // tile) * tile
+    parts = ((0, whole), (whole, loaded), (loaded, digit.extent))
+    return [range(start, stop, tile) for start, stop in parts if start < stop]
+
+
 class VectorBody:
     """A tile: loads, the shuffle network, stores."""
 
@@ -120,9 +135,9 @@ class VectorBody:
         digits = plan.copy.digits
         self.program = TileProgram(plan)
         self.is_fill = plan.copy.is_fill
-        starts = [(0,) if d.is_whole else range(0, d.extent, t) for d, t in zip(digits, plan.tile, strict=True)]
-        self.starts = list(product(*starts))
-        """of the digits that are loaded in part, each tile is written out by itself"""
+        self.runs = list(product(*map(_runs, digits, plan.tile)))
+        """the starts of tiles along each digit, of tiles that are alike: they share a body"""
+        self.starts = [[run.start for run in runs] for runs in self.runs]
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
         self.stores = self.program.stores()
         width = IntegerType(8 * plan.element_bytes)
@@ -149,19 +164,55 @@ class VectorBody:
         return sorted(found)
 
     def prepare(self) -> None:
-        """The register of zeros, if any piece is zero."""
+        """The register of zeros, if any piece is zero, and what loops over tiles need."""
+        counts = {len(run) for runs in self.runs for run in runs} - {1}
+        for value in (0, 1, *sorted(counts)) if counts else ():
+            self.copy.nest.constant(value)
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
             self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
-        """All tiles that are written out by themselves; returns the first operation around them."""
-        self.builder, self.src, self.dst = builder, src, dst
+        """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
+        self.builder = builder
+        self.src: Place | None = src
+        self.dst: Place = dst
         before = builder.insertion_point
-        for starts, registers in zip(self.starts, self.loads, strict=True):
-            self._tile(starts, registers)
+        for runs, registers in zip(self.runs, self.loads, strict=True):
+            self._alike(runs, registers)
         first = before.block.first_op
         assert first is not None
         return first
+
+    def _alike(self, runs: Sequence[range], registers: Sequence[Register]) -> None:
+        """The tiles with these starts: a loop along each digit that has more than one."""
+        outside = self.builder, self.src, self.dst
+        for digit, run in zip(self.plan.copy.digits, runs, strict=True):
+            if len(run) > 1:
+                self._enter(digit, run)
+        self._tile([run.start for run in runs], registers)
+        self.builder, self.src, self.dst = outside
+
+    def _enter(self, digit: CopyDigit, run: range) -> None:
+        """A loop over the tiles of a run."""
+        start, stop, one = (self.copy.nest.constants[value] for value in (0, len(run), 1))
+        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
+        block.args[0].name_hint = "tile"
+        self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
+        self.builder = Builder(InsertPoint.at_start(block))
+        step = run.step * self.copy.ratio
+        if self.src is not None:
+            self.src = self._moved(self.src, step * digit.src, block.args[0])
+        self.dst = self._moved(self.dst, step * digit.dst, block.args[0])
+
+    def _moved(self, place: Place, step: int, counter: SSAValue) -> Place:
+        """A place so many times `step` further on."""
+        if not step:
+            return place
+        name = place.offset.name_hint or "offset"
+        d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+        if (value := _constant(place.offset)) is not None:
+            return replace(place, offset=apply(self.builder, d0 * step + value, [counter], name))
+        return replace(place, offset=apply(self.builder, d0 + d1 * step, [place.offset, counter], name))
 
     def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
         if self.is_fill:
@@ -177,7 +228,7 @@ class VectorBody:
             self._store(register, value, self._static(starts, "dst"))
 
     def _static(self, starts: Sequence[int], side: str) -> int:
-        """How far a tile that is written out by itself lies from the first one, in elements of memory."""
+        """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
         return sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True)) * self.copy.ratio
 
     # --- loads and stores ----------------------------------------------------------------------------------------
@@ -200,12 +251,9 @@ class VectorBody:
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
         index = self._at(self.src, piece, base)
-        memory_type = VectorType(self.copy.memory.element, [lanes * self.copy.ratio])
-        load = self.builder.insert(vector.LoadOp(self.copy.tile_source, [index], memory_type))
-        if self.plan.prefetch:
-            load.attributes[PREFETCH] = IntegerAttr(self.plan.prefetch * self.copy.ratio, i64)
-        load.result.name_hint = "r"
-        return self._cast(load.result, VectorType(self.lane_type, [lanes]))
+        memory_type = vector_type(self.copy.memory.element, lanes * self.copy.ratio)
+        load = vector_ops.load(self.copy.tile_source, index, memory_type, self.plan.prefetch * self.copy.ratio)
+        return self._cast(self.builder.insert(load).result, vector_type(self.lane_type, lanes))
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         lanes = self.program.store_piece
@@ -215,42 +263,35 @@ class VectorBody:
             if len(register.pieces) > 1:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
             index = self._at(self.dst, piece, base)
-            stored = self._cast(part, VectorType(self.copy.memory.element, [lanes * self.copy.ratio]))
-            streams = BoolAttr.from_bool(True) if self.plan.store == "nontemporal" else None
-            self.builder.insert(vector.StoreOp(stored, self.copy.target, [index], streams))
+            stored = self._cast(part, vector_type(self.copy.memory.element, lanes * self.copy.ratio))
+            streams = self.plan.store == "nontemporal"
+            self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
 
     def _at(self, place: Place, piece: Piece, base: int) -> SSAValue:
         """Where a piece begins."""
         offset, distance = place.offset, base + piece.offset * self.copy.ratio
         if place.steps is not None:
-            offset = self.builder.insert(arith.AddiOp(offset, self._step(place, piece))).result
+            offset = self.builder.insert(vector_ops.sum_of(offset, self._step(place, piece))).result
         if distance == 0:
             return offset
-        if isinstance(offset.owner, arith.ConstantOp):
-            value = offset.owner.value
-            assert isinstance(value, IntegerAttr)
-            return self.copy.nest.constants[value.value.data + distance]
-        return self.builder.insert(arith.AddiOp(offset, self.copy.nest.constants[distance])).result
+        if (value := _constant(offset)) is not None:
+            return self.copy.nest.constants[value + distance]
+        return self.builder.insert(vector_ops.sum_of(offset, self.copy.nest.constants[distance])).result
 
     def _step(self, place: Place, piece: Piece) -> SSAValue:
         """How far the step that a piece lies at is from the start of its period."""
         assert place.steps is not None and place.first is not None
         at = place.first
         if piece.step:
-            at = self.builder.insert(arith.AddiOp(at, self.copy.nest.constants[piece.step])).result
+            at = self.builder.insert(vector_ops.sum_of(at, self.copy.nest.constants[piece.step])).result
         return self.builder.insert(memref.LoadOp.get(place.steps, [at])).res
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
         if a is b is self.zero and len(mask) == self.program.lanes:
             return a
-        result = VectorType(self.lane_type, [len(mask)])
-        op = self.builder.insert(vector.ShuffleOp(a, b, DenseArrayBase.from_list(i64, list(mask)), result_type=result))
-        op.result.name_hint = name
-        return op.result
+        return self.builder.insert(vector_ops.shuffle(a, b, mask, self.lane_type, name)).result
 
     def _cast(self, value: SSAValue, type: Attribute) -> SSAValue:
         if value.type == type:
             return value
-        op = self.builder.insert(vector.BitcastOp(value, type))
-        op.result.name_hint = value.name_hint
-        return op.result
+        return self.builder.insert(vector_ops.bitcast(value, type)).result
