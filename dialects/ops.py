@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, MemRefType, StringAttr, TensorType
 from xdsl.interfaces import HasCanonicalizationPatternsInterface
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -16,18 +18,23 @@ from xdsl.irdl import (
     opt_prop_def,
     opt_result_def,
     traits_def,
+    var_operand_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.pattern_rewriter import RewritePattern
 from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 import layoutc.dialects.arith_on_vectors  # noqa: F401  what reorders are lowered to has arithmetic on vectors
-from layoutc.descriptor import MemoryDesc, check_reorder
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text
-from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
+from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
+from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, memory_desc
+from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
+from layoutc.layout import Layout
 
 
 class ReorderEffects(MemoryEffect):
@@ -37,9 +44,11 @@ class ReorderEffects(MemoryEffect):
     def get_effects(cls, op: Operation) -> set[EffectInstance]:
         if not isinstance(op, ReorderOp) or op.destination is None:
             return set()
-        return {
-            EffectInstance(MemoryEffectKind.READ, op.source),
-            EffectInstance(MemoryEffectKind.WRITE, op.destination),
+        params = len(op.conversion.arguments)
+        read = [op.source, *op.arguments[:params], *([op.destination] if op.conversion.sum else [])]
+        written = [op.destination, *op.arguments[params:]]
+        return {EffectInstance(MemoryEffectKind.READ, value) for value in read} | {
+            EffectInstance(MemoryEffectKind.WRITE, value) for value in written
         }
 
 
@@ -54,6 +63,16 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     %r = layout.reorder %t : tensor<2x17x5x4xf32> to tensor<2x17x5x4xf32, #layout.tag<"nChw8c">>
     ```
 
+    Where the element types differ values are converted, and `with` says what else is done to them
+    (`layoutc.conversion`):
+
+    ```mlir
+    layout.reorder %src into %dst with (dst_scale = %scales axes [0], dst_zero_point = 3)
+      : memref<64x32xf32> into memref<64x32xi8>, memref<64xf32>
+    ```
+
+    The sums of a compensation have memrefs of their own, behind those of the parameters.
+
     `axes` names the logical axes, for the loops that it is lowered to; `plan` says how it runs, a line per copy
     (see `plan-reorders`). The memrefs must not overlap.
     """
@@ -62,10 +81,14 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     source = operand_def(MemRefType | TensorType)
     destination = opt_operand_def(MemRefType)
+    arguments = var_operand_def(MemRefType)
+    """the values of the parameters that are given at run time, in their order, then the sums of a compensation"""
     result = opt_result_def(TensorType)
     axes = opt_prop_def(ArrayAttr[StringAttr])
     plan = opt_prop_def(ArrayAttr[StringAttr])
+    attributes_ = opt_prop_def(ConversionAttr, prop_name="conversion")
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(ReorderEffects())
 
     _SPELLING: ClassVar = "expected memref `into` memref, or tensor `to` tensor"
@@ -77,15 +100,30 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         result_type: Attribute | None = None,
         axes: Sequence[str] = (),
         plan: Sequence[str] = (),
+        conversion: Conversion = NO_ATTRIBUTES,
+        arguments: Sequence[SSAValue] = (),
     ):
         super().__init__(
-            operands=[source, destination],
+            operands=[source, destination, arguments],
             result_types=[result_type],
             properties={
-                name: ArrayAttr(map(StringAttr, texts)) if texts else None
-                for name, texts in (("axes", axes), ("plan", plan))
+                **{
+                    name: ArrayAttr(map(StringAttr, texts)) if texts else None
+                    for name, texts in (("axes", axes), ("plan", plan))
+                },
+                "conversion": None if conversion == NO_ATTRIBUTES else ConversionAttr(conversion),
             },
         )
+
+    @property
+    def conversion(self) -> Conversion:
+        """What is done to the values."""
+        return NO_ATTRIBUTES if self.attributes_ is None else self.attributes_.data
+
+    @property
+    def moves_bits(self) -> bool:
+        """Whether elements are copied as they are."""
+        return self.conversion.is_identity(self.source_desc.element_type, self.target_desc.element_type)
 
     @property
     def target_type(self) -> ShapedType:
@@ -128,9 +166,15 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         rank = self.target_type.get_num_dims()
         if self.axes is not None and len(self.axes) != rank:
             raise VerifyException(f"got {len(self.axes)} axis names, expected {rank}")
-        fault = find_fault(self.source.type, self.target_type)
+        fault = find_fault(self.source.type, self.target_type, self.conversion)
+        if fault is None:
+            fault = find_argument_fault(self.conversion, self.target_desc, [value.type for value in self.arguments])
         if fault is not None:
             raise VerifyException(fault[1])
+        if self.destination is None and (self.conversion.sum or self.arguments):
+            raise VerifyException("layout.reorder on tensors takes neither sum nor arguments: they are memory")
+        if self.destination in self.arguments:
+            raise VerifyException("layout.reorder with its destination as an argument: they must not overlap")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -138,23 +182,32 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
+        conversion, arguments = _parse_with(parser)
         axes, plan = _parse_texts(parser, "axes"), _parse_texts(parser, "plan")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types: list[tuple[int, Attribute, int]] = [_parse_type(parser)]
         parser.parse_keyword("into" if memory_form else "to")
         types.append(_parse_type(parser))
-        fault = find_fault(types[0][1], types[1][1])
+        while parser.parse_optional_punctuation(",") is not None:
+            types.append(_parse_type(parser))
+        (_, source_type, _), (_, target_type, _), *rest = types
+        if len(rest) != len(arguments):
+            parser.raise_error(f"got {len(rest)} types of arguments, expected {len(arguments)}", start, parser.pos)
+        fault = find_fault(source_type, target_type, conversion)
+        if fault is None and is_shaped(target_type):
+            fault = find_argument_fault(conversion, memory_desc(target_type), [type for _, type, _ in rest])
         if fault is not None:
-            start, _, end = types[fault[0]]
+            start, _, end = types[min(fault[0], len(types) - 1)]
             parser.raise_error(fault[1], start, end)
-        (_, source_type, _), (_, target_type, _) = types
         op = cls(
             parser.resolve_operand(source, source_type),
             parser.resolve_operand(destination, target_type) if destination else None,
             None if destination else target_type,
             axes,
             plan,
+            conversion,
+            [parser.resolve_operand(a, t) for a, (_, t, _) in zip(arguments, rest, strict=True)],
         )
         op.attributes |= attributes
         try:
@@ -169,6 +222,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         if self.destination is not None:
             printer.print_string(" into ")
             printer.print_operand(self.destination)
+        self._print_with(printer)
         for name, texts in (("axes", self.axes), ("plan", self.plan)):
             if texts is not None:
                 printer.print_string(f" {name} ")
@@ -178,6 +232,40 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         printer.print_attribute(self.source.type)
         printer.print_string(" to " if self.destination is None else " into ")
         printer.print_attribute(self.target_type)
+        for argument in self.arguments:
+            printer.print_string(", ")
+            printer.print_attribute(argument.type)
+
+    def _print_with(self, printer: Printer) -> None:
+        if self.conversion == NO_ATTRIBUTES:
+            return
+        printer.print_string(" with ")
+        params = len(self.conversion.arguments)
+        with printer.in_parens():
+            print_conversion(
+                printer, self.conversion, [partial(printer.print_operand, a) for a in self.arguments[:params]]
+            )
+        if self.arguments[params:]:
+            printer.print_string(" sums ")
+            with printer.in_parens():
+                printer.print_list(self.arguments[params:], printer.print_operand)
+
+
+def _parse_with(parser: Parser) -> tuple[Conversion, list[UnresolvedOperand]]:
+    """`with (dst_scale = %scales axes [0]) sums (%sums)`: the conversion, and its operands."""
+    operands: list[UnresolvedOperand] = []
+    if parser.parse_optional_keyword("with") is None:
+        return NO_ATTRIBUTES, operands
+
+    def argument() -> None:
+        operands.append(parser.parse_unresolved_operand("expected a number, a list of numbers, or a memref"))
+
+    start = parser.pos
+    with parser.in_parens():
+        conversion = parse_conversion(parser, argument, start)
+    if parser.parse_optional_keyword("sums") is not None:
+        operands += parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    return conversion, operands
 
 
 def _parse_texts(parser: Parser, keyword: str) -> list[str]:
@@ -194,7 +282,37 @@ def _parse_type(parser: Parser) -> tuple[int, Attribute, int]:
     return start, type, end_of_text(parser, start)
 
 
-def find_fault(source: Attribute, target: Attribute) -> tuple[int, str] | None:
+def find_argument_fault(
+    conversion: Conversion, target: MemoryDesc, types: Sequence[Attribute]
+) -> tuple[int, str] | None:
+    """What is wrong with the arguments of a conversion: (2 for the first, 3 for the second.., the reason)."""
+    expected = argument_descs(conversion, target)
+    if len(types) != len(expected):
+        return 1, f"got {len(types)} arguments, expected {len(expected)}: {', '.join(expected) or 'none'}"
+    for position, ((name, desc), type) in enumerate(zip(expected.items(), types, strict=True)):
+        wanted = f"expected {desc.elements} of {desc.element_type} in row-major order"
+        if not is_memref(type):
+            return 2 + position, f"{name}: got {type}, {wanted}"
+        try:
+            found = memory_desc(type)
+        except LayoutcError as error:
+            return 2 + position, f"{name}: {getattr(error, 'message', error)}"
+        is_dense = found.layout == Layout.row_major(found.rank) and found.is_dense
+        if not is_dense or (found.elements, found.element_type) != (desc.elements, desc.element_type):
+            return 2 + position, f"{name}: got {type}, {wanted}"
+    return None
+
+
+def argument_descs(conversion: Conversion, target: MemoryDesc) -> dict[str, MemoryDesc]:
+    """The memory of each argument of a reorder: parameters that are given at run time, then sums of a compensation."""
+    shapes = {name: (param.shape(target.dims), param.type) for name, param in conversion.arguments.items()}
+    if conversion.compensation is not None:
+        for number, (_, axes) in enumerate(conversion.compensation.parts):
+            shapes[f"sums_{number}"] = (tuple(target.padded_dims[axis] for axis in axes), element_type("s32"))
+    return {name: MemoryDesc(shape, type, Layout.row_major(len(shape))) for name, (shape, type) in shapes.items()}
+
+
+def find_fault(source: Attribute, target: Attribute, conversion: Conversion = NO_ATTRIBUTES) -> tuple[int, str] | None:
     """What is wrong with reordering one type into another: (0 for the source or 1 for the target, the reason)."""
     descs: list[MemoryDesc] = []
     for position, type in enumerate((source, target)):
@@ -205,7 +323,7 @@ def find_fault(source: Attribute, target: Attribute) -> tuple[int, str] | None:
         except LayoutcError as error:
             return position, getattr(error, "message", str(error))
     try:
-        check_reorder(*descs)
+        conversion.check(*descs)
     except LayoutcError as error:
         return 1, str(error)
     return None

@@ -66,8 +66,6 @@ class Kernel:
             raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
         check_name(self.name)
         check_plan_options(self.target, self.threads)
-        if self.executor != "reference":
-            self._check_compiled()
         if self.plan:
             from layoutc.transforms.plan_reorders import read_plan
 
@@ -78,11 +76,6 @@ class Kernel:
         """Whether whole bytes are moved as they are, and nothing else."""
         types = (self.source.element_type, self.destination.element_type)
         return self.conversion.is_identity(*types) and types[0].bits >= 8
-
-    def _check_compiled(self) -> None:
-        if not self.moves_bytes:
-            what = f"{self.source.element_type} to {self.destination.element_type}, {self.conversion}"
-            raise LayoutcError(f"conversions are not compiled yet ({what}), expected executor reference")
 
     @property
     def source_bytes(self) -> int:
@@ -125,11 +118,12 @@ class Kernel:
         from layoutc.planning.strided_copy import NotStridedError
         from layoutc.transforms.plan_reorders import can_plan
 
-        self._check_compiled()
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
         if self.plan:
             return "\n".join(("a plan that was given, not chosen (docs/plans.md has its words):", *self.plan)) + "\n"
+        if not self.moves_bytes:
+            return "the textbook loop nest, as values are converted\n"
         if not can_plan(self.destination):
             return f"the textbook loop nest, as vectors of {self.destination.element_type} are not whole bytes\n"
         try:
@@ -152,15 +146,14 @@ class Kernel:
     def _module(self, stage: str) -> ModuleOp:
         from layoutc.pipeline import lower, reorder_module
 
-        self._check_compiled()
-        module = reorder_module(self.source, self.destination, self.name, self.plan)
+        module = reorder_module(self.source, self.destination, self.name, self.conversion, self.plan)
         lower(module, stage, target=self.target, threads=self.threads)
         return module
 
     @once
     def _run(self) -> Callable[..., None]:
         """The call on any buffers, without arguments of the conversion."""
-        if self.executor != "c" or self.conversion.arguments:
+        if self.executor != "c" or self.conversion.arguments or self.conversion.compensation:
             _ = self._on_bytes
             return self._on_buffers
         from layoutc.exports import checked_call
@@ -192,7 +185,8 @@ class Kernel:
     def _alignments(self) -> tuple[int, int]:
         """Of source and destination: C may take an address for granted that fits the element."""
         bits = (self.source.element_type.bits, self.destination.element_type.bits)
-        return (max(bits[0] // 8, 1), max(bits[1] // 8, 1)) if self.executor == "c" else (1, 1)
+        least = 4 if self.conversion.compensation else 1
+        return (max(bits[0] // 8, 1), max(bits[1] // 8, least)) if self.executor == "c" else (1, 1)
 
     @once
     def _on_bytes(self) -> Run:
@@ -201,14 +195,25 @@ class Kernel:
     def _compiled(self) -> Run:
         from layoutc.buffers import address_of
 
-        return lambda *buffers: self._function(*map(address_of, buffers))
+        def run(source: Bytes, destination: Bytes, *arguments: Bytes) -> None:
+            sums = (destination[start:] for start in self._sums)
+            self._function(*map(address_of, (source, destination, *arguments, *sums)))
+
+        return run
+
+    @once
+    def _sums(self) -> tuple[int, ...]:
+        """Where in the destination the sums of a compensation start, in bytes."""
+        compensation = self.conversion.compensation
+        return () if compensation is None else compensation.offsets_bytes(self.destination)[:-1]
 
     @once
     def _function(self) -> Callable[..., None]:
         """The compiled function, on addresses."""
         from layoutc.runtime import load
 
-        return load(self.shared_object(), self.name, (ctypes.c_void_p,) * (2 + len(self.conversion.arguments)))
+        count = 2 + len(self.conversion.arguments) + len(self._sums)
+        return load(self.shared_object(), self.name, (ctypes.c_void_p,) * count)
 
     def shared_object(self) -> Path:
         """The compiled C file, from the cache if it is there. Raises CompilerError."""
@@ -218,33 +223,11 @@ class Kernel:
         return build(self.c_source, find_compiler(self.target if self.target in TARGETS else "native"))
 
     def _interpreted(self) -> Run:
-        from layoutc import interpreter, reference
+        from layoutc.interpreted import interpreted
 
         module = self._module("lower-reorders")
-
-        def run(source: Bytes, destination: Bytes) -> None:
-            buffers = (
-                reference.storage("source", self.source, source),
-                reference.storage("destination", self.destination, destination),
-            )
-            # The last tile of a row may start earlier, and write the same once more.
-            again = self.target != PLAIN
-            interpreter.run(
-                module, self.name, *buffers, write_once=(1,), defined={0: self._readable, 1: False}, rewrite_same=again
-            )
-
-        return run
-
-    @once
-    def _readable(self) -> NDArray[Any]:
-        """Which elements of the source's buffer are data, and not padding, border or gap."""
-        import numpy as np
-
-        from layoutc import reference
-
-        readable = np.zeros(self.source.span, np.bool_)
-        readable[reference.offsets(self.source)] = True
-        return readable
+        sides = self.source, self.destination
+        return interpreted(module, self.name, *sides, self.conversion, is_plain=self.target == PLAIN)
 
     def _by_definition(self) -> Run:
         from layoutc import reference
@@ -295,9 +278,8 @@ def compile(
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
-    kernel = Kernel(source, destination, executor or "reference", name, target, threads, Conversion(**attributes))
-    if executor is None and kernel.moves_bytes:
-        kernel = replace(kernel, executor=default_executor())
+    conversion = Conversion(**attributes)
+    kernel = Kernel(source, destination, executor or default_executor(), name, target, threads, conversion)
     return with_tuned_plan(kernel, tuned).prepare()
 
 

@@ -10,16 +10,17 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import affine, arith, builtin, func, math, memref, scf, vector
-from xdsl.dialects.builtin import ArrayAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.passes import ModulePass
 from xdsl.transforms.canonicalize import CanonicalizePass
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects import layout
 from layoutc.dialects.attributes import LayoutAttr, TagAttr
 from layoutc.dialects.memory import is_shaped, layout_of, memref_type
-from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.ops import ReorderOp, argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
 from layoutc.planning.machine import PLAIN
@@ -126,15 +127,25 @@ def _without_collections() -> Generator[None, None, None]:
             gc.enable()
 
 
-def reorder_module(source: MemoryDesc, target: MemoryDesc, name: str = "reorder", plan: Sequence[str] = ()) -> ModuleOp:
-    """A module with one function that reorders its first memref into its second, by the plan of these lines if any."""
-    types = (memref_type(source), memref_type(target))
+def reorder_module(
+    source: MemoryDesc,
+    target: MemoryDesc,
+    name: str = "reorder",
+    conversion: Conversion = NO_ATTRIBUTES,
+    plan: Sequence[str] = (),
+) -> ModuleOp:
+    """
+    A module with one function that reorders its first memref into its second, by the plan of these lines if any.
+
+    The others hold the parameters of the conversion that are given at run time, then the sums of its compensation.
+    """
+    further = argument_descs(conversion, target)
+    types = [memref_type(desc) for desc in (source, target, *further.values())]
     block = Block(arg_types=types)
-    for arg, hint in zip(block.args, ("src", "dst"), strict=True):
+    for arg, hint in zip(block.args, ("src", "dst", *further), strict=True):
         arg.name_hint = hint
-    op = ReorderOp(block.args[0], block.args[1], axes=common_axis_names(source.layout, target.layout))
-    if plan:
-        op.plan = ArrayAttr(map(StringAttr, plan))
-    block.add_op(op)
+    src, dst, *arguments = block.args
+    names = common_axis_names(source.layout, target.layout)
+    block.add_op(ReorderOp(src, dst, axes=names, plan=plan, conversion=conversion, arguments=arguments))
     block.add_op(func.ReturnOp())
     return ModuleOp([func.FuncOp(name, FunctionType.from_lists(types, ()), Region(block))])

@@ -232,9 +232,3 @@ def test_bad_attributes_are_named(
     assert main(["reorder", *paths, "--from", "nchw", "--to", "nhwc", *arguments]) == status
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "out.npy").exists()
-
-
-@pytest.mark.parametrize("executor", ["c", "interpret"])
-def test_executors_that_move_bits_refuse_conversions(executor: layoutc.kernel.Executor) -> None:
-    with pytest.raises(layoutc.LayoutcError, match=r"conversions are not compiled yet .f32 to s8, no attributes."):
-        layoutc.compile(SRC, DST, executor=executor)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from layoutc.conversion import Conversion
+from layoutc.element_type import element_type
 from layoutc.kernel import Kernel
+from layoutc.param import Param
 from layoutc.runtime import load
 from tests.test_executors import POISON, by_definition, typed
 
@@ -28,6 +32,7 @@ LOWERING = (
     "--convert-scf-to-cf",
     "--expand-strided-metadata",
     "--convert-vector-to-llvm",
+    "--convert-math-to-llvm",
     "--convert-arith-to-llvm",
     "--convert-to-llvm",
     "--reconcile-unrealized-casts",
@@ -80,18 +85,54 @@ def piped(command: list[str], text: str) -> str:
 @pytest.mark.parametrize(("name", "element"), CASES)
 def test_llvm_agrees_with_reference(name: str, element: str, target: str, tmp_path: Path) -> None:
     source, destination = typed(name, element)
-    text = Kernel(source, destination, "reference", target=target).ir("lower-reorders")
-    text = text.replace(") {", ") attributes {llvm.emit_c_interface} {", 1)
+    kernel = Kernel(source, destination, "reference", target=target)
+    read = np.random.default_rng(0).integers(0, 256, source.size_bytes, np.uint8)
+    written = np.full(destination.size_bytes, POISON, np.uint8)
+    run_by_llvm(kernel, read, written, tmp_path)
+    expected = np.frombuffer(by_definition(source, destination), np.uint8)
+    bits = 1 if element == "boolean" else 0xFF  # LLVM keeps the lowest bit of an i1
+    np.testing.assert_array_equal(written & bits, expected & bits)
+
+
+def run_by_llvm(kernel: Kernel, read: np.ndarray, written: np.ndarray, folder: Path) -> None:
+    """The lowered IR of a kernel through mlir-opt and clang, and run."""
+    text = kernel.ir("lower-reorders").replace(") {", ") attributes {llvm.emit_c_interface} {", 1)
     llvm = piped([str(TOOLS["mlir-translate"]), "--mlir-to-llvmir"], piped([str(TOOLS["mlir-opt"]), *LOWERING], text))
-    library = tmp_path / "kernel.so"
+    library = folder / "kernel.so"
     piped(
         [str(TOOLS["clang"]), "-O1", "-shared", "-fPIC", "-Wno-override-module", "-x", "ir", "-", "-o", str(library)],
         llvm,
     )
-    read = np.random.default_rng(0).integers(0, 256, source.size_bytes, np.uint8)
-    written = np.full(destination.size_bytes, POISON, np.uint8)
-    arguments = MemRef.of(read, source.span), MemRef.of(written, destination.span)
+    sides = (kernel.source, read), (kernel.destination, written)
+    arguments = [MemRef.of(a, d.size_bytes if d.element_type.bits < 8 else d.span) for d, a in sides]
     load(library, "_mlir_ciface_reorder", (ctypes.c_void_p, ctypes.c_void_p))(*map(ctypes.byref, arguments))
-    expected = np.frombuffer(by_definition(source, destination), np.uint8)
-    bits = 1 if element == "boolean" else 0xFF  # LLVM keeps the lowest bit of an i1
-    np.testing.assert_array_equal(written & bits, expected & bits)
+
+
+CONVERSIONS = (
+    ("f32", "s8"),
+    ("f64", "bf16"),
+    ("bf16", "f32"),
+    ("f32", "f8_e4m3"),
+    ("f8_e5m2", "u8"),
+    ("s64", "u32"),
+    ("u8", "f4_e2m1"),
+    ("s4", "f32"),
+    ("f32", "e8m0"),
+    ("boolean", "f64"),
+)
+
+
+@pytest.mark.parametrize(("element", "to_element"), CONVERSIONS)
+def test_llvm_converts_as_the_reference_does(element: str, to_element: str, tmp_path: Path) -> None:
+    """With a constant list of scales, and tails on two axes."""
+    source, destination = typed("tails on two axes", element)
+    destination = replace(destination, element_type=element_type(to_element))
+    attributes = (
+        Conversion() if element == "boolean" else Conversion(src_scale=Param([0.1 * n for n in range(1, 6)], 0))
+    )
+    kernel = Kernel(source, destination, "reference", target="plain", conversion=attributes)
+    read = np.random.default_rng(0).integers(0, 2 if element == "boolean" else 256, source.size_bytes, np.uint8)
+    written, expected = (np.full(destination.size_bytes, POISON, np.uint8) for _ in range(2))
+    run_by_llvm(kernel, read, written, tmp_path)
+    kernel(read, expected)
+    np.testing.assert_array_equal(written, expected)

@@ -64,7 +64,7 @@ WHEN_CALLED = {
 }
 """What a room may import inside a function only."""
 
-OUTSIDE = {"arrays", "builds", "kernel", "tune", "tools", "__init__"}
+OUTSIDE = {"arrays", "builds", "interpreted", "kernel", "tune", "tools", "__init__"}
 
 KNOWS_NO_XDSL = {
     "arrays",

@@ -151,3 +151,45 @@ func.func @read_middle(%src: memref<2x17xf32>, %i: index) -> f32 {
   %v = memref.load %middle[%i, %i] : memref<2x17xf32>
   func.return %v : f32
 }
+
+// A reorder that only moves bits goes into a conversion on either side of it; the conversion stays.
+// CHECK-LABEL: func.func @around_conversion(
+// CHECK-NEXT:    [[B:%.*]] = layout.reorder %a with (dst_scale = 0.5) {{(axes .* )?}}: tensor<2x17xf32> to tensor<2x17xi8>
+// CHECK-NEXT:    func.return [[B]]
+func.func @around_conversion(%a: tensor<2x17xf32>) -> tensor<2x17xi8> {
+  %0 = layout.reorder %a : tensor<2x17xf32> to tensor<2x17xf32, #layout.tag<"ba">>
+  %1 = layout.reorder %0 with (dst_scale = 0.5) : tensor<2x17xf32, #layout.tag<"ba">> to tensor<2x17xi8>
+  func.return %1 : tensor<2x17xi8>
+}
+
+// CHECK-LABEL: func.func @behind_conversion(
+// CHECK-NEXT:    [[B:%.*]] = layout.reorder %a {{(axes .* )?}}: tensor<2x17xf32> to tensor<2x17xi8, #layout{{.*}}>
+// CHECK-NEXT:    func.return [[B]]
+func.func @behind_conversion(%a: tensor<2x17xf32>) -> tensor<2x17xi8, #layout.tag<"ba">> {
+  %0 = layout.reorder %a : tensor<2x17xf32> to tensor<2x17xi8>
+  %1 = layout.reorder %0 : tensor<2x17xi8> to tensor<2x17xi8, #layout.tag<"ba">>
+  func.return %1 : tensor<2x17xi8, #layout.tag<"ba">>
+}
+
+// Two conversions are not one: the first has rounded. One to the same type is no identity.
+// CHECK-LABEL: func.func @two_conversions(
+// CHECK-NEXT:    [[B:%.*]] = layout.reorder %a : tensor<2x17xf32> to tensor<2x17xi8>
+// CHECK-NEXT:    [[C:%.*]] = layout.reorder [[B]] : tensor<2x17xi8> to tensor<2x17xf32>
+// CHECK-NEXT:    [[D:%.*]] = layout.reorder [[C]] with (src_scale = 0.5) : tensor<2x17xf32> to tensor<2x17xf32>
+// CHECK-NEXT:    func.return [[D]]
+func.func @two_conversions(%a: tensor<2x17xf32>) -> tensor<2x17xf32> {
+  %0 = layout.reorder %a : tensor<2x17xf32> to tensor<2x17xi8>
+  %1 = layout.reorder %0 : tensor<2x17xi8> to tensor<2x17xf32>
+  %2 = layout.reorder %1 with (src_scale = 0.5) : tensor<2x17xf32> to tensor<2x17xf32>
+  func.return %2 : tensor<2x17xf32>
+}
+
+// What a sum reads is not known before: the first reorder stays.
+// CHECK-LABEL: func.func @behind_sum(
+// CHECK-NEXT:    layout.reorder %a into %m with (sum = 1) : memref<4xf32> into memref<4xf32>
+// CHECK-NEXT:    layout.reorder %m into %b : memref<4xf32> into memref<4xi8>
+func.func @behind_sum(%a: memref<4xf32>, %m: memref<4xf32>, %b: memref<4xi8>) {
+  layout.reorder %a into %m with (sum = 1.0) : memref<4xf32> into memref<4xf32>
+  layout.reorder %m into %b : memref<4xf32> into memref<4xi8>
+  func.return
+}

@@ -16,6 +16,7 @@ from layoutc.interpreter.values import (
     Array,
     Fault,
     from_python,
+    quieted,
     rounded,
     signed,
     unsigned,
@@ -194,7 +195,7 @@ def _to_integer(view: Function, op: Operation, args: tuple[Array, ...]) -> Array
 
 
 def _round(op: Operation, args: tuple[Array, ...]) -> Array:
-    return rounded(args[0], result_dtype(op))
+    return rounded(quieted(args[0]), result_dtype(op))
 
 
 def reinterpret(op: Operation, args: tuple[Array, ...]) -> Array:

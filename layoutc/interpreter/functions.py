@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import affine, builtin, memref, vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
+from xdsl.traits import SymbolTable
 
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef, shape_of
-from layoutc.interpreter.values import Array, Fault
+from layoutc.interpreter.values import Array, Fault, from_python
 from layoutc.interpreter.vectors import VECTORS, lanes_of
 
 VectorAccessOp = vector.LoadOp | vector.StoreOp | vector.MaskedLoadOp | vector.MaskedStoreOp
@@ -151,6 +153,22 @@ class MemoryFunctions(InterpreterFunctions):
     ) -> PythonValues:
         """Where the memory really lies, so that code which asks for that runs as it would in C."""
         return (np.asarray(args[0].buffer.data.ctypes.data, np.int64),)
+
+    @impl(memref.GetGlobalOp)
+    def get_global(self, interpreter: Interpreter, op: memref.GetGlobalOp, args: PythonValues) -> PythonValues:
+        """Read-only memory with the values of a constant."""
+        name = op.name_.string_value()
+        found = SymbolTable.lookup_symbol(interpreter.module, name)
+        if not isinstance(found, memref.GlobalOp) or found.type != op.memref.type:
+            raise Fault(f"memref.get_global: no memref.global @{name} of {op.memref.type} in the module")
+        if not isinstance(found.initial_value, DenseIntOrFPElementsAttr) or found.constant is None:
+            raise Fault(f"memref.get_global: no interpretation for @{name}, which has no constant values")
+        dtype, shape, _, _ = shape_of(found.type)
+        numbers = cast("Sequence[float]", found.initial_value.get_values())
+        values = np.stack([from_python(number, dtype) for number in numbers])
+        data = np.ascontiguousarray(np.broadcast_to(values, (prod(shape),)))
+        data.flags.writeable = False
+        return (MemRef.typed(Buffer.of(data), found.type),)
 
     @impl(memref.DeallocOp)
     def dealloc(self, interpreter: Interpreter, op: memref.DeallocOp, args: PythonValues) -> PythonValues:

@@ -97,6 +97,19 @@ def rounded(values: Array, dtype: np.dtype[Any]) -> Array:
     return values.astype(dtype)
 
 
+QUIET = {2: 1 << 9, 4: 1 << 22, 8: 1 << 51}
+"""bytes of f16, f32, f64 -> the bit that makes a NaN quiet"""
+
+
+def quieted(values: Array) -> Array:
+    """Floats whose NaNs are quiet, as conversions make them; NumPy keeps signalling ones in some."""
+    if values.dtype.isbuiltin != 1:
+        return values
+    bits = np.asarray(values).view(unsigned_dtype(values.dtype))
+    quiet = bits | np.asarray(QUIET[values.dtype.itemsize], bits.dtype)
+    return np.where(np.isnan(values), quiet, bits).view(values.dtype)
+
+
 def _odd_f64(values: Array) -> Array:
     """64-bit integers to f64, those of more than 53 bits rounded to odd."""
     sticky = (values >> 11 << 11) | (((values & 0x7FF) != 0).astype(values.dtype) << 11)

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from xdsl.context import Context as XdslContext
-from xdsl.dialects import func
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
@@ -38,10 +38,10 @@ from xdsl.utils.target import Target
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude
-from layoutc.targets.c_memory import parameter
+from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.c_shuffles import Shuffles
-from layoutc.targets.c_text import INDENT, MAX_WIDTH
+from layoutc.targets.c_text import INDENT, MAX_WIDTH, wrapped
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
@@ -65,25 +65,41 @@ def emit_c(module: ModuleOp) -> str:
     for what C has no spelling for.
     """
     for op in module.ops:
-        if not isinstance(op, func.FuncOp):
+        if not isinstance(op, func.FuncOp | memref.GlobalOp):
             raise no_spelling(op)
-    return _ModulePrinter(Effects.of(module)).text()
+    return _ModulePrinter(Effects.of(module), [op for op in module.ops if isinstance(op, memref.GlobalOp)]).text()
 
 
 class _ModulePrinter:
-    def __init__(self, effects: Effects) -> None:
-        self.effects = effects
+    def __init__(self, effects: Effects, arrays: Sequence[memref.GlobalOp]) -> None:
+        self.effects, self.arrays = effects, arrays
         self.helpers: set[str] = set()
         self.shuffles = Shuffles(op for name in effects.functions for op in effects.ops[name])
         self.names = _function_names(effects)
+        self._name_arrays()
         self.taken = frozenset(self.names.values())
 
     def text(self) -> str:
         functions = self.effects.functions
         definitions = [self._definition(f) for f in functions.values() if not f.is_declaration]
+        arrays = ["\n".join(wrapped(constant_array(op, self.names[op.sym_name.data]))) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
-        code = "\n\n".join((["\n".join(prototypes)] if prototypes else []) + definitions)
+        code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         return "\n\n".join(filter(None, (prelude(code, self.helpers), *self.shuffles.definitions(), code))) + "\n"
+
+    def _name_arrays(self) -> None:
+        """C names for constant arrays, which only this file knows."""
+        taken = Names(frozenset((*self.names.values(), *LIBRARY)))
+        for op in self.arrays:
+            name = op.sym_name.data
+            if name in self.names:
+                raise EmissionError(f"symbol {name!r} is defined twice")
+            self.names[name] = taken.fresh(name, "values")
+
+    def _used_arrays(self) -> list[memref.GlobalOp]:
+        ops = (op for function in self.effects.functions for op in self.effects.ops[function])
+        used = {op.name_.string_value() for op in ops if isinstance(op, memref.GetGlobalOp)}
+        return [op for op in self.arrays if op.sym_name.data in used]
 
     def _needing_prototypes(self) -> list[func.FuncOp]:
         """External functions, and those that are called above their definition."""

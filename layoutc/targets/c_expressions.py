@@ -78,7 +78,8 @@ def call(function: str, *arguments: Expression) -> Expression:
 
 def ternary(condition: Expression, then: Expression, otherwise: Expression) -> Expression:
     parts = (condition, then, otherwise)
-    texts = [part.at_least(TERNARY + 1) for part in parts]
+    # Compilers warn of bit operators in a condition without parentheses.
+    texts = [condition.at_least(PRECEDENCE["=="]), *(part.at_least(TERNARY + 1) for part in parts[1:])]
     return Expression("{} ? {} : {}".format(*texts), TERNARY, any(part.reads for part in parts))
 
 

@@ -196,6 +196,12 @@ class FunctionPrinter:
         check_alias(op)
         self.values[op.results[0]] = self.values[op.operands[0]]
 
+    def array(self, op: memref.GetGlobalOp) -> None:
+        name = self.function_names.get(op.name_.string_value())
+        if name is None:
+            raise no_spelling(op, f"of {op.name_.string_value()!r}, which the module does not have")
+        self.values[op.memref] = Expression(name)
+
     def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expression:
         type = buffer.type
         assert is_memref(type)
@@ -272,6 +278,7 @@ STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     memref.DeallocOp: FunctionPrinter.dealloc,
     memref.CopyOp: FunctionPrinter.copy,
     memref.ExtractAlignedPointerAsIndexOp: FunctionPrinter.address,
+    memref.GetGlobalOp: FunctionPrinter.array,
     memref.ReinterpretCastOp: FunctionPrinter.alias,
     memref.CastOp: FunctionPrinter.alias,
     scf.ForOp: print_for,

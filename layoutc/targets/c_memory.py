@@ -7,11 +7,11 @@ from functools import reduce
 from typing import Any, cast
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IndexType, MemRefType
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerType, MemRefType
+from xdsl.ir import Attribute, Operation
 
-from layoutc.targets.c_expressions import Expression, address, binary, call, element, integer
-from layoutc.targets.c_types import element_count, element_name, strides_and_offset, width
+from layoutc.targets.c_expressions import Expression, address, binary, bits_literal, call, element, floating, integer
+from layoutc.targets.c_types import element_count, element_name, is_float, strides_and_offset, width
 from layoutc.targets.errors import EmissionError, no_spelling
 
 READS: frozenset[type[Operation]] = frozenset(
@@ -20,6 +20,7 @@ READS: frozenset[type[Operation]] = frozenset(
         memref.LoadOp,
         memref.ReinterpretCastOp,
         memref.CastOp,
+        memref.GetGlobalOp,
         memref.AllocaOp,
         memref.ExtractAlignedPointerAsIndexOp,
         vector.LoadOp,
@@ -138,3 +139,22 @@ def check_alias(op: memref.ReinterpretCastOp | memref.CastOp) -> None:
         stated = (op.static_strides.get_values(), *op.static_offsets.get_values())
         if stated != (strides, offset):
             raise no_spelling(op, f"whose offset and strides differ from its result {result}")
+
+
+def constant_array(op: memref.GlobalOp, name: str) -> str:
+    """`static const float scales[2] = {0.5f, 0.25f};`: a memref.global of known values."""
+    values = op.initial_value
+    if not isinstance(values, DenseIntOrFPElementsAttr) or op.constant is None:
+        raise no_spelling(op, "without constant values")
+    type, element = op.type, cast(Attribute, values.get_element_type())
+    numbers = cast("Sequence[int | float]", values.get_values())
+    if type.element_type != element or strides_and_offset(type)[1] or element_count(type) != len(numbers):
+        raise no_spelling(op, f"of {type} with values of {values.type}")
+    lanes = ", ".join(_literal(value, element).text for value in numbers)
+    return f"static const {element_name(type)} {name}[{len(numbers)}] = {{{lanes}}};"
+
+
+def _literal(value: int | float, type: Attribute) -> Expression:
+    if isinstance(type, IntegerType):
+        return integer(int(value), cast(Attribute, type))
+    return floating(value, type) if is_float(type) else bits_literal(value, type)

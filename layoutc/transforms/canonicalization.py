@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.traits import MemoryEffectKind, get_effects
 
+from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.dialects.ops import ReorderOp
 
 VIEWS = (
@@ -35,6 +36,8 @@ class DropIdentity(RewritePattern):
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.result is None:
             return
+        if not op.moves_bits:
+            return
         if op.source.type == op.result.type:
             rewriter.replace(op, [], [op.source])
         elif op.source_desc.same_memory(op.target_desc):
@@ -49,6 +52,9 @@ class BypassMiddle(RewritePattern):
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         first = _writer(op)
         if first is None or (op.destination is not None and not _are_distinct(first.source, op.destination)):
+            return
+        # Two conversions are not one: the first has rounded.
+        if not (first.moves_bits or (op.moves_bits and first.conversion == NO_ATTRIBUTES)):
             return
         op.operands[0] = first.source
         if op.axes is None:
@@ -128,5 +134,6 @@ class DropDeadReorder(RewritePattern):
 
 def _only_discards(user: Operation, buffer: SSAValue) -> bool:
     if isinstance(user, ReorderOp):
-        return user.destination is buffer and user.source is not buffer
+        writes_sums = user.conversion.compensation is not None
+        return user.destination is buffer and user.source is not buffer and not writes_sums
     return isinstance(user, memref.DeallocOp)

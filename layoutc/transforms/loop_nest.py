@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, scf
+from xdsl.dialects import affine, arith, func, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypedAttribute
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
+from xdsl.utils.exceptions import PassFailedException
 
 INDEX = IndexType()
 
@@ -34,6 +35,12 @@ class NestBuilder:
 
     before: Operation
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
+    elements: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
+    _ahead: Operation | None = field(init=False)
+    """the op that the next constant of `element` stands behind"""
+
+    def __post_init__(self) -> None:
+        self._ahead = self.before.prev_op
 
     def constant(self, value: int) -> SSAValue:
         """An index constant, ahead of the nest; not to be asked for inside of one."""
@@ -44,9 +51,34 @@ class NestBuilder:
             self.constants[value] = self.insert(op).results[0]
         return self.constants[value]
 
+    def element(self, value: TypedAttribute) -> SSAValue:
+        """A constant of any other type, ahead of all nests: it may be asked for inside of one."""
+        if value not in self.elements:
+            made = arith.ConstantOp.create(properties={"value": value}, result_types=(value.get_type(),))
+            self.elements[value] = self.insert_ahead(made).results[0]
+        return self.elements[value]
+
+    def insert_ahead(self, op: Operation) -> Operation:
+        """An operation ahead of all nests."""
+        block = self.before.parent
+        assert block is not None
+        place = InsertPoint.at_start(block) if self._ahead is None else InsertPoint.after(self._ahead)
+        self._ahead = Builder(place).insert(op)
+        return self._ahead
+
     def insert(self, op: Operation) -> Operation:
         """An operation ahead of the nest."""
         return Builder(InsertPoint.before(self.before)).insert(op)
+
+    @property
+    def function(self) -> func.FuncOp:
+        """The function that all of this is built in."""
+        op = self.before.parent_op()
+        while op is not None and not isinstance(op, func.FuncOp):
+            op = op.parent_op()
+        if op is None:
+            raise PassFailedException(f"{self.before.name} is in no function")
+        return op
 
     def nest(self, loops: Sequence[Loop], body: Callable[[Builder, tuple[SSAValue, ...]], Operation]) -> Operation:
         """

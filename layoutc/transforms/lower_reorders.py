@@ -38,9 +38,12 @@ from xdsl.context import Context
 from xdsl.dialects import affine, func, memref, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    Float4E2M1FNType,
+    IntegerType,
     MemRefType,
     ModuleOp,
     UnrealizedConversionCastOp,
+    i8,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -56,9 +59,11 @@ from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
 from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
-from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.ops import ReorderOp, argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.transforms.convert_types import convert_types
+from layoutc.transforms.converting_nest import build_converting_nest
+from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
@@ -75,13 +80,22 @@ TRANSPARENT_OPS = (
 
 def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
     """Whether a type is a memref whose layout only layoutc can lower."""
-    return is_memref(type) and isinstance(type.layout, LayoutAttr | AffineMapAttr)
+    return is_memref(type) and (isinstance(type.layout, LayoutAttr | AffineMapAttr) or is_packed(type))
+
+
+def is_packed(type: MemRefType[Any]) -> bool:
+    """Whether elements share bytes."""
+    element: Attribute = type.element_type
+    return isinstance(element, IntegerType | Float4E2M1FNType) and 1 < element.bitwidth < 8
 
 
 @lru_cache(maxsize=4096)
 def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
-    """The flat buffer that a memref with a layout becomes."""
-    return MemRefType(type.element_type, (memory_desc(type).span,), memory_space=type.memory_space)
+    """The flat buffer that a memref with a layout becomes: one of bytes, where elements share bytes."""
+    desc = memory_desc(type)
+    if is_packed(type):
+        return MemRefType(i8, (desc.size_bytes,), memory_space=type.memory_space)
+    return MemRefType(type.element_type, (desc.span,), memory_space=type.memory_space)
 
 
 def flat_view(value: SSAValue, builder: Builder) -> SSAValue:
@@ -108,14 +122,19 @@ class LowerReorder(RewritePattern):
         builder = Builder(InsertPoint.before(op))
         source = Buffer(flat_view(op.source, builder), op.source_desc)
         target = Buffer(flat_view(op.destination, builder), op.target_desc)
+        descs = argument_descs(op.conversion, op.target_desc).values()
+        arguments = [Buffer(flat_view(a, builder), desc) for a, desc in zip(op.arguments, descs, strict=True)]
         try:
             plan = plan_of(op)
         except LayoutcError as error:
             raise PassFailedException(str(error)) from error
-        if plan is None:
-            build_plain_nest(NestBuilder(op), source, target, op.axis_names)
+        nest = NestBuilder(op)
+        if plan is not None:
+            build_planned_nest(nest, plan, source, target, op.axis_names)
+        elif op.moves_bits and op.target_desc.element_type.bits >= 8:
+            build_plain_nest(nest, source, target, op.axis_names)
         else:
-            build_planned_nest(NestBuilder(op), plan, source, target, op.axis_names)
+            build_converting_nest(nest, Conversions.of(nest, op.conversion, source, target, arguments), op.axis_names)
         rewriter.erase(op)
 
 
@@ -126,7 +145,8 @@ class LowerAccess(RewritePattern):
     def match_and_rewrite(self, op: memref.LoadOp | memref.StoreOp, rewriter: PatternRewriter) -> None:
         if not has_layout(op.memref.type):
             return
-        assert isinstance(op.memref.type, MemRefType)
+        if is_packed(op.memref.type):
+            raise PassFailedException(f"{op.name} of {op.memref.type}: elements that share bytes are only reordered")
         offset = affine.ApplyOp(op.indices, AffineMapAttr(memory_desc(op.memref.type).offset_map()))
         offset.result.name_hint = "offset"
         rewriter.insert(offset)

@@ -69,8 +69,18 @@ class IndexSpace:
 
 def build_plain_nest(builder: NestBuilder, source: Buffer, target: Buffer, axis_names: Sequence[str]) -> None:
     """The copy and the zero-fill of one reorder."""
-    names = [name if SSAValue.is_valid_name(name) else f"d{axis}" for axis, name in enumerate(axis_names)]
+    names = loop_names(axis_names)
     _build_copy(builder, source, target, names)
+    build_fills(builder, target, names)
+
+
+def loop_names(axis_names: Sequence[str]) -> list[str]:
+    """The names of axes as those of counters."""
+    return [name if SSAValue.is_valid_name(name) else f"d{axis}" for axis, name in enumerate(axis_names)]
+
+
+def build_fills(builder: NestBuilder, target: Buffer, names: Sequence[str]) -> None:
+    """Zeros for all block padding."""
     if target.desc.padding_boxes:
         zero = build_zero(builder, target)
         for box in target.desc.padding_boxes:

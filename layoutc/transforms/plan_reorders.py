@@ -49,7 +49,11 @@ def plan_of(op: ReorderOp) -> Plan | None:
 
     Raises LayoutcError for text that is no plan, or not one of this reorder.
     """
-    return None if op.plan is None else read_plan([line.data for line in op.plan], op.source_desc, op.target_desc)
+    if op.plan is None:
+        return None
+    if not op.moves_bits:
+        raise LayoutcError("a reorder that converts has no plan, only the plain one")
+    return read_plan([line.data for line in op.plan], op.source_desc, op.target_desc)
 
 
 def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
@@ -94,7 +98,7 @@ class AttachPlan(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
-        if op.destination is None or op.plan is not None or not can_plan(op.target_desc):
+        if op.destination is None or op.plan is not None or not op.moves_bits or not can_plan(op.target_desc):
             return
         source, target = op.source_desc, op.target_desc
         lines = self.tuned and tuned_plan(self.tuned, source, target, self.target, self.threads)

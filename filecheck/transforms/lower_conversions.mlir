@@ -1,0 +1,101 @@
+// RUN: layoutc-opt -p lower-reorders %s | filecheck %s
+// RUN: layoutc-opt -p lower-reorders %s | layoutc-opt | filecheck %s
+
+// To integers: NaN is 0, then clamped to the range, then rounded half to even.
+// CHECK-LABEL: func.func @to_s8(
+// CHECK:         [[V:%.*]] = memref.load %{{.*}}[[[O:%.*]]] : memref<6xf32>
+// CHECK-NEXT:    [[N:%.*]] = arith.cmpf uno, [[V]], [[V]] : f32
+// CHECK-NEXT:    [[A:%.*]] = arith.select [[N]], %{{.*}}, [[V]] : f32
+// CHECK-NEXT:    [[G:%.*]] = arith.cmpf ogt, [[A]], [[LOW:%.*]] : f32
+// CHECK-NEXT:    [[B:%.*]] = arith.select [[G]], [[A]], [[LOW]] : f32
+// CHECK-NEXT:    [[L:%.*]] = arith.cmpf olt, [[B]], [[HIGH:%.*]] : f32
+// CHECK-NEXT:    [[C:%.*]] = arith.select [[L]], [[B]], [[HIGH]] : f32
+// CHECK-NEXT:    [[W:%.*]] = math.roundeven [[C]] : f32
+// CHECK-NEXT:    [[I:%.*]] = arith.fptosi [[W]] : f32 to i32
+// CHECK-NEXT:    [[R:%.*]] = arith.trunci [[I]] : i32 to i8
+// CHECK-NEXT:    memref.store [[R]], %{{.*}} : memref<6xi8>
+// CHECK-NOT:     layout.reorder
+func.func @to_s8(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xi8>
+  func.return
+}
+
+// Between floats that the processor knows, one op.
+// CHECK-LABEL: func.func @to_f16(
+// CHECK:         [[V:%.*]] = memref.load
+// CHECK-NEXT:    [[R:%.*]] = arith.truncf [[V]] : f32 to f16
+// CHECK-NEXT:    memref.store [[R]]
+func.func @to_f16(%a: memref<2x3xf32>, %b: memref<2x3xf16>) {
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xf16>
+  func.return
+}
+
+// From integer to integer without a float: clamped where the range is smaller. Unsigned ones are signless to arith.
+// CHECK-LABEL: func.func @between_integers(
+// CHECK:         [[V:%.*]] = memref.load
+// CHECK-NEXT:    [[A:%.*]] = arith.maxsi [[V]], %{{.*}} : i64
+// CHECK-NEXT:    [[B:%.*]] = arith.minsi [[A]], %{{.*}} : i64
+// CHECK-NEXT:    [[T:%.*]] = arith.trunci [[B]] : i64 to i16
+// CHECK-NEXT:    [[U:%.*]] = builtin.unrealized_conversion_cast [[T]] : i16 to ui16
+// CHECK-NEXT:    memref.store [[U]]
+func.func @between_integers(%a: memref<2x3xi64>, %b: memref<2x3xui16>) {
+  layout.reorder %a into %b : memref<2x3xi64> into memref<2x3xui16>
+  func.return
+}
+
+// The formula, step by step, with a list of constants as a global and values of run time from their memory.
+// CHECK:       "memref.global"() <{sym_name = "formula_dst_scale", type = memref<3xf32>, initial_value = dense<[5.000000e-01, 2.500000e-01, 2.000000e+00]>
+// CHECK-LABEL: func.func @formula(
+// CHECK:         [[D:%.*]] = memref.get_global @formula_dst_scale : memref<3xf32>
+// CHECK:         scf.for [[X:%.*]] = {{.*}}
+// CHECK-NEXT:      scf.for [[Y:%.*]] = {{.*}}
+// CHECK:           [[OLD:%.*]] = memref.load %b_flat[[[P:%.*]]]
+// CHECK-NEXT:      [[V:%.*]] = memref.load %a_flat[[[Q0:%.*]]]
+// CHECK-NEXT:      [[S:%.*]] = memref.load %s[[[X]]] : memref<2xf32>
+// CHECK-NEXT:      [[Q:%.*]] = memref.load [[D]][[[Y]]] : memref<3xf32>
+// CHECK-NEXT:      [[M:%.*]] = arith.mulf [[V]], [[S]] : f32
+// CHECK-NEXT:      [[B:%.*]] = arith.mulf [[OLD]], %{{.*}} : f32
+// CHECK-NEXT:      [[T:%.*]] = arith.addf [[M]], [[B]] : f32
+// CHECK-NEXT:      [[F:%.*]] = arith.divf [[T]], [[Q]] : f32
+// CHECK-NEXT:      [[N:%.*]] = arith.cmpf uno, [[F]], [[F]] : f32
+// CHECK-NEXT:      [[R:%.*]] = arith.select [[N]], %{{.*}}, [[F]] : f32
+// CHECK-NEXT:      memref.store [[R]], %b_flat[[[P]]]
+func.func @formula(%a: memref<2x3xf32>, %b: memref<2x3xf32>, %s: memref<2xf32>) {
+  layout.reorder %a into %b with (src_scale = %s axes [0], dst_scale = [0.5, 0.25, 2.0] axes [1], sum = 0.5) axes ["x", "y"] : memref<2x3xf32> into memref<2x3xf32>, memref<2xf32>
+  func.return
+}
+
+// Elements that share a byte: each byte is gathered and stored once. What is left of the last byte stays.
+// CHECK-LABEL: func.func @to_s4(
+// CHECK-SAME:    %b: memref<2xi8>
+// CHECK:         scf.for [[B:%.*]] = {{.*}}
+// CHECK:           [[PACKED:%.*]] = arith.ori
+// CHECK-NEXT:      [[WHOLE:%.*]] = arith.cmpi eq, [[KEEP:%.*]], %{{.*}} : i8
+// CHECK-NEXT:      scf.if [[WHOLE]] {
+// CHECK-NEXT:        memref.store [[PACKED]], %b[[[B]]] : memref<2xi8>
+// CHECK-NEXT:      } else {
+// CHECK-NEXT:        [[OLD:%.*]] = memref.load %b[[[B]]] : memref<2xi8>
+// CHECK-NEXT:        [[K:%.*]] = arith.andi [[OLD]], [[KEEP]] : i8
+// CHECK-NEXT:        [[M:%.*]] = arith.ori [[K]], [[PACKED]] : i8
+// CHECK-NEXT:        memref.store [[M]], %b[[[B]]] : memref<2xi8>
+func.func @to_s4(%a: memref<3xi8>, %b: memref<3xi4>) {
+  layout.reorder %a into %b : memref<3xi8> into memref<3xi4>
+  func.return
+}
+
+// The sums of a compensation are added up in a loop that carries them.
+// CHECK-LABEL: func.func @sums(
+// CHECK:         memref.store %value, %b_flat
+// CHECK:         scf.for [[O:%.*]] = {{.*}}
+// CHECK-NEXT:      [[T:%.*]] = scf.for [[I:%.*]] = {{.*}} iter_args([[C:%.*]] = %{{.*}}) -> (i32) {
+// CHECK-NEXT:        [[AT:%.*]] = affine.apply affine_map<(d0, d1) -> (((d0 * 3) + d1))> ([[O]], [[I]])
+// CHECK-NEXT:        [[W:%.*]] = memref.load %b_flat[[[AT]]]
+// CHECK-NEXT:        [[E:%.*]] = arith.extsi [[W]] : i8 to i32
+// CHECK-NEXT:        [[A:%.*]] = arith.addi [[C]], [[E]] : i32
+// CHECK-NEXT:        scf.yield [[A]] : i32
+// CHECK:           [[S:%.*]] = arith.muli [[T]], %{{.*}} : i32
+// CHECK-NEXT:      memref.store [[S]], %c[[[O]]] : memref<2xi32>
+func.func @sums(%a: memref<2x3xi8>, %b: memref<2x3xi8>, %c: memref<2xi32>) {
+  layout.reorder %a into %b with (s8s8 = [0]) sums (%c) : memref<2x3xi8> into memref<2x3xi8>, memref<2xi32>
+  func.return
+}

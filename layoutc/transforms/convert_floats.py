@@ -1,0 +1,152 @@
+"""
+Conversions between float formats as integer arithmetic on their bits, scalar and vector.
+
+For the formats that the processor does not know. One rounding, to nearest even; `layoutc.float_format` has the
+formats, docs/conversions.md the rules.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+
+from layoutc.element_type import element_type
+from layoutc.float_format import FloatFormat, Specials
+from layoutc.transforms.lanes import F32, F64, Lanes
+
+
+def format_of(name: str) -> FloatFormat:
+    """The format of a float type."""
+    found = element_type(name).float_format
+    assert found is not None
+    return found
+
+
+SINGLE, DOUBLE = format_of("f32"), format_of("f64")
+I32 = IntegerType(32)
+
+
+def _width(format: FloatFormat) -> int:
+    return format.is_signed + format.exponent_bits + format.fraction_bits
+
+
+def _last(format: FloatFormat) -> int:
+    """The greatest code without a sign."""
+    return (1 << (format.exponent_bits + format.fraction_bits)) - 1
+
+
+def _infinity(format: FloatFormat) -> int:
+    """The code of infinity, or what would be: all exponent bits, no fraction."""
+    return _last(format) - (1 << format.fraction_bits) + 1
+
+
+def _past_the_largest(format: FloatFormat) -> int:
+    """What numbers too large become: infinity, else NaN, else the largest number."""
+    return _infinity(format) if format.has_infinity else _last(format)
+
+
+# --- from narrow to f32 --------------------------------------------------------------------------------------------
+
+
+def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
+    """The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero."""
+    code = lanes.widen(code, 32, is_signed=False, name="code")
+    if not format.has_zero:
+        return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
+    magnitude = lanes.and_(code, _last(format), "magnitude")
+    bits = _widen_magnitude(lanes, magnitude, format)
+    sign = lanes.shl(lanes.and_(code, 1 << (_width(format) - 1)), 32 - _width(format), "sign")
+    return lanes.bitcast(lanes.or_(bits, sign), F32, "number")
+
+
+def _widen_power_of_two(lanes: Lanes, code: SSAValue) -> SSAValue:
+    """e8m0 has the exponent of an f32, but for the least, which is subnormal there; the last is NaN."""
+    bits = lanes.shl(code, 23, "bits")
+    bits = lanes.select(lanes.compare("eq", code, 0), 1 << 22, bits, "bits")
+    return lanes.select(lanes.compare("eq", code, 255), 0x7FC00000, bits, "bits")
+
+
+def _widen_magnitude(lanes: Lanes, magnitude: SSAValue, format: FloatFormat) -> SSAValue:
+    shift = 23 - format.fraction_bits
+    rebias = (SINGLE.bias - format.bias) << 23
+    shifted = lanes.shl(magnitude, shift, "shifted")
+    bits = lanes.add(shifted, rebias, "bits") if rebias else shifted
+    if rebias:
+        # A subnormal is what is left of a normal number when its leading one is taken away.
+        normal = lanes.bitcast(lanes.add(shifted, rebias + (1 << 23)), F32)
+        tiny = lanes.as_bits(lanes.sub(normal, float(format.smallest_normal)), "tiny")
+        is_tiny = lanes.compare("ult", magnitude, 1 << format.fraction_bits)
+        bits = lanes.select(is_tiny, tiny, bits, "bits")
+    return _widen_specials(lanes, magnitude, shifted, bits, format)
+
+
+def _widen_specials(
+    lanes: Lanes, magnitude: SSAValue, shifted: SSAValue, bits: SSAValue, format: FloatFormat
+) -> SSAValue:
+    if format.specials is Specials.LAST_IS_NAN:
+        return lanes.select(lanes.compare("eq", magnitude, _last(format)), 0x7FC00000, bits, "bits")
+    if format.specials is Specials.NONE:
+        return bits
+    infinity = _infinity(format)
+    if bits is not shifted:
+        special = lanes.or_(shifted, 0x7F800000)
+        bits = lanes.select(lanes.compare("uge", magnitude, infinity), special, bits, "bits")
+    quiet = lanes.or_(bits, 1 << 22)
+    return lanes.select(lanes.compare("ugt", magnitude, infinity), quiet, bits, "bits")
+
+
+# --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
+
+
+def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAValue:
+    """The code that an f32 or f64 becomes, as an integer of 8 or 16 bits."""
+    wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
+    width, code_width = lanes.bits(number), max(8, _width(format))
+    bits = lanes.as_bits(number, "bits")
+    magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
+    if not format.has_zero:
+        return lanes.truncate(_narrow_to_power_of_two(lanes, magnitude, wide, format), code_width, "code")
+    code = _narrow_number(lanes, magnitude, wide, format)
+    if format.has_nan:
+        code = _narrow_nan(lanes, magnitude, code, wide, format)
+    sign = lanes.and_(lanes.shr(bits, width - _width(format)), 1 << (_width(format) - 1), "sign")
+    return lanes.truncate(lanes.or_(code, sign), code_width, "code")
+
+
+def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """Rounded in the last place of the format; past the largest number what the format has there."""
+    shift = wide.fraction_bits - format.fraction_bits
+    rebias = (wide.bias - format.bias) << wide.fraction_bits
+    odd = lanes.and_(lanes.shr(magnitude, shift), 1, "odd")
+    half = (1 << (shift - 1)) - 1 - rebias
+    rounded = lanes.shr(lanes.add(lanes.add(magnitude, half), odd), shift, "rounded")
+    code = lanes.least_unsigned(rounded, _past_the_largest(format), "code")
+    if not rebias:
+        return code
+    # The sum has the last place of a subnormal, and is rounded to it.
+    float_type = F32 if wide is SINGLE else F64
+    large = 2.0 ** (format.min_exponent - format.fraction_bits + wide.fraction_bits)
+    total = lanes.add(lanes.bitcast(magnitude, float_type), large)
+    base = (wide.fraction_bits + format.min_exponent - format.fraction_bits + wide.bias) << wide.fraction_bits
+    tiny = lanes.sub(lanes.as_bits(total), base, "tiny")
+    smallest_normal = (format.min_exponent + wide.bias) << wide.fraction_bits
+    return lanes.select(lanes.compare("ult", magnitude, smallest_normal), tiny, code, "code")
+
+
+def _narrow_nan(lanes: Lanes, magnitude: SSAValue, code: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """The quiet NaN with the leading bits of the payload, or the only one, which too large numbers are already."""
+    if not format.has_infinity:
+        return code
+    shift = wide.fraction_bits - format.fraction_bits
+    payload = lanes.and_(lanes.shr(magnitude, shift), (1 << format.fraction_bits) - 1)
+    quiet = lanes.or_(payload, _infinity(format) | (1 << (format.fraction_bits - 1)), "quiet")
+    return lanes.select(lanes.compare("ugt", magnitude, _infinity(wide)), quiet, code, "code")
+
+
+def _narrow_to_power_of_two(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """The exponent alone, rounded towards zero; infinity and NaN are the last code."""
+    exponent = lanes.shr(magnitude, wide.fraction_bits, "exponent")
+    if wide.bias == format.bias:
+        return exponent
+    clamped = lanes.most(lanes.sub(exponent, wide.bias - format.bias), 0)
+    return lanes.least(clamped, _last(format), "exponent")

@@ -1,0 +1,181 @@
+"""
+What a conversion does to one value, or to the lanes of a vector: ops of arith and math.
+
+Before: a value as it was loaded; after: one that can be stored. In between a float is f64, f32 or f16, or its code as
+an integer where arithmetic does not know the format; an integer is signless, of 8 bits or more; a boolean is i1.
+`layoutc.conversion` says what the result is, `layoutc.numeric` says it again in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import Float16Type, IntegerType
+from xdsl.ir import Attribute, SSAValue
+
+from layoutc.conversion import Conversion
+from layoutc.element_type import ElementType, element_type
+from layoutc.transforms.convert_floats import format_of, narrow_to_code, widen_code
+from layoutc.transforms.convert_integers import add_difference, as_number, float_to_integer, saturate, to_odd_f64
+from layoutc.transforms.lanes import F32, F64, Lanes
+
+F16 = Float16Type()
+KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
+"""the float types that values have as such"""
+FAR = ("bf16", "e8m0")
+"""formats that reach further than integers of 64 bits, so that those are rounded to them once"""
+
+
+def register_type(element: ElementType) -> Attribute:
+    """The type that a value of these elements has between load and store."""
+    return KNOWN.get(element.name) or IntegerType(1 if element.name == "boolean" else max(8, element.bits))
+
+
+@dataclass(frozen=True)
+class Values:
+    """What else goes into one element: scales and zero points by name, and what the destination holds."""
+
+    params: Mapping[str, SSAValue]
+    """as i64 in the arithmetic of integers, else as f32"""
+    old: SSAValue | None = None
+
+
+NO_VALUES = Values({})
+
+
+def convert(
+    lanes: Lanes,
+    value: SSAValue,
+    source: ElementType,
+    destination: ElementType,
+    conversion: Conversion,
+    values: Values = NO_VALUES,
+) -> SSAValue:
+    """The value that is stored for one that was loaded."""
+    match conversion.arithmetic(source, destination):
+        case "move":
+            return value
+        case "direct":
+            return convert_directly(lanes, value, source, destination)
+        case "integer":
+            return _in_integers(lanes, value, source, destination, values)
+        case "f32":
+            number = _in_f32(lanes, to_f32(lanes, value, source), destination, conversion, values)
+            if not destination.is_integer:
+                # Which NaN comes out of arithmetic is the processor's choice.
+                quiet = lanes.constant(float("nan"), F32)
+                number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
+            return convert_directly(lanes, number, element_type("f32"), destination)
+
+
+def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:
+    """The exact value, rounded once."""
+    if source == destination:
+        return value
+    if destination.name == "boolean":
+        return _is_not_zero(lanes, value, source)
+    if source.is_integer:
+        return _from_integer(lanes, as_number(lanes, value, source), source, destination)
+    number = value if source.name == "f64" else to_f32(lanes, value, source)
+    if destination.is_integer:
+        return float_to_integer(lanes, number, destination)
+    return _from_float(lanes, number, destination)
+
+
+def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
+    """The value as f32, rounded once."""
+    match source.name:
+        case "f32":
+            return value
+        case "f64":
+            return lanes.narrow(value, F32, "number")
+        case "f16":
+            return lanes.extend(value, F32, "number")
+        case _ if source.is_integer:
+            is_signed = source.integer_range[0] < 0
+            return lanes.to_float(as_number(lanes, value, source), F32, is_signed, "number")
+        case _:
+            return widen_code(lanes, value, format_of(source.name))
+
+
+def _is_not_zero(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
+    if source.is_integer:
+        return lanes.compare("ne", value, 0, "is_true")
+    number = value if source.name == "f64" else to_f32(lanes, value, source)
+    return lanes.compare("une", number, 0.0, "is_true")
+
+
+def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:
+    if destination.is_integer:
+        return saturate(lanes, number, source, destination)
+    is_signed = source.integer_range[0] < 0
+    if destination.name == "f64":
+        return lanes.to_float(number, F64, is_signed, "number")
+    if destination.name in FAR and source.bits > 16:
+        wide = to_odd_f64(lanes, number, is_signed) if source.bits == 64 else lanes.to_float(number, F64, is_signed)
+        return _from_float(lanes, wide, destination)
+    # Where f32 is not exact, numbers are past all that the narrower formats have.
+    return _from_float(lanes, lanes.to_float(number, F32, is_signed, "number"), destination)
+
+
+def _from_float(lanes: Lanes, number: SSAValue, destination: ElementType) -> SSAValue:
+    """An f32 or f64 as a value of a float type, rounded once."""
+    is_single = lanes.bits(number) == 32
+    match destination.name:
+        case "f64":
+            return lanes.extend(number, F64, "value")
+        case "f32":
+            return number if is_single else lanes.narrow(number, F32, "value")
+        case "f16" if is_single:
+            return lanes.narrow(number, F16, "value")
+        case "f16":
+            return lanes.bitcast(narrow_to_code(lanes, number, format_of("f16")), F16, "value")
+        case name:
+            return narrow_to_code(lanes, number, format_of(name))
+
+
+# --- attributes ----------------------------------------------------------------------------------------------------
+
+
+def _in_f32(lanes: Lanes, v: SSAValue, destination: ElementType, conversion: Conversion, values: Values) -> SSAValue:
+    """The formula, each step one rounding (see `layoutc.conversion`)."""
+    params = values.params
+    if (zero_point := params.get("src_zero_point")) is not None:
+        v = lanes.sub(v, zero_point, "shifted")
+    if (scale := params.get("src_scale")) is not None:
+        v = lanes.mul(v, scale, "scaled")
+    if conversion.sum:
+        assert values.old is not None
+        old = to_f32(lanes, values.old, destination)
+        v = lanes.add(v, lanes.mul(old, conversion.sum, "product"), "total")
+    if (scale := params.get("dst_scale")) is not None:
+        v = _divided(lanes, v, scale, conversion)
+    if (zero_point := params.get("dst_zero_point")) is not None:
+        v = lanes.add(v, zero_point, "shifted")
+    return v
+
+
+def _divided(lanes: Lanes, v: SSAValue, scale: SSAValue, conversion: Conversion) -> SSAValue:
+    if conversion.reciprocal:
+        reciprocal = lanes.div(lanes.constant(1.0, F32), scale, "reciprocal")
+        return lanes.mul(v, reciprocal, "scaled")
+    return lanes.div(v, scale, "scaled")
+
+
+def _in_integers(
+    lanes: Lanes,
+    value: SSAValue,
+    source: ElementType,
+    destination: ElementType,
+    values: Values,
+) -> SSAValue:
+    """`saturate((x - src_zp) + dst_zp)`, exactly."""
+    difference = values.params.get("dst_zero_point")
+    if (src := values.params.get("src_zero_point")) is not None:
+        difference = lanes.sub(lanes.constant(0, IntegerType(64)) if difference is None else difference, src)
+    assert difference is not None
+    total = add_difference(lanes, as_number(lanes, value, source), difference, source, destination)
+    if destination.name == "boolean":
+        return lanes.compare("ne", total, 0, "is_true")
+    return total

@@ -1,0 +1,201 @@
+"""One element of a reorder with a conversion: its load, its parameters, its store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+from struct import pack, unpack
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, memref, vector
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.memory import mlir_element_type
+from layoutc.element_type import ElementType, element_type
+from layoutc.layout import Layout
+from layoutc.param import Param
+from layoutc.transforms.convert_integers import as_number
+from layoutc.transforms.convert_values import Values, convert, register_type, to_f32
+from layoutc.transforms.lanes import F32, Lanes
+from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.plain_nest import Buffer
+
+I64 = IntegerType(64)
+Index = Sequence[Any]
+"""affine expressions or integers, one per axis"""
+
+
+# --- between memory and arithmetic -----------------------------------------------------------------------------------
+
+
+def to_register(lanes: Lanes, loaded: SSAValue, element: ElementType) -> SSAValue:
+    """What was loaded, as arithmetic takes it."""
+    return _as_type(lanes, loaded, register_type(element))
+
+
+def from_register(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAValue:
+    """A value as it is stored."""
+    return _as_type(lanes, value, mlir_element_type(element))
+
+
+def _as_type(lanes: Lanes, value: SSAValue, element: Attribute) -> SSAValue:
+    """The same bits. Unsigned integers are no operands of arith's ops: to MLIR they are other types."""
+    type = lanes.type(element)
+    if value.type == type:
+        return value
+    if not (_has_sign(element) or _has_sign(lanes.element(value))):
+        return lanes.bitcast(value, element, value.name_hint)
+    cast = UnrealizedConversionCastOp.cast_one(value, type)[0] if lanes.count is None else vector.BitcastOp(value, type)
+    return lanes.insert(cast, value.name_hint)
+
+
+def _has_sign(element: Attribute) -> bool:
+    type: Any = element
+    return isinstance(element, IntegerType) and type.signedness.data != Signedness.SIGNLESS
+
+
+def load_element(lanes: Lanes, memory: SSAValue, element: ElementType, offset: SSAValue, name: str) -> SSAValue:
+    """The element at an offset in elements; of those that share a byte, its low bits."""
+    if element.bits >= 8:
+        return to_register(lanes, lanes.insert(memref.LoadOp.get(memory, [offset]), name), element)
+    d0, count = AffineExpr.dimension(0), 8 // element.bits
+    byte = lanes.insert(memref.LoadOp.get(memory, [apply(lanes.builder, d0 // count, [offset], "at")]), "byte")
+    place = apply(lanes.builder, (d0 % count) * element.bits, [offset], "place")
+    shift = lanes.insert(arith.IndexCastOp(place, IntegerType(8)), "shift")
+    return lanes.and_(lanes.shr(byte, shift), (1 << element.bits) - 1, name)
+
+
+def store_element(lanes: Lanes, value: SSAValue, memory: SSAValue, element: ElementType, offset: SSAValue) -> None:
+    """Stores an element of whole bytes."""
+    lanes.builder.insert(memref.StoreOp.get(from_register(lanes, value, element), memory, [offset]))
+
+
+def offset_value(lanes: Lanes, offset: AffineExpr | int, counters: Sequence[SSAValue], name: str) -> SSAValue:
+    """An offset as a value; a constant one stands ahead of the loops."""
+    if isinstance(offset, int):
+        return lanes.nest.element(IntegerAttr.from_index_int_value(offset))
+    return apply(lanes.builder, offset, counters, name)
+
+
+def element_offset(desc: MemoryDesc, index: Index) -> AffineExpr | int:
+    """Where the element at a logical index is."""
+    return desc.coordinate_offset([desc.group_coordinate(group, index) for group in desc.layout.groups])
+
+
+# --- parameters ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conversions:
+    """A conversion between two buffers, and the memory of those of its parameters that have many values."""
+
+    conversion: Conversion
+    source: Buffer
+    target: Buffer
+    memories: Mapping[str, Buffer]
+    sums: Sequence[Buffer] = ()
+
+    @classmethod
+    def of(
+        cls, nest: NestBuilder, conversion: Conversion, source: Buffer, target: Buffer, arguments: Sequence[Buffer]
+    ) -> Conversions:
+        """With constant lists of values as globals, and `arguments` for those that are given at run time."""
+        given, memories = iter(arguments), dict[str, Buffer]()
+        for name, param in conversion.params.items():
+            if not param.is_constant:
+                memories[name] = next(given)
+            elif len(param.values or ()) > 1:
+                memories[name] = _global_values(nest, name, param, target.desc.dims)
+        return cls(conversion, source, target, memories, tuple(given))
+
+    @property
+    def in_integers(self) -> bool:
+        """Whether the arithmetic is that of integers."""
+        types = self.source.desc.element_type, self.target.desc.element_type
+        return self.conversion.arithmetic(*types) == "integer"
+
+    def value(
+        self, lanes: Lanes, index: Index, counters: Sequence[SSAValue], offset: SSAValue, old: SSAValue | None = None
+    ) -> SSAValue:
+        """The converted element: loaded from `offset` in the source, with the parameters of a logical index."""
+        source, target = self.source.desc.element_type, self.target.desc.element_type
+        loaded = load_element(lanes, self.source.memory, source, offset, "value")
+        params = {name: self._param(lanes, name, index, counters) for name in self.conversion.params}
+        return convert(lanes, loaded, source, target, self.conversion, Values(params, old))
+
+    def _param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
+        param = self.conversion.params[name]
+        if name not in self.memories:
+            assert param.values is not None
+            value = param.values[0]
+            return lanes.constant(value, I64) if self.in_integers else lanes.constant(as_f32(value), F32)
+        memory = self.memories[name]
+        offset = offset_value(
+            lanes, element_offset(memory.desc, _param_index(param, index)), counters, f"{name}_offset"
+        )
+        loaded = load_element(lanes, memory.memory, memory.desc.element_type, offset, name)
+        if not self.in_integers:
+            return to_f32(lanes, loaded, memory.desc.element_type)
+        type = memory.desc.element_type
+        return lanes.resize(as_number(lanes, loaded, type), 64, type.integer_range[0] < 0, name)
+
+
+def _param_index(param: Param, index: Index) -> list[Any]:
+    """The index of a parameter's value for an element."""
+    pairs = zip(param.axes, param.groups, strict=True)
+    return [index[axis] // group if group > 1 else index[axis] for axis, group in pairs]
+
+
+def as_f32(value: float) -> float:
+    """A number as f32 has it."""
+    return unpack("f", pack("f", float(value)))[0]
+
+
+def _global_values(nest: NestBuilder, name: str, param: Param, dims: Sequence[int]) -> Buffer:
+    """The values of a constant parameter as a memref.global of its element type."""
+    function = nest.function
+    shape, kept = (len(param.values or ()),), _KEPT.get(param.type.name, param.type)
+    element: Any = mlir_element_type(kept)
+    values = DenseIntOrFPElementsAttr.from_list(TensorType(element, shape), list(param.values or ()))
+    symbol = _free_name(function, f"{function.sym_name.data}_{name}")
+    type = MemRefType(element, shape)
+    made = memref.GlobalOp.get(
+        StringAttr(symbol), type, values, sym_visibility=StringAttr("private"), constant=UnitAttr()
+    )
+    Builder(InsertPoint.before(function)).insert(made)
+    memory = nest.insert_ahead(memref.GetGlobalOp(symbol, type)).results[0]
+    memory.name_hint = name
+    dims = param.shape(dims)
+    return Buffer(memory, MemoryDesc(dims, kept, Layout.row_major(len(dims))))
+
+
+_KEPT = {
+    **dict.fromkeys(("f16", "bf16", "e8m0"), element_type("f32")),
+    **dict.fromkeys(("s8", "u8", "s4", "u4"), element_type("s32")),
+}
+"""what constants are kept as, where it is other than their type: arithmetic takes them as these anyway"""
+
+
+def _free_name(function: func.FuncOp, name: str) -> str:
+    """The name, or the first with a number behind it that the module does not have."""
+    module = function.get_toplevel_object()
+    taken = {op.sym_name.data for op in module.walk() if isinstance(op, func.FuncOp | memref.GlobalOp)}
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

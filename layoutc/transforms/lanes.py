@@ -1,0 +1,219 @@
+"""
+Building arithmetic on values of one shape: scalars, or vectors of so many lanes.
+
+What is written once in these words runs on both: `lanes.add(x, 1.0)` is an arith.addf on f32 or on vector<16xf32>.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.transforms.loop_nest import NestBuilder
+
+F32, F64 = Float32Type(), Float64Type()
+Operand: TypeAlias = "SSAValue | int | float"
+
+_PAIRS: dict[str, tuple[type[Operation] | None, type[Operation] | None]] = {
+    "add": (arith.AddiOp, arith.AddfOp),
+    "sub": (arith.SubiOp, arith.SubfOp),
+    "mul": (arith.MuliOp, arith.MulfOp),
+    "div": (None, arith.DivfOp),
+}
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A place to build at, where constants stand, and how many lanes values have (None: they are scalars)."""
+
+    builder: Builder
+    nest: NestBuilder
+    count: int | None = None
+
+    def at(self, builder: Builder) -> Lanes:
+        """The same lanes at another place."""
+        return replace(self, builder=builder)
+
+    def type(self, element: Attribute) -> Attribute:
+        """The type of a value of these elements."""
+        return element if self.count is None else VectorType(element, [self.count])
+
+    def element(self, value: SSAValue) -> Attribute:
+        """The type of the elements of a value."""
+        type: Any = value.type
+        return value.type if self.count is None else type.element_type
+
+    def bits(self, value: SSAValue) -> int:
+        """How wide the elements of a value are."""
+        element: Any = self.element(value)
+        return element.bitwidth
+
+    def is_float(self, value: SSAValue) -> bool:
+        """Whether the elements are numbers that arithmetic is done on as floats."""
+        return isinstance(self.element(value), Float32Type | Float64Type)
+
+    # --- constants -------------------------------------------------------------------------------------------------
+
+    def constant(self, number: int | float, element: Attribute) -> SSAValue:
+        """A constant, ahead of the loops; integers are taken modulo their width."""
+        type: Any = element
+        value = _wrapped(int(number), type.bitwidth) if isinstance(element, IntegerType) else float(number)
+        if self.count is not None:
+            return self.nest.element(DenseIntOrFPElementsAttr.from_list(VectorType(type, [self.count]), [value]))
+        scalar: Any = IntegerAttr(value, type) if isinstance(value, int) else FloatAttr(value, type)
+        return self.nest.element(scalar)
+
+    def like(self, number: Operand, value: SSAValue) -> SSAValue:
+        """A number as a constant of a value's type."""
+        return number if isinstance(number, SSAValue) else self.constant(number, self.element(value))
+
+    # --- ops -------------------------------------------------------------------------------------------------------
+
+    def insert(self, op: Operation, name: str | None = None) -> SSAValue:
+        """An op, and its result under a name."""
+        result = self.builder.insert(op).results[0]
+        result.name_hint = name
+        return result
+
+    def binary(self, kind: type[Operation], a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        """The result of an op on two values of one type."""
+        op = kind.create(operands=(a, self.like(b, a)), result_types=(a.type,))
+        if "fastmath" in _property_names(kind):
+            op.properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        if "overflowFlags" in _property_names(kind):
+            op.properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+        return self.insert(op, name)
+
+    def _arithmetic(self, word: str, a: SSAValue, b: Operand, name: str | None) -> SSAValue:
+        kind = _PAIRS[word][self.is_float(a)]
+        assert kind is not None
+        return self.binary(kind, a, b, name)
+
+    def add(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self._arithmetic("add", a, b, name)
+
+    def sub(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self._arithmetic("sub", a, b, name)
+
+    def mul(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self._arithmetic("mul", a, b, name)
+
+    def div(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self._arithmetic("div", a, b, name)
+
+    def and_(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self.binary(arith.AndIOp, a, b, name)
+
+    def or_(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self.binary(arith.OrIOp, a, b, name)
+
+    def shl(self, a: SSAValue, places: Operand, name: str | None = None) -> SSAValue:
+        return self.binary(arith.ShLIOp, a, places, name)
+
+    def shr(self, a: SSAValue, places: Operand, name: str | None = None) -> SSAValue:
+        """Zeros come in from the left."""
+        return self.binary(arith.ShRUIOp, a, places, name)
+
+    def sar(self, a: SSAValue, places: Operand, name: str | None = None) -> SSAValue:
+        """Copies of the sign come in from the left."""
+        return self.binary(arith.ShRSIOp, a, places, name)
+
+    def compare(self, predicate: str, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        """A comparison by the word that arith.cmpf or arith.cmpi has for it."""
+        other = self.like(b, a)
+        kind = arith.CmpfOp if self.is_float(a) else arith.CmpiOp
+        return self.insert(kind(a, other, predicate), name)
+
+    def select(self, condition: SSAValue, yes: Operand, no: SSAValue, name: str | None = None) -> SSAValue:
+        return self.insert(arith.SelectOp(condition, self.like(yes, no), no), name)
+
+    def least(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        """The lesser of two signed integers."""
+        return self.binary(arith.MinSIOp, a, b, name)
+
+    def most(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        """The greater of two signed integers."""
+        return self.binary(arith.MaxSIOp, a, b, name)
+
+    def least_unsigned(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self.binary(arith.MinUIOp, a, b, name)
+
+    def round_even(self, a: SSAValue, name: str | None = None) -> SSAValue:
+        """To the nearest whole number, half to even."""
+        op = math.RoundEvenOp(a)
+        op.properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        return self.insert(op, name)
+
+    # --- casts -----------------------------------------------------------------------------------------------------
+
+    def _cast(self, kind: type[Operation], a: SSAValue, element: Attribute, name: str | None) -> SSAValue:
+        type = self.type(element)
+        return a if a.type == type else self.insert(kind.create(operands=(a,), result_types=(type,)), name)
+
+    def bitcast(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
+        """The same bits as another type."""
+        return self._cast(arith.BitcastOp, a, element, name)
+
+    def as_bits(self, a: SSAValue, name: str | None = None) -> SSAValue:
+        """The bits of a float."""
+        return self.bitcast(a, IntegerType(self.bits(a)), name)
+
+    def widen(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
+        """An integer of more bits."""
+        return self._cast(arith.ExtSIOp if is_signed else arith.ExtUIOp, a, IntegerType(width), name)
+
+    def truncate(self, a: SSAValue, width: int, name: str | None = None) -> SSAValue:
+        """The low bits of an integer."""
+        return self._cast(arith.TruncIOp, a, IntegerType(width), name)
+
+    def resize(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
+        """An integer of so many bits."""
+        if width < self.bits(a):
+            return self.truncate(a, width, name)
+        return self.widen(a, width, is_signed, name)
+
+    def to_float(self, a: SSAValue, element: Attribute, is_signed: bool, name: str | None = None) -> SSAValue:
+        """An integer as a float, rounded once."""
+        return self._cast(arith.SIToFPOp if is_signed else arith.UIToFPOp, a, element, name)
+
+    def to_integer(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
+        """A whole number that is known to fit, as an integer."""
+        return self._cast(arith.FPToSIOp if is_signed else arith.FPToUIOp, a, IntegerType(width), name)
+
+    def extend(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
+        """A float as one of a type that has all of its numbers."""
+        return self._cast(arith.ExtFOp, a, element, name)
+
+    def narrow(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
+        """A float as one of another type, rounded once."""
+        return self._cast(arith.TruncFOp, a, element, name)
+
+
+def _wrapped(number: int, width: int) -> int:
+    """An integer modulo its width, as signless constants are written: with a sign."""
+    number %= 1 << width
+    return number - (1 << width) if width > 1 and number >> (width - 1) else number
+
+
+def _property_names(kind: type[Operation]) -> tuple[str, ...]:
+    return _NAMES[kind] if kind in _NAMES else _NAMES.setdefault(kind, tuple(_definition(kind)))
+
+
+def _definition(kind: Any) -> Any:
+    return kind.get_irdl_definition().properties
+
+
+_NAMES: dict[type[Operation], tuple[str, ...]] = {}

@@ -1,0 +1,127 @@
+"""Every pair of element types, by every executor: the same bytes on all interesting values."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from layoutc import reference
+from layoutc.conversion import NO_ATTRIBUTES
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType
+from layoutc.interpreted import interpreted
+from layoutc.pipeline import lower, reorder_module
+from layoutc.targets.c import emit_c
+from tests.c_programs import compiled, compiler_named
+from tests.conversions import ALL, PAIRS, in_memory, interesting_codes
+from tests.descriptors import layout
+
+POISON = 0xA5
+BUILDS = (
+    ("gcc", ("-O2",)),
+    ("gcc", ("-O3", "-march=native", "-ffp-contract=fast")),
+    ("clang", ("-O2", "-march=native")),
+)
+SMALL = {"plain": ("ab", "ab"), "transposed": ("ab", "ba"), "blocked": ("ab", "aB4b"), "tailed": ("ba", "AB4a2b")}
+SMALL_DIMS = {"plain": (3, 5), "transposed": (3, 5), "blocked": (3, 8), "tailed": (5, 3)}
+
+
+def sides(kind: str, source: ElementType, destination: ElementType) -> tuple[MemoryDesc, MemoryDesc]:
+    """The descriptors of one kind of reorder: `values` has a place for each interesting code."""
+    if kind == "values":
+        dims = (len(interesting_codes(source)),)
+        return MemoryDesc(dims, source, layout("a")), MemoryDesc(dims, destination, layout("a"))
+    tags, dims = SMALL[kind], SMALL_DIMS[kind]
+    return MemoryDesc(dims, source, layout(tags[0])), MemoryDesc(dims, destination, layout(tags[1]))
+
+
+def source_bytes(kind: str, source: ElementType, destination: ElementType) -> np.ndarray:
+    if kind == "values":
+        return in_memory(interesting_codes(source), source)
+    codes = interesting_codes(source)
+    size = sides(kind, source, destination)[0].elements
+    return in_memory(np.random.default_rng(2).choice(codes, size), source)
+
+
+@cache
+def by_definition(kind: str, source: ElementType, destination: ElementType) -> np.ndarray:
+    src, dst = sides(kind, source, destination)
+    written = np.full(dst.size_bytes, POISON, np.uint8)
+    reference.reorder(src, dst, source_bytes(kind, source, destination), written)
+    return written
+
+
+KINDS = ("values", *SMALL)
+
+
+def module_of(kind: str, source: str) -> ModuleOp:
+    """A function from one type to each of the others, lowered."""
+    module = ModuleOp([])
+    for pair in PAIRS:
+        if pair[0].name == source:
+            for op in list(reorder_module(*sides(kind, *pair), name=f"{kind}_{pair[0]}_{pair[1]}").ops):
+                op.detach()
+                module.body.block.add_op(op)
+    lower(module)
+    return module
+
+
+@pytest.mark.parametrize("source", ALL)
+def test_interpreter_agrees_with_reference(source: str) -> None:
+    for kind in KINDS:
+        module = module_of(kind, source)
+        for pair in PAIRS:
+            if pair[0].name != source:
+                continue
+            src, dst = sides(kind, *pair)
+            written = np.full(dst.size_bytes, POISON, np.uint8)
+            run = interpreted(module, f"{kind}_{pair[0]}_{pair[1]}", src, dst, NO_ATTRIBUTES, is_plain=True)
+            run(source_bytes(kind, *pair), written)
+            check(kind, pair, written)
+
+
+@cache
+def program(source: str) -> str:
+    """One C file with all kinds of reorders from a type."""
+    module = ModuleOp([])
+    for kind in KINDS:
+        for op in list(module_of(kind, source).ops):
+            op.detach()
+            module.body.block.add_op(op)
+    return emit_c(module)
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=[" ".join((name, *flags)) for name, flags in BUILDS])
+@pytest.mark.parametrize("source", ALL)
+def test_c_agrees_with_reference(source: str, compiler: str, flags: tuple[str, ...], tmp_path: Path) -> None:
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"no {compiler}")
+    load = compiled(program(source), path, tmp_path, *flags)
+    for kind in KINDS:
+        for pair in PAIRS:
+            if pair[0].name != source:
+                continue
+            written = np.full(sides(kind, *pair)[1].size_bytes, POISON, np.uint8)
+            read = source_bytes(kind, *pair)
+            load(f"{kind}_{pair[0]}_{pair[1]}", (ctypes.c_void_p,) * 2)(read.ctypes.data, written.ctypes.data)
+            check(kind, pair, written)
+
+
+def check(kind: str, pair: tuple[ElementType, ElementType], written: np.ndarray) -> None:
+    expected = by_definition(kind, *pair)
+    if (written == expected).all():
+        return
+    source, destination = pair
+    first = int((written != expected).argmax())
+    place = first * 8 // destination.bits
+    code = interesting_codes(source)[min(place, len(interesting_codes(source)) - 1)] if kind == "values" else "?"
+    width = max(1, destination.bits // 8)
+    start = first // width * width
+    got, want = (data[start : start + width][::-1].tobytes().hex() for data in (written, expected))
+    raise AssertionError(f"{kind} {source} -> {destination}: code {code:#x} became {got}, expected {want}")
