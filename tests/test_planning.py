@@ -235,3 +235,15 @@ def test_copies_run_together_only_in_loops_that_they_have() -> None:
     for bad in ("together: 63x(64, 68), in bytes", "together: 63x(64, 68) by 0, in bytes"):
         with pytest.raises(LayoutcError, match=r"shares no loops|expected 1 to 63"):
             parse_plan([lines[0], bad, *lines[2:]])
+
+
+def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> None:
+    """The ends of a row are no lines: both overlap with the lines between, at any place of the buffer."""
+    source, destination = (layoutc.desc(layout, (1025, 40), "bf16") for layout in ("ab", "ba"))
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert [copy.store for copy in plan.copies] == ["aligned"]
+    kernel = layoutc.Kernel(source, destination, "interpret", target="avx512")
+    values = np.arange(1025 * 40, dtype=np.uint16).reshape(1025, 40)
+    got = np.zeros((40, 1025), np.uint16)
+    kernel(values, got)
+    np.testing.assert_array_equal(got, values.T)

@@ -11,7 +11,8 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
 
-Store = Literal["normal", "nontemporal", "staged"]
+Store = Literal["normal", "nontemporal", "aligned", "staged"]
+"""into the caches; past them; by whole lines out of a buffer, into the caches and past them"""
 
 Load = Literal["normal", "staged"]
 
@@ -54,7 +55,8 @@ class CopyPlan:
     Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
-    contiguous elements leave that by whole lines, past the caches; with `staged` loads it is first gathered in one,
+    contiguous elements leave that by whole lines, past the caches; with `aligned` stores they stay in them. With
+    `staged` loads it is first gathered in a buffer,
     where its rows do not evict each other. Each load also asks for the memory `prefetch`
     elements further on (0: nothing).
     """
@@ -94,13 +96,18 @@ class CopyPlan:
                     f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "
                     f"tile {tile} of {digit.extent}"
                 )
-        if self.store == "staged" and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
+        if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
 
     @property
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
         return Widths(self.element_bytes, self.converted_bytes or self.element_bytes)
+
+    @property
+    def stages_stores(self) -> bool:
+        """Whether a macro tile is put together in a buffer."""
+        return self.store in ("aligned", "staged")
 
     def macro_step(self, position: int) -> int:
         """
@@ -109,7 +116,7 @@ class CopyPlan:
         Staged ones overlap by a line along the digit that a run ends in: each writes the lines that start in its
         step, whole.
         """
-        if self.store == "staged" and position == self.run_digits[-1] and self.macro[position] < self.extents[position]:
+        if self.stages_stores and position == self.run_digits[-1] and self.macro[position] < self.extents[position]:
             return self.macro[position] - self._steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
         return self.macro[position]
 

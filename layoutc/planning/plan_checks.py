@@ -104,7 +104,7 @@ def _check_channels(plan: CopyPlan) -> None:
 def _check_buffers(plan: CopyPlan) -> None:
     stages = (("loads", plan.load, "load_stage"), ("stores", plan.store, "store_stage"))
     for name, kind, stage in stages:
-        if kind == "staged":
+        if kind in ("aligned", "staged"):
             size = getattr(plan, stage)[1] * plan.element_bytes
             if size > MAX_STAGE_BYTES:
                 raise LayoutcError(f"staged {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")

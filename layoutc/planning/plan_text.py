@@ -25,7 +25,7 @@ from layoutc.planning.strided_copy import CopyDigit, StridedCopy, fuse, unfused,
 from layoutc.planning.together import restored
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
-STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "staged": "staged"}
+STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "aligned": "aligned", "staged": "staged"}
 
 _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"

@@ -33,7 +33,7 @@ class StagedCopy(TiledCopy):
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         super().__init__(nest, plan, memory, threads)
-        self.stages_loads, self.stages_stores = plan.load == "staged", plan.store == "staged"
+        self.stages_loads, self.stages_stores = plan.load == "staged", plan.stages_stores
         self.line = LINE // memory.element_bytes
         """elements of the memory in a line"""
         plain = replace(plan, store="normal") if self.stages_stores else plan
@@ -166,9 +166,17 @@ class StagedCopy(TiledCopy):
             start = self._where(builder, position, 0, start, lines, "start")
             lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
             stop = self._where(builder, position, limit, stop, owned, "stop")
-        self._elements(builder, start, lines, row, stage)
+        if self.plan.store == "aligned":
+            # A line from the very start, and one up to the very end: the lines between write some of them again.
+            self._lines(builder, start, lines, row, stage)
+            ends = builder.insert(arith.CmpiOp(lines_end, stop, "slt")).result
+            tail = apply(builder, d0 - line, [stop], "tail")
+            tail = builder.insert(arith.SelectOp(ends, tail, stop)).result
+            self._lines(builder, tail, stop, row, stage)
+        else:
+            self._elements(builder, start, lines, row, stage)
+            self._elements(builder, lines_end, stop, row, stage)
         self._lines(builder, lines, lines_end, row, stage)
-        self._elements(builder, lines_end, stop, row, stage)
 
     def _to_line(self, place: AffineExpr) -> AffineExpr:
         """How far the next line is; as a remainder, in which C compilers see that it is less than a line."""
@@ -196,7 +204,7 @@ class StagedCopy(TiledCopy):
             loaded.append(inner.insert(load(self.target, self._at(inner, offset, number), type)).result)
         for number, value in enumerate(loaded):
             index = self._at(inner, at, number * self._lanes)
-            inner.insert(store(value, self.memory.target, index, streams=True))
+            inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
 
     def _loop(
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
@@ -227,7 +235,7 @@ def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> Str
 
 def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
     """One planned copy, through a buffer or straight, with its constants made."""
-    kind = StagedCopy if "staged" in (plan.store, plan.load) else TiledCopy
+    kind = StagedCopy if plan.stages_stores or plan.load == "staged" else TiledCopy
     copy = kind(nest, plan, memory, threads)
     copy.prepare()
     return copy
