@@ -116,18 +116,20 @@ class Kernel:
         """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
         from layoutc.planning.explain import explain_plan
         from layoutc.planning.strided_copy import NotStridedError
-        from layoutc.transforms.plan_reorders import can_plan
+        from layoutc.transforms.plan_reorders import can_plan, has_vectors
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
         if self.plan:
             return "\n".join(("a plan that was given, not chosen (docs/plans.md has its words):", *self.plan)) + "\n"
-        if not self.moves_bytes:
-            return "the textbook loop nest, as values are converted\n"
-        if not can_plan(self.destination):
-            return f"the textbook loop nest, as vectors of {self.destination.element_type} are not whole bytes\n"
+        for desc in (self.source, self.destination):
+            if not can_plan(desc):
+                return f"the textbook loop nest, as vectors of {desc.element_type} are not whole bytes\n"
+        if not has_vectors(self.source, self.destination, self.conversion):
+            return f"the textbook loop nest, as elements are not treated all alike: {self.conversion}\n"
+        sides, converts = (self.source, self.destination), not self.moves_bytes
         try:
-            lines = explain_plan(self.source, self.destination, machine(self.target), self.threads)
+            lines = explain_plan(*sides, machine(self.target), self.threads, converts=converts)
         except NotStridedError as error:
             return f"the textbook loop nest: {error}\n"
         return "\n".join(lines) + "\n"

@@ -16,14 +16,16 @@ from layoutc.planning.tile import TileProgram
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
-def explain_plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int) -> list[str]:
+def explain_plan(
+    source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, *, converts: bool = False
+) -> list[str]:
     """
     Lines that say how a reorder runs on a machine, and why.
 
     Raises NotStridedError, with the reason, if the reorder has no plan but the plain one.
     """
     with listening() as reasons:
-        plan = choose_plan(source, destination, target, threads)
+        plan = choose_plan(source, destination, target, threads, converts=converts)
     lines = [
         f"{source.size_bytes} bytes into {destination.size_bytes}, for {_machine(target)}",
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
@@ -58,6 +60,9 @@ def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
         "zeros" if plan.copy.is_fill else "elements",
         plan.element_bytes * 8 // destination.element_type.bits,
     )
+    if plan.converted_bytes:
+        bits = " to ".join(str(8 * width) for width in (plan.widths.src, plan.widths.dst))
+        return f"{plan.copy.elements} elements, converted from {bits} bits"
     joined = f", each {together} of {destination.element_type} that stay neighbours" if together > 1 else ""
     return f"{plan.copy.elements} {what} of {plan.element_bytes * 8} bits{joined}"
 

@@ -66,7 +66,7 @@ def _check_powers_of_two(plan: CopyPlan) -> None:
     """A tile that goes through a network of index bits; or, without lanes, element by element."""
     if any(not is_power_of_two(extent) for extent in plan.tile):
         raise LayoutcError(f"got tile {_text(plan.tile)}, expected powers of two")
-    most = plan.vector_bytes // plan.element_bytes
+    most = plan.vector_bytes // plan.widths.moved
     if not 1 <= lane_count(plan.source_lanes) <= most or not 1 <= lane_count(plan.target_lanes) <= most:
         raise LayoutcError(f"a vector of {plan.vector_bytes} bytes has {most} lanes, got more")
     if plan.copy.is_fill and plan.source_lanes:
@@ -91,7 +91,7 @@ def _check_channels(plan: CopyPlan) -> None:
         channel.extent if g == channel.digit else pixels.extent if g == pixels.digit else 1
         for g in range(len(plan.tile))
     )
-    register = pixels.extent * plan.element_bytes
+    register = pixels.extent * max(plan.widths.src, plan.widths.dst)
     if plan.tile != expected or not is_power_of_two(pixels.extent) or not 16 <= register <= plan.vector_bytes:
         raise LayoutcError(
             f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 from struct import pack, unpack
 from typing import Any
@@ -135,10 +135,21 @@ class Conversions:
         self, lanes: Lanes, index: Index, counters: Sequence[SSAValue], offset: SSAValue, old: SSAValue | None = None
     ) -> SSAValue:
         """The converted element: loaded from `offset` in the source, with the parameters of a logical index."""
+        loaded = load_element(lanes, self.source.memory, self.source.desc.element_type, offset, "value")
+        return self.converted(lanes, loaded, index, counters, old)
+
+    def converted(
+        self,
+        lanes: Lanes,
+        value: SSAValue,
+        index: Index = (),
+        counters: Sequence[SSAValue] = (),
+        old: SSAValue | None = None,
+    ) -> SSAValue:
+        """A value that was loaded, with the parameters of a logical index: those that all elements share need none."""
         source, target = self.source.desc.element_type, self.target.desc.element_type
-        loaded = load_element(lanes, self.source.memory, source, offset, "value")
         params = {name: self._param(lanes, name, index, counters) for name in self.conversion.params}
-        return convert(lanes, loaded, source, target, self.conversion, Values(params, old))
+        return convert(lanes, value, source, target, self.conversion, Values(params, old))
 
     def _param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
         param = self.conversion.params[name]
@@ -146,14 +157,16 @@ class Conversions:
             assert param.values is not None
             value = param.values[0]
             return lanes.constant(value, I64) if self.in_integers else lanes.constant(as_f32(value), F32)
-        memory = self.memories[name]
-        offset = offset_value(
-            lanes, element_offset(memory.desc, _param_index(param, index)), counters, f"{name}_offset"
-        )
-        loaded = load_element(lanes, memory.memory, memory.desc.element_type, offset, name)
+        return lanes.spread(self._loaded_param(replace(lanes, count=None), name, index, counters))
+
+    def _loaded_param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
+        """The value out of its memory."""
+        param, memory = self.conversion.params[name], self.memories[name]
+        type, place = memory.desc.element_type, element_offset(memory.desc, _param_index(param, index))
+        offset = offset_value(lanes, place, counters, f"{name}_offset")
+        loaded = load_element(lanes, memory.memory, type, offset, name)
         if not self.in_integers:
-            return to_f32(lanes, loaded, memory.desc.element_type)
-        type = memory.desc.element_type
+            return to_f32(lanes, loaded, type)
         return lanes.resize(as_number(lanes, loaded, type), 64, type.integer_range[0] < 0, name)
 
 

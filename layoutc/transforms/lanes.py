@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float32Type,
@@ -79,6 +79,12 @@ class Lanes:
     def like(self, number: Operand, value: SSAValue) -> SSAValue:
         """A number as a constant of a value's type."""
         return number if isinstance(number, SSAValue) else self.constant(number, self.element(value))
+
+    def spread(self, value: SSAValue) -> SSAValue:
+        """A scalar in all lanes."""
+        if self.count is None:
+            return value
+        return self.insert(vector.BroadcastOp(value, VectorType(value.type, [self.count])), value.name_hint)
 
     # --- ops -------------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,8 @@ class LowerReorder(RewritePattern):
             raise PassFailedException(str(error)) from error
         nest = NestBuilder(op)
         if plan is not None:
-            build_planned_nest(nest, plan, source, target, op.axis_names)
+            conversions = None if op.moves_bits else Conversions.of(nest, op.conversion, source, target, arguments)
+            build_planned_nest(nest, plan, source, target, op.axis_names, conversions)
         elif op.moves_bits and op.target_desc.element_type.bits >= 8:
             build_plain_nest(nest, source, target, op.axis_names)
         else:

@@ -11,6 +11,8 @@ layout.reorder %src into %dst plan ["threads 1",
   "copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 4, vectors of 64, tile 16x16, lanes 0:16 -> 1:16, ..."]
   : memref<64x64xf32> into memref<64x64xf32, #layout.map<(d0, d1) -> (d1, d0)>>
 ```
+A reorder that converts has `elements of 4 to 1`: they are widened last, and narrowed first.
+
 Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: a plan on each reorder that has
 a form as strided copies and elements of whole bytes; the others are lowered by the plain plan. A plan that is there
 already is kept: it may have been edited, and `lower-reorders` checks it.
@@ -28,6 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
 from layoutc import tuned
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
@@ -35,7 +38,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.strided_copy import NotStridedError, strided_copies, unfused
 
 
 def can_plan(desc: MemoryDesc) -> bool:
@@ -51,9 +54,31 @@ def plan_of(op: ReorderOp) -> Plan | None:
     """
     if op.plan is None:
         return None
-    if not op.moves_bits:
-        raise LayoutcError("a reorder that converts has no plan, only the plain one")
-    return read_plan([line.data for line in op.plan], op.source_desc, op.target_desc)
+    lines, source, target = [line.data for line in op.plan], op.source_desc, op.target_desc
+    if not has_vectors(source, target, op.conversion):
+        raise LayoutcError(f"{source.element_type} to {target.element_type}, {op.conversion}, has only the plain plan")
+    return read_plan(lines, source, target) if op.moves_bits else read_converting_plan(lines, source, target)
+
+
+def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
+    """Whether values go through vectors: they are whole bytes on both sides, and all are treated alike."""
+    if not (can_plan(source) and can_plan(target)):
+        return False
+    are_alike = not any(param.axes for param in conversion.params.values()) and not conversion.sum
+    return are_alike and conversion.compensation is None
+
+
+def read_converting_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
+    """The plan of these lines for a reorder that converts. Raises LayoutcError as `read_plan` does."""
+    plan = parse_plan(lines)
+    # What is copied, apart from how, is the same on every machine.
+    chosen = choose_plan(source, target, machine("generic"), converts=True)
+    expected, found = ([(unfused(c.copy), c.widths) for c in p.copies] for p in (chosen, plan))
+    if found != expected or len(plan.parts) != len(plan.copies):
+        raise LayoutcError("the plan is not one of this reorder, which converts: expected the copies of plan-reorders")
+    if any("staged" in (copy.load, copy.store) for copy in plan.copies):
+        raise LayoutcError("copies that convert are not staged")
+    return plan
 
 
 def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
@@ -98,13 +123,18 @@ class AttachPlan(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
-        if op.destination is None or op.plan is not None or not op.moves_bits or not can_plan(op.target_desc):
+        if op.destination is None or op.plan is not None:
             return
-        source, target = op.source_desc, op.target_desc
-        lines = self.tuned and tuned_plan(self.tuned, source, target, self.target, self.threads)
+        source, target, converts = op.source_desc, op.target_desc, not op.moves_bits
+        if not has_vectors(source, target, op.conversion):
+            return
+        lines = None
+        if self.tuned and not converts:
+            lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
         if not lines:
             try:
-                lines = plan_lines(choose_plan(source, target, machine(self.target), self.threads))
+                chosen = choose_plan(source, target, machine(self.target), self.threads, converts=converts)
+                lines = plan_lines(chosen)
             except NotStridedError:
                 return
         op.plan = ArrayAttr(map(StringAttr, lines))

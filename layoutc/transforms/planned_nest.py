@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
+from xdsl.builder import Builder
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import plan_lines
+from layoutc.transforms.element_access import Conversions, from_register, to_register
+from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
 from layoutc.transforms.staged_nest import build_together, tiled_copy
@@ -17,13 +22,21 @@ from layoutc.transforms.tile_body import Memory
 
 
 def build_planned_nest(
-    nest: NestBuilder, plan: Plan, source: Buffer, target: Buffer, axis_names: Sequence[str]
+    nest: NestBuilder,
+    plan: Plan,
+    source: Buffer,
+    target: Buffer,
+    axis_names: Sequence[str],
+    conversions: Conversions | None = None,
 ) -> None:
-    """The copies of a plan, one after the other."""
+    """The copies of a plan, one after the other, with the conversion that goes with them, if any."""
     needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
     zero = build_zero(nest, target) if needs_zero else None
     element = target.desc.element_type
     memory = Memory(source.memory, target.memory, mlir_element_type(element), element.bits // 8, zero)
+    if conversions is not None:
+        read = mlir_element_type(source.desc.element_type)
+        memory = replace(memory, converted_from=read, convert=partial(convert_loaded, nest, conversions))
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
@@ -35,3 +48,12 @@ def build_planned_nest(
     for number, (first, line) in enumerate(zip(made, lines, strict=True)):
         text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line.strip())
         first.attributes[COMMENT] = text
+
+
+def convert_loaded(
+    nest: NestBuilder, conversions: Conversions, builder: Builder, loaded: SSAValue, count: int | None
+) -> SSAValue:
+    """What is stored for a value that was loaded, or for the lanes of a vector."""
+    lanes = Lanes(builder, nest, count)
+    value = to_register(lanes, loaded, conversions.source.desc.element_type)
+    return from_register(lanes, conversions.converted(lanes, value), conversions.target.desc.element_type)

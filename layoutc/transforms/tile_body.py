@@ -6,7 +6,7 @@ Leaves arith, memref and vector ops on flat buffers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,10 @@ class Memory:
     element: Attribute
     element_bytes: int
     zero: SSAValue | None
+    converted_from: Attribute | None = None
+    """the source's elements, where those of the target are converted from other ones"""
+    convert: Callable[[Builder, SSAValue, int | None], SSAValue] = lambda builder, loaded, lanes: loaded
+    """from what was loaded to what is stored: a value, or so many lanes"""
 
 
 class ElementBody:
@@ -76,8 +80,8 @@ class ElementBody:
         value, first = self.zero, None
         if src is not None:
             first = builder.insert(self._load(src.offset))
-            value = first.results[0]
-            value.name_hint = "value"
+            first.results[0].name_hint = "value"
+            value = self.copy.memory.convert(builder, first.results[0], None)
         assert value is not None
         store = builder.insert(self._store(value, dst.offset))
         return first or store
@@ -140,8 +144,12 @@ class VectorBody:
         self.starts = [[run.start for run in runs] for runs in self.runs]
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
         self.stores = self.program.stores()
-        width = IntegerType(8 * plan.element_bytes)
-        is_direct = copy.ratio == 1 and str(copy.memory.element) in (
+        self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
+        self.narrows = plan.widths.dst <= plan.widths.src
+        """values are widened last, and narrowed first"""
+        moved = self.element if self.narrows else self.source_element
+        width = IntegerType(8 * plan.widths.moved)
+        is_direct = copy.ratio == 1 and str(moved) in (
             "f64",
             "f32",
             "f16",
@@ -151,7 +159,7 @@ class VectorBody:
             "i16",
             "i8",
         )
-        self.lane_type: Attribute = copy.memory.element if is_direct else width
+        self.lane_type: Attribute = moved if is_direct else width
         self.zero: SSAValue | None = None
 
     def constants(self) -> list[int]:
@@ -251,9 +259,12 @@ class VectorBody:
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
         index = self._at(self.src, piece, base)
-        memory_type = vector_type(self.copy.memory.element, lanes * self.copy.ratio)
+        memory_type = vector_type(self.source_element, lanes * self.copy.ratio)
         load = vector_ops.load(self.copy.tile_source, index, memory_type, self.plan.prefetch * self.copy.ratio)
-        return self._cast(self.builder.insert(load).result, vector_type(self.lane_type, lanes))
+        value: SSAValue = self.builder.insert(load).result
+        if self.narrows:
+            value = self.copy.memory.convert(self.builder, value, lanes)
+        return self._cast(value, vector_type(self.lane_type, lanes))
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         lanes = self.program.store_piece
@@ -263,7 +274,11 @@ class VectorBody:
             if len(register.pieces) > 1:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
             index = self._at(self.dst, piece, base)
-            stored = self._cast(part, vector_type(self.copy.memory.element, lanes * self.copy.ratio))
+            if self.narrows:
+                stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
+            else:
+                read = self._cast(part, vector_type(self.source_element, lanes))
+                stored = self.copy.memory.convert(self.builder, read, lanes)
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
 

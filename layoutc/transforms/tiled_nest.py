@@ -34,7 +34,7 @@ class TiledCopy:
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         self.nest, self.plan, self.memory, self.threads = nest, plan, memory, threads
-        self.ratio = plan.element_bytes // memory.element_bytes
+        self.ratio = 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
         self.loops = TileLoops(nest)
         self.around: Around | None = None
         digits = plan.copy.digits
