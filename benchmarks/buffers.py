@@ -41,16 +41,16 @@ class Buffer:
         return self.bytes.ctypes.data
 
 
-def fill(buffer: Buffer, element_bytes: int, seed: int) -> None:
+def fill(buffer: Buffer, element_bytes: int, seed: int, *, is_float: bool = False) -> None:
     """
-    Random elements, each of them a normal number if it is read as a float.
+    Random elements, each of them a normal number if it is read as a float; single bytes only where they are floats.
 
-    Peers that compute instead of copying would change others: quiet a NaN, or flush a denormal.
+    Peers that compute instead of copying would change others: quiet a NaN, flush a denormal, lose the sign of a zero.
     """
     draw = np.random.default_rng(seed)
     data: Any = buffer.bytes
     data[:] = np.frombuffer(draw.bytes(data.size), np.uint8)
-    if element_bytes > 1:
+    if element_bytes > 1 or is_float:
         top = data[element_bytes - 1 :: element_bytes]
         top &= 0x1F
         top |= 0x20

@@ -1,11 +1,11 @@
-"""The named reorders: those of data/cases.txt, and the tensor transpositions of TTC and HPTT."""
+"""The named reorders: data/cases.txt, data/conversions.txt, and the tensor transpositions of TTC and HPTT."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal, get_args
@@ -17,6 +17,8 @@ from layoutc.errors import LayoutcError
 DATA = Path(__file__).parent / "data"
 TYPES = ("s8", "bf16", "f32", "f64")
 """one for each width"""
+CONVERT = "convert "
+"""how names of cases from data/conversions.txt begin"""
 Size = Literal["dram", "l3", "l2"]
 SIZES: tuple[Size, ...] = get_args(Size)
 """where source and destination fit"""
@@ -25,10 +27,10 @@ SIZES: tuple[Size, ...] = get_args(Size)
 @dataclass(frozen=True)
 class Case:
     """
-    A reorder to be measured, for several element types.
+    A reorder to be measured, for several element types; `f32->s8` is one that converts.
 
-    `scaled` are groups of axes whose extents may be changed to reach a size, the first group first; the other
-    extents make the case what it is. `sizes` are those that make sense for it.
+    `attributes` are options of `layoutc reorder`. `scaled` are groups of axes whose extents may be changed to reach
+    a size, the first group first; the other extents make the case what it is. `sizes` are those that make sense for it.
     """
 
     name: str
@@ -38,12 +40,23 @@ class Case:
     types: tuple[str, ...]
     scaled: tuple[tuple[int, ...], ...]
     sizes: tuple[Size, ...] = SIZES
+    attributes: str = ""
 
 
 def named_cases() -> list[Case]:
-    """All named cases, in a fixed order."""
-    lines = (DATA / "cases.txt").read_text(encoding="utf-8").splitlines()
-    return [read_case(line) for line in lines if line and not line.startswith("#")] + list(transpositions())
+    """All named cases that move elements as they are, in a fixed order."""
+    return [read_case(line) for line in lines_of("cases.txt")] + list(transpositions())
+
+
+def conversion_cases() -> list[Case]:
+    """Those of data/conversions.txt."""
+    return [read_conversion(line) for line in lines_of("conversions.txt")]
+
+
+def lines_of(file: str) -> list[str]:
+    """The cases of a list."""
+    lines = (DATA / file).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def selected(cases: list[Case], pattern: str) -> list[Case]:
@@ -67,6 +80,14 @@ def read_case(line: str) -> Case:
         scaled=tuple(tuple(letters.index(letter) for letter in group) for group in scaled.split()),
         sizes=tuple(size for size in SIZES if not sizes or size in sizes[0].split()),
     )
+
+
+def read_conversion(line: str) -> Case:
+    """A line of data/conversions.txt: as in data/cases.txt, but with a column of attributes before the sizes."""
+    columns = re.split(r" {2,}", line.strip())
+    attributes = columns.pop(6)
+    case = read_case("  ".join(columns))
+    return replace(case, name=CONVERT + case.name, attributes="" if attributes == "-" else attributes)
 
 
 def axis_names(text: str) -> tuple[str, ...]:

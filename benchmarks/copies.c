@@ -88,10 +88,36 @@ double time_copy(void (*copy)(void *, const void *, size_t, int), void *destinat
   return seconds() - start;
 }
 
-double time_reorder(void (*reorder)(const void *, void *), const void *source, void *destination, int64_t calls) {
+// A kernel with up to four further pointers: scales, zero points, places of compensation sums.
+static inline void call_reorder(void (*reorder)(void), const void *source, void *destination, int count,
+                                void *const *more) {
+  switch (count) {
+  case 0:
+    ((void (*)(const void *, void *))reorder)(source, destination);
+    break;
+  case 1:
+    ((void (*)(const void *, void *, void *))reorder)(source, destination, more[0]);
+    break;
+  case 2:
+    ((void (*)(const void *, void *, void *, void *))reorder)(source, destination, more[0], more[1]);
+    break;
+  case 3:
+    ((void (*)(const void *, void *, void *, void *, void *))reorder)(source, destination, more[0], more[1], more[2]);
+    break;
+  case 4:
+    ((void (*)(const void *, void *, void *, void *, void *, void *))reorder)(source, destination, more[0], more[1],
+                                                                            more[2], more[3]);
+    break;
+  }
+}
+
+double time_reorder(void (*reorder)(void), const void *source, void *destination, int count, void *const *more,
+                    int64_t calls) {
+  if (count > 4)
+    return -1;
   const double start = seconds();
   for (int64_t call = 0; call < calls; call++)
-    reorder(source, destination);
+    call_reorder(reorder, source, destination, count, more);
   return seconds() - start;
 }
 

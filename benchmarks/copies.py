@@ -16,7 +16,7 @@ SOURCE = Path(__file__).with_name("copies.c")
 POINTER = ctypes.c_void_p
 TIMERS: dict[str, tuple[Any, ...]] = {
     "time_copy": (POINTER, POINTER, POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int64),
-    "time_reorder": (POINTER, POINTER, POINTER, ctypes.c_int64),
+    "time_reorder": (POINTER, POINTER, POINTER, ctypes.c_int, POINTER, ctypes.c_int64),
     "time_primitive": (POINTER, POINTER, POINTER, POINTER, ctypes.c_int, POINTER, ctypes.c_int64),
 }
 

@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from benchmarks import checking, checking_values
 from benchmarks.buffers import Buffer, Bytes, fill
-from benchmarks.checking import is_right
-from benchmarks.peers import COPIES, Peer, Prepared, Work
+from benchmarks.peers import BUILDS, COPIES, Peer, Prepared, Work
 from benchmarks.peers.layoutc_kernel import prepare_call
 from benchmarks.tasks import Task
+from benchmarks.values import fill_values, parameters
 
 PAUSE_S = 0.001
 """Between two peers: the threads of the one before spin for a while, waiting for more."""
@@ -39,24 +42,30 @@ class Options:
 
 @dataclass
 class Row:
-    """What was found for one task: seconds per call of each sample by peer, and whose result was wrong."""
+    """
+    What was found for one task: seconds per call of each sample by peer, and whose result was wrong.
+
+    `differing` libraries converted to other bytes than the definition: they may round otherwise, and are timed.
+    """
 
     task: Task
     options: Options
     samples: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     facts: dict[str, float] = field(default_factory=dict[str, float])
     wrong: list[str] = field(default_factory=list[str])
+    differing: list[str] = field(default_factory=list[str])
 
     def to_json(self) -> dict[str, Any]:
         return {
             **self.task.to_json(),
             "threads": self.options.threads,
             "source_bytes": self.task.source_desc.size_bytes,
-            "destination_bytes": self.task.destination_desc.size_bytes,
+            "destination_bytes": self.task.destination_bytes,
             "copied_bytes": self.task.moved_bytes,
             "us": {peer: summary(samples) for peer, samples in self.samples.items()},
             **{name: rounded(value) for name, value in self.facts.items()},
             "wrong": self.wrong,
+            **({"differing": self.differing} if self.differing else {}),
         }
 
 
@@ -75,7 +84,9 @@ def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
     work = prepared_work(task, options)
     row = Row(task, options)
     ready = {name: found for name, peer in peers.items() if (found := peer.prepare(work)) is not None}
-    row.wrong = wrong_ones(work, ready)
+    unlike = wrong_ones(work, ready)
+    row.differing = [name for name in unlike if not (task.is_move or is_own(name))]
+    row.wrong = [name for name in unlike if name not in row.differing]
     paces = {name: pace(found, task) for name, found in ready.items() if name not in row.wrong}
     row.samples = in_turns({name: ready[name] for name in paces}, paces, work, options)
     for found in ready.values():
@@ -87,9 +98,14 @@ def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
 
 def prepared_work(task: Task, options: Options) -> Work:
     source = Buffer(task.source_desc.size_bytes, task.moved_bytes)
-    destination = Buffer(task.destination_desc.size_bytes, task.moved_bytes)
-    fill(source, task.source_desc.element_type.bits // 8, options.seed)
-    return Work(task, source, destination, options.threads, options.target)
+    destination = Buffer(task.destination_bytes, task.moved_bytes)
+    draw, type = np.random.default_rng(options.seed), task.source_desc.element_type
+    if task.is_move:
+        fill(source, type.bits // 8, options.seed, is_float=not type.is_integer)
+    else:
+        fill_values(source, type, draw)
+    given = parameters(task.conversion, task.source_desc, task.destination_desc, draw)
+    return Work(task, source, destination, options.threads, options.target, given)
 
 
 def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:
@@ -104,7 +120,7 @@ def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:
         if name in COPIES:
             continue
         if expected is None:
-            right = is_right(work.task.source_desc, work.task.destination_desc, work.source.bytes, work.destination)
+            right = is_right(work)
         else:
             right = work.destination.is_canary_alive and (expected == work.destination.bytes).all()
         if right and expected is None:
@@ -112,6 +128,19 @@ def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:
         if not right:
             wrong.append(name)
     return wrong
+
+
+def is_right(work: Work) -> bool:
+    """Whether the destination holds what the definition says."""
+    task, read, written = work.task, work.source.bytes, work.destination
+    if task.is_move:
+        return checking.is_right(task.source_desc, task.destination_desc, read, written)
+    return checking_values.is_right(task, read, written, work.arguments)
+
+
+def is_own(name: str) -> bool:
+    """Whether a peer is a build of layoutc."""
+    return name == "layoutc" or name in BUILDS
 
 
 @dataclass(frozen=True)

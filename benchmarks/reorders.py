@@ -18,14 +18,17 @@ from typing import Any
 import click
 
 from benchmarks import machine, session, summary
-from benchmarks.cases import SIZES, TYPES, named_cases, selected
+from benchmarks.cases import SIZES, conversion_cases, named_cases, selected
 from benchmarks.measure import Options
 from benchmarks.peers import BUILDS, PEERS
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report, show
 from benchmarks.summary import Row
 from benchmarks.tasks import Task, all_tasks
+from layoutc.element_type import ELEMENT_TYPES
 from layoutc.errors import LayoutcError
+
+NAMES = tuple(type.name for type in ELEMENT_TYPES)
 
 
 def some_of(known: Iterable[str]) -> Callable[[str], tuple[str, ...]]:
@@ -73,7 +76,7 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 @click.option("--seed", default=1, show_default=True, help="Of the random cases, the data, and the order of the peers.")
 @listed("--threads", counts, "1,2", "Numbers of threads.")
 @listed("--sizes", some_of(SIZES), ",".join(SIZES), "Where the data fits.")
-@listed("--types", some_of(TYPES), ",".join(TYPES), "Element types.")
+@click.option("--types", type=some_of(NAMES), metavar="A,B,...", help="Element types of either side [default: all].")
 @listed("--peers", some_of((*PEERS, *BUILDS)), ",".join(PEERS), "Who is measured.")
 @click.option("--part", type=part, default="1/1", show_default=True, help="K/N measures every N-th reorder, from K on.")
 @click.option("--target", default="native", show_default=True, help="What layoutc compiles for.")
@@ -111,8 +114,10 @@ def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **ask
 
 def chosen_tasks(here: machine.Machine, asked: dict[str, Any]) -> list[Task]:
     """The reorders that were asked for, with their dims on this machine."""
-    cases = selected(named_cases() + random_cases(asked["random_count"], asked["seed"]), asked["pattern"])
-    tasks = [task for task in all_tasks(cases, asked["sizes"], here) if task.element_type in asked["types"]]
+    cases = named_cases() + conversion_cases() + random_cases(asked["random_count"], asked["seed"])
+    tasks = all_tasks(selected(cases, asked["pattern"]), asked["sizes"], here)
+    if asked["types"]:
+        tasks = [task for task in tasks if set(task.element_type.split("->")) & set(asked["types"])]
     first, step = asked["part"]
     return tasks[first - 1 :: step]
 

@@ -1,4 +1,4 @@
-"""Tasks: a case with an element type, brought to a size in relation to the caches of the machine."""
+"""Tasks: a case with its element types, brought to a size in relation to the caches of the machine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 from benchmarks.cases import Case, Size
 from benchmarks.machine import Machine
 from benchmarks.placement import Placement
+from benchmarks.values import conversion
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 
 DRAM_DESTINATION = 16_000_000
@@ -19,7 +21,11 @@ DRAM_DESTINATION = 16_000_000
 
 @dataclass(frozen=True)
 class Task:
-    """One reorder of one size: all that a worker needs to know. `name` is the case's."""
+    """
+    One reorder of one size: all that a worker needs to know. `name` is the case's.
+
+    `element_type` is that of both sides, or `f32->s8`; `attributes` are options of `layoutc reorder`.
+    """
 
     name: str
     size: Size
@@ -27,27 +33,50 @@ class Task:
     dims: tuple[int, ...]
     source: Placement
     destination: Placement
+    attributes: str = ""
 
     @cached_property
     def source_desc(self) -> MemoryDesc:
-        return self.source.desc(self.dims, self.element_type)
+        return self.source.desc(self.dims, self.element_type.partition("->")[0])
 
     @cached_property
     def destination_desc(self) -> MemoryDesc:
-        return self.destination.desc(self.dims, self.element_type)
+        return self.destination.desc(self.dims, self.element_type.rpartition("->")[2])
+
+    @cached_property
+    def conversion(self) -> Conversion:
+        return conversion(self.attributes)
+
+    @property
+    def is_move(self) -> bool:
+        """Whether the elements stay what they are."""
+        return self.conversion.is_identity(self.source_desc.element_type, self.destination_desc.element_type)
+
+    @property
+    def destination_bytes(self) -> int:
+        """What the destination's buffer has, with compensation sums."""
+        return self.conversion.destination_bytes(self.destination_desc)
 
     @property
     def footprint(self) -> int:
         """Bytes of both buffers."""
-        return self.source_desc.size_bytes + self.destination_desc.size_bytes
+        return self.source_desc.size_bytes + self.destination_bytes
 
     @property
     def moved_bytes(self) -> int:
-        """Bytes of a copy that reads and writes as much in sum: padding is written, gaps are left out."""
-        read, written = self.source_desc.elements, self.source_desc.elements + padding_elements(self.destination_desc)
-        return self.source_desc.element_type.size_bytes(read + written) // 2
+        """
+        Bytes of a copy that reads and writes as much in sum.
+
+        Padding, compensation sums, scales and zero points count; gaps do not.
+        """
+        source, destination = self.source_desc, self.destination_desc
+        written = source.elements + padding_elements(destination)
+        elements = source.element_type.size_bytes(source.elements) + destination.element_type.size_bytes(written)
+        sums = self.destination_bytes - destination.size_bytes
+        return (elements + sums + sum(p.size_bytes(self.dims) for p in self.conversion.arguments.values())) // 2
 
     def to_json(self) -> dict[str, Any]:
+        given = {"attributes": self.attributes} if self.attributes else {}
         return {
             "case": self.name,
             "size": self.size,
@@ -55,12 +84,14 @@ class Task:
             "dims": list(self.dims),
             "from": str(self.source),
             "to": str(self.destination),
+            **given,
         }
 
     @classmethod
     def from_json(cls, row: dict[str, Any]) -> Task:
         source, destination = Placement.parse(row["from"]), Placement.parse(row["to"])
-        return cls(row["case"], row["size"], row["type"], tuple(row["dims"]), source, destination)
+        attributes = row.get("attributes", "")
+        return cls(row["case"], row["size"], row["type"], tuple(row["dims"]), source, destination, attributes)
 
 
 def padding_elements(desc: MemoryDesc) -> int:
@@ -84,7 +115,7 @@ def of_size(case: Case, size: Size, machine: Machine) -> Iterator[Task]:
     if size not in case.sizes or (size == "l3" and not machine.l3):
         return
     for element_type in case.types:
-        task = Task(case.name, size, element_type, case.dims, case.source, case.destination)
+        task = Task(case.name, size, element_type, case.dims, case.source, case.destination, case.attributes)
         yield grown(task, case, machine) if size == "dram" else shrunk(task, case, capacity(size, machine))
 
 

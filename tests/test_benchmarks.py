@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -27,6 +28,7 @@ from benchmarks.random_cases import LEAST, MOST, random_case, random_cases
 from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, padding_elements, shrunk
 from layoutc import reference
 from layoutc.descriptor import check_reorder
+from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.runtime import find_compiler
 
@@ -39,7 +41,8 @@ needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compil
 
 def tiny(case: Case, type: str | None = None) -> Task:
     """A case with a few hundred elements or so, as far as it lets itself be scaled."""
-    return shrunk(Task(case.name, "l2", type or case.types[0], case.dims, case.source, case.destination), case, TINY)
+    sides = case.source, case.destination
+    return shrunk(Task(case.name, "l2", type or case.types[0], case.dims, *sides, case.attributes), case, TINY)
 
 
 def task(source: str, destination: str, dims: tuple[int, ...], type: str = "f32") -> Task:
@@ -183,12 +186,13 @@ def padding(desc: Any) -> set[int]:
     return set(reference.padding_offsets(desc).tolist())
 
 
-def test_filled_elements_are_normal_floats() -> None:
-    for dtype in (np.float16, np.float32, np.float64):
-        buffer = Buffer(4096)
-        fill(buffer, np.dtype(dtype).itemsize, seed=1)
-        values = buffer.bytes.view(dtype)
-        assert np.isfinite(values).all() and (values >= np.finfo(dtype).tiny).all()
+@pytest.mark.parametrize("type", ["f8_e4m3", "f8_e5m2", "f16", "bf16", "f32", "f64"])
+def test_filled_elements_are_normal_floats(type: str) -> None:
+    dtype = element_type(type).numpy
+    buffer = Buffer(4096)
+    fill(buffer, dtype.itemsize, seed=1, is_float=True)
+    values = buffer.bytes.view(dtype)
+    assert np.isfinite(values).all() and (values >= ml_dtypes.finfo(dtype).smallest_normal).all()
 
 
 # --- the peers ---------------------------------------------------------------------------------------------------

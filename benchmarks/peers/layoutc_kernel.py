@@ -30,19 +30,29 @@ def is_available() -> bool:
 
 def prepare(work: Work) -> Prepared:
     made = compiled(work)
-    buffers = work.source.address, work.destination.address
-    return Prepared(partial(work.copies.timer("time_reorder"), made.address, *buffers), made.facts)
+    more = further_addresses(work)
+    places = work.source.address, work.destination.address, len(more), (ctypes.c_void_p * len(more))(*more)
+    return Prepared(partial(work.copies.timer("time_reorder"), made.address, *places), made.facts)
+
+
+def further_addresses(work: Work) -> list[int]:
+    """What the C function takes after source and destination: scales and zero points, then places of sums."""
+    compensation = work.task.conversion.compensation
+    sums = compensation.offsets_bytes(work.task.destination_desc)[:-1] if compensation else ()
+    values = (data.ctypes.data for data in work.arguments.values())
+    return [*values, *(work.destination.address + start for start in sums)]
 
 
 def prepare_call(work: Work) -> Prepared:
     """The same kernel as Python calls it; for small tensors, the call is what costs."""
     kernel = compiled(work).kernel
     source, destination = work.source.bytes, work.destination.bytes
+    given = {name: data.tobytes() for name, data in work.arguments.items()}
 
     def seconds(calls: int) -> float:
         start = time.perf_counter()
         for _ in range(calls):
-            kernel(source, destination)
+            kernel(source, destination, **given)
         return time.perf_counter() - start
 
     return Prepared(seconds)
@@ -55,14 +65,16 @@ def compiled(work: Work) -> Compiled:
     kernel = kernel_of(work)
     text = kernel.c_source
     written = time.perf_counter()
-    function = load(kernel.shared_object(), kernel.name, (ctypes.c_void_p, ctypes.c_void_p))
+    function = load(kernel.shared_object(), kernel.name, (ctypes.c_void_p,) * (2 + len(further_addresses(work))))
     built = time.perf_counter()
     facts = {"text_ms": (written - start) * 1e3, "cc_ms": (built - written) * 1e3, "c_bytes": len(text)}
     return Compiled(kernel, address_of(function), facts)
 
 
 def kernel_of(work: Work) -> layoutc.Kernel:
-    return layoutc.Kernel(work.task.source_desc, work.task.destination_desc, "c", **options(work))
+    return layoutc.Kernel(
+        work.task.source_desc, work.task.destination_desc, "c", conversion=work.task.conversion, **options(work)
+    )
 
 
 def options(work: Work) -> dict[str, Any]:

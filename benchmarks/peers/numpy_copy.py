@@ -1,4 +1,4 @@
-"""NumPy: copies between strided views. It has one thread."""
+"""NumPy: copies between strided views, of other types too where there are no attributes. It has one thread."""
 
 from __future__ import annotations
 
@@ -18,28 +18,35 @@ def is_available() -> bool:
 
 
 def prepare(work: Work) -> Prepared | None:
+    read, written = work.task.source_desc.element_type, work.task.destination_desc.element_type
+    attributes = work.task.conversion
+    if attributes.has_attributes or attributes.compensation or min(read.bits, written.bits) < 8:
+        return None
     found = pieces(work.task.source_desc, work.task.destination_desc)
     if found is None:
         return None
-    width = work.task.source_desc.element_type.bits // 8
+    # Elements that only move are integers to NumPy: of some types it knows little.
+    types = [np.dtype(f"u{read.bits // 8}")] * 2 if work.task.is_move else [written.numpy, read.numpy]
     source, destination = work.source.bytes, work.destination.bytes
     pairs = [
-        (viewed(destination, width, p.shape, p.destination), viewed(source, width, p.shape, p.source)) for p in found
+        (viewed(destination, types[0], p.shape, p.destination), viewed(source, types[1], p.shape, p.source))
+        for p in found
     ]
 
     def seconds(calls: int) -> float:
         start = time.perf_counter()
         for _ in range(calls):
-            for written, read in pairs:
-                np.copyto(written, read)
+            for to, values in pairs:
+                np.copyto(to, values, casting="unsafe")
         return time.perf_counter() - start
 
     return Prepared(seconds)
 
 
-def viewed(buffer: Bytes, width: int, shape: tuple[int, ...], view: View | None) -> Any:
+def viewed(buffer: Bytes, type: np.dtype[Any], shape: tuple[int, ...], view: View | None) -> Any:
     """A view of a buffer's elements, or a zero where there is none."""
     if view is None:
         return 0
-    elements = buffer.view(f"u{width}")[view.offset :]
-    return as_strided(elements, shape, tuple(stride * width for stride in view.strides))
+    elements = buffer.view(f"u{type.itemsize}")[view.offset :]
+    # as_strided does not know the types of ml_dtypes.
+    return as_strided(elements, shape, tuple(stride * type.itemsize for stride in view.strides)).view(type)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +22,16 @@ from benchmarks.peers.work import Prepared, Work
 from layoutc import notations
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+from layoutc.param import Param
 
 LIBRARIES = Path(sys.prefix) / "lib"
 HANDLE = ctypes.c_void_p
 DIMS = ctypes.c_int64 * 12
 # Values of the library's enums, which its ABI fixes.
 CPU, IN_ORDER, ARG_FROM, ARG_TO = 1, 1, 1, 17
-DATA_TYPES = {"f16": 1, "bf16": 2, "f32": 3, "s32": 4, "s8": 5, "u8": 6}
+ARG_SCALES, ARG_ZERO_POINTS = 4096, 8192
+TYPES = ["f16", "bf16", "f32", "s32", "s8", "u8", "f64", "boolean", "f8_e5m2", "f8_e4m3", "s4", "u4", "e8m0", "f4_e2m1"]
+DATA_TYPES = {name: value for value, name in enumerate(TYPES, 1)}
 
 
 class Argument(ctypes.Structure):
@@ -58,20 +63,71 @@ def is_available() -> bool:
 
 def prepare(work: Work) -> Prepared | None:
     source, destination = work.task.source_desc, work.task.destination_desc
-    if source.element_type.name not in DATA_TYPES:
+    # Only its own primitives can ask for compensation.
+    if not {source.element_type.name, destination.element_type.name} <= set(DATA_TYPES) or (
+        work.task.conversion.compensation
+    ):
         return None
     here = session()
     try:
         sides = memory_desc(here, source), memory_desc(here, destination)
-        wanted = here.make("dnnl_reorder_primitive_desc_create", sides[0], here.engine, sides[1], here.engine, None)
+        engines = sides[0], here.engine, sides[1], here.engine
+        wanted = here.make("dnnl_reorder_primitive_desc_create", *engines, attributes(here, work))
         primitive = here.make("dnnl_primitive_create", wanted)
-        memories = (memory(here, sides[0], work.source.address), memory(here, sides[1], work.destination.address))
+        memories = [
+            Argument(ARG_FROM, memory(here, sides[0], work.source.address)),
+            Argument(ARG_TO, memory(here, sides[1], work.destination.address)),
+            *parameters(here, work),
+        ]
     except LayoutcError:
         return None
-    arguments = (Argument * 2)(Argument(ARG_FROM, memories[0]), Argument(ARG_TO, memories[1]))
+    count = len(memories)
+    arguments = (Argument * count)(*memories)
     calls = (address_of(here.library[name]) for name in ("dnnl_primitive_execute", "dnnl_stream_wait"))
-    seconds = partial(work.copies.timer("time_primitive"), *calls, primitive, here.stream, 2, ctypes.byref(arguments))
-    return Prepared(seconds)
+    timer = work.copies.timer("time_primitive")
+    return Prepared(partial(timer, *calls, primitive, here.stream, count, ctypes.byref(arguments)))
+
+
+def attributes(here: Session, work: Work) -> HANDLE | None:
+    """The library's attributes for scales and zero points; None where there are none."""
+    given = work.task.conversion.params
+    if not given:
+        return None
+    handle = here.make("dnnl_primitive_attr_create")
+    for name, param in given.items():
+        kind = "scales" if name.endswith("scale") else "zero_points"
+        groups = groups_of(param, work.task.source_desc.rank)
+        mask = sum(1 << axis for axis in param.axes)
+        sizes = DIMS(*groups) if groups else None
+        what = side_of(name), mask, len(groups), sizes, DATA_TYPES[param.type.name]
+        status = here.library[f"dnnl_primitive_attr_set_{kind}"](handle, *what)
+        if status != 0:
+            raise RefusedError(f"{name} was refused: {status}")
+    return handle
+
+
+def side_of(name: str) -> int:
+    """The argument that a scale or zero point belongs to."""
+    return ARG_FROM if name.startswith("src") else ARG_TO
+
+
+def groups_of(param: Param, rank: int) -> tuple[int, ...]:
+    """Sizes of groups, which the library has along the last two dims. RefusedError for others."""
+    if all(group == 1 for group in param.groups):
+        return ()
+    if param.axes != (rank - 2, rank - 1):
+        raise RefusedError(f"groups along axes {param.axes}")
+    return param.groups
+
+
+def parameters(here: Session, work: Work) -> Iterator[Argument]:
+    """The values of scales and zero points, which the library takes as memory."""
+    for name, param in work.task.conversion.params.items():
+        kind = ARG_SCALES if name.endswith("scale") else ARG_ZERO_POINTS
+        count = prod(param.shape(work.task.dims))
+        start = 1, DIMS(count), DATA_TYPES[param.type.name]
+        desc = here.make("dnnl_memory_desc_create_with_strides", *start, DIMS(1))
+        yield Argument(kind | side_of(name), memory(here, desc, work.parameters[name].ctypes.data))
 
 
 @cache

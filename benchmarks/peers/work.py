@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from benchmarks.buffers import Buffer
+from benchmarks.buffers import Buffer, Bytes
 from benchmarks.copies import Copies
 from benchmarks.tasks import Task
 
 
 @dataclass(frozen=True)
 class Work:
-    """A task with its buffers, which all peers share, the threads that each may use, and what layoutc compiles for."""
+    """
+    A task with its buffers, which all peers share, the threads that each may use, and what layoutc compiles for.
+
+    `parameters` are the bytes of its scales and zero points, constants too.
+    """
 
     task: Task
     source: Buffer
     destination: Buffer
     threads: int
     target: str
+    parameters: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
+
+    @property
+    def arguments(self) -> dict[str, Bytes]:
+        """The bytes of those that a kernel is given when it is called."""
+        return {name: self.parameters[name] for name in self.task.conversion.arguments}
 
     @property
     def copies(self) -> Copies:
