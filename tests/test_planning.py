@@ -247,3 +247,13 @@ def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> Non
     got = np.zeros((40, 1025), np.uint16)
     kernel(values, got)
     np.testing.assert_array_equal(got, values.T)
+
+
+def test_a_tail_keeps_its_lanes_where_copies_run_together() -> None:
+    source = layoutc.desc("cab", (12, 13, 199), "bf16")
+    destination = layoutc.desc("Abc8a", (12, 13, 199), "bf16")
+    read, written, expected = buffers(source, destination)
+    plan = choose_plan(source, destination, replace(TARGETS["avx2"], l2=1 << 9))
+    assert any(isinstance(part, Together) for part in plan.parts)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)

@@ -56,6 +56,8 @@ def choose_plan(
     parts: list[CopyPlan | Together] = []
     for loops, group in groups(pieces, target.l2 // 8):
         inner = [(reduced(copy, size, loops), size) for copy, size in group]
+        if any(_without_lanes(*piece, target) is not None for piece in inner):
+            loops = ()
         planned = tuple(_plan_copy(*piece, target, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
     return Plan(tuple(parts), threads)
@@ -94,13 +96,18 @@ def _converting_plans(
 def _pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
     """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
     copy, element = promoted(copy, element)
-    stored = {part.digit for part in choose_lanes(copy, Widths(element, element), target)[1]}
-    apart = next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
+    apart = _without_lanes(copy, element, target)
     if apart is not None:
         for part in without_partial(copy, apart):
             yield from _pieces(part, element, target)
     else:
         yield copy, element
+
+
+def _without_lanes(copy: StridedCopy, element: int, target: Machine) -> int | None:
+    """A digit that is loaded in part and that no lanes are made of, in which zeros would be."""
+    stored = {part.digit for part in choose_lanes(copy, Widths(element, element), target)[1]}
+    return next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
 
 
 def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, converted: int = 0) -> CopyPlan:

@@ -91,6 +91,8 @@ class CopyPlan:
                     f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two or "
                     "all of the digit, and tile <= macro tile <= extent"
                 )
+            if not digit.is_whole and not self.target_lanes:
+                raise LayoutcError("a copy that goes element by element loads all of each digit")
             if not digit.is_whole and (macro != digit.extent or digit.extent % tile):
                 raise LayoutcError(
                     f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "

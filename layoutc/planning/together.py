@@ -22,7 +22,7 @@ Sized = tuple[StridedCopy, int]
 NEAR = 4096
 """bytes within which copies that begin so close have lines, and pages, in common"""
 MIN_STEP = 64
-"""steps of the fastest shared digit that go into a macro tile: enough for any lanes"""
+"""steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
 
 def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
@@ -60,7 +60,8 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
         return ()
     loops: list[SharedLoop] = []
     for loop in reversed(shared):  # the fastest first: it is what lanes are made of
-        step = min(loop.extent, max(budget // left, 1 if loops else MIN_STEP))
+        is_contiguous = size in (loop.src, loop.dst)
+        step = min(loop.extent, max(budget // left, MIN_STEP if is_contiguous or not loops else 1))
         left *= step
         loops.insert(0, replace(loop, step=step))
     return tuple(loops) if any(loop.step < loop.extent for loop in loops) else ()

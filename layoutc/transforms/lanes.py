@@ -192,7 +192,9 @@ class Lanes:
         return self.widen(a, width, is_signed, name)
 
     def to_float(self, a: SSAValue, element: Attribute, is_signed: bool, name: str | None = None) -> SSAValue:
-        """An integer as a float, rounded once."""
+        """An integer as a float, rounded once. Processors convert from signed integers of 32 bits best."""
+        if self.bits(a) < 32:
+            a, is_signed = self.widen(a, 32, is_signed, "wide"), True
         return self._cast(arith.SIToFPOp if is_signed else arith.UIToFPOp, a, element, name)
 
     def to_integer(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
