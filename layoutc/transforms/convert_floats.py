@@ -45,6 +45,11 @@ def _past_the_largest(format: FloatFormat) -> int:
     return _infinity(format) if format.has_infinity else _last(format)
 
 
+def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
+    """Whether the codes are the upper bits of the wider ones: bf16 of f32."""
+    return format.is_signed and format.has_infinity and format.exponent_bits == wide.exponent_bits
+
+
 # --- from narrow to f32 --------------------------------------------------------------------------------------------
 
 
@@ -53,6 +58,11 @@ def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
     code = lanes.widen(code, 32, is_signed=False, name="code")
     if not format.has_zero:
         return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
+    if _is_upper_half(format, SINGLE):
+        bits = lanes.shl(code, 32 - _width(format), "bits")
+        quiet = lanes.or_(bits, 1 << 22, "quiet")
+        number = lanes.bitcast(bits, F32, "number")
+        return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), F32, "number")
     magnitude = lanes.and_(code, _last(format), "magnitude")
     bits = _widen_magnitude(lanes, magnitude, format)
     sign = lanes.shl(lanes.and_(code, 1 << (_width(format) - 1)), 32 - _width(format), "sign")
@@ -103,6 +113,8 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAVa
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, _width(format))
     bits = lanes.as_bits(number, "bits")
+    if _is_upper_half(format, wide):
+        return lanes.truncate(_narrow_to_upper_half(lanes, number, bits, format), code_width, "code")
     magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
     if not format.has_zero:
         return lanes.truncate(_narrow_to_power_of_two(lanes, magnitude, wide, format), code_width, "code")
@@ -111,6 +123,16 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAVa
         code = _narrow_nan(lanes, magnitude, code, wide, format)
     sign = lanes.and_(lanes.shr(bits, width - _width(format)), 1 << (_width(format) - 1), "sign")
     return lanes.truncate(lanes.or_(code, sign), code_width, "code")
+
+
+def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, bits: SSAValue, format: FloatFormat) -> SSAValue:
+    """Sign and exponent stay where they are, and what rounds past the largest number carries into infinity."""
+    shift = lanes.bits(number) - _width(format)
+    upper = lanes.shr(bits, shift, "upper")
+    odd = lanes.and_(upper, 1, "odd")
+    rounded = lanes.shr(lanes.add(lanes.add(bits, (1 << (shift - 1)) - 1), odd), shift, "rounded")
+    quiet = lanes.or_(upper, 1 << (format.fraction_bits - 1), "quiet")
+    return lanes.select(lanes.compare("uno", number, number), quiet, rounded, "code")
 
 
 def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
