@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.xdist_group("commands")  # in one folder, one after the other
 @pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
 def test_commands_print_what_is_shown(folder: Path, command: str, shown: str) -> None:
     done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True)
