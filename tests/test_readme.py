@@ -18,6 +18,9 @@ README = "\n".join(page.read_text() for page in PAGES)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(README)
 
+pytestmark = pytest.mark.xdist_group("pages")
+"""what one block makes, the next one uses: one process runs all of them, in their order"""
+
 SETUP = "import numpy as np\nnp.save('in.npy', np.arange(1, 681, dtype=np.float32).reshape(2, 17, 5, 4))\n"
 """the array that the README's commands read; the module that they read is the README's own"""
 
@@ -58,7 +61,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.xdist_group("commands")  # in one folder, one after the other
 @pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
 def test_commands_print_what_is_shown(folder: Path, command: str, shown: str) -> None:
     done = subprocess.run(command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True)
