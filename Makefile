@@ -13,7 +13,7 @@ demo: $(VENV)/.installed ## describe two layouts, lower a reorder between them, 
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.installed-dev ## pytest, lit, ruff and pyright
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadfile
 	$(BIN)/lit filecheck
 	$(MAKE) --no-print-directory lint
 

@@ -18,9 +18,6 @@ README = "\n".join(page.read_text() for page in PAGES)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCKS = BLOCK.findall(README)
 
-pytestmark = pytest.mark.xdist_group("pages")
-"""what one block makes, the next one uses: one process runs all of them, in their order"""
-
 SETUP = "import numpy as np\nnp.save('in.npy', np.arange(1, 681, dtype=np.float32).reshape(2, 17, 5, 4))\n"
 """the array that the README's commands read; the module that they read is the README's own"""
 
