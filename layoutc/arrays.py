@@ -145,7 +145,9 @@ def stored_type(array: Array, named: str | ElementType | None = None) -> Element
     except LayoutcError:
         if named is not None:
             raise
-        raise LayoutcError(f"NumPy type {array.dtype} is no element type, expected one or its name") from None
+        raise LayoutcError(
+            f"NumPy type {array.dtype} is no element type, expected one or the name of what it holds"
+        ) from None
     if max(found.bits, 8) != array.itemsize * 8:
         raise LayoutcError(
             f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"

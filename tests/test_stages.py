@@ -11,6 +11,7 @@ import pytest
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException
 
+import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.pipeline import STAGES, lower, make_context, reorder_module
@@ -94,10 +95,18 @@ def test_layoutc_opt_and_xdsl_opt_agree(tmp_path: Path) -> None:
         assert len(ours.splitlines()) > 20
 
 
+@pytest.mark.parametrize("target", ["avx2", "plain"])
+def test_loops_that_convert_are_read_as_they_were_printed(target: str) -> None:
+    """All of their constants too: NaN, which arithmetic is made to give, is printed as its bits."""
+    source, destination = (layoutc.desc(tag, (2, 17, 5, 4), type) for tag, type in (("nchw", "f32"), ("nhwc", "bf16")))
+    kernel = Kernel(source, destination, target=target, conversion=layoutc.Conversion(src_scale=layoutc.Param(3)))
+    module = Parser(make_context(), kernel.ir("lower-reorders")).parse_module()
+    assert "nan" in kernel.c_source
+    assert emit_c(module) == kernel.c_source
+
+
 def test_tags_and_descriptors_lead_to_the_same_c() -> None:
     module = Parser(make_context(), TAGS).parse_module()
     lower(module)
-    import layoutc
-
     source, destination = (layoutc.desc(tag, (2, 17, 5, 4), "f32") for tag in ("nchw", "nChw8c"))
     assert emit_c(module) == Kernel(source, destination, target="plain").c_source

@@ -116,3 +116,11 @@ def test_a_replaced_output_keeps_its_permissions_and_its_link(tmp_path: Path) ->
     assert (tmp_path / "out.npy").is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
     assert np.load(real).shape == (2, 5, 4, 17)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_types_below_a_byte_have_a_byte_each(tmp_path: Path, executor: str) -> None:
+    """Also where an axis has one index, whose counter is a constant that no offset mentions."""
+    array = (np.arange(24) % 16).astype(np.uint8).reshape(1, 3, 2, 4)
+    result = reordered(tmp_path, array, "--from", "nchw", "--to", "nhwc", "--dtype", "u4", "--executor", executor)
+    np.testing.assert_array_equal(result, array.transpose(0, 2, 3, 1), strict=True)

@@ -51,6 +51,16 @@ func.func @parentheses(%a : index) -> index {
   func.return %sum : index
 }
 
+// An operand that the map does not look at needs no text, whatever makes it.
+// CHECK-LABEL: int64_t unmentioned(int64_t n) {
+// CHECK-NEXT:    return n * 3;
+func.func @unmentioned(%n : index) -> index {
+  %c0 = arith.constant 0 : index
+  %sum = arith.addi %n, %c0 : index
+  %0 = affine.apply affine_map<(d0, d1, d2) -> (d2 * 3)> (%c0, %sum, %n)
+  func.return %0 : index
+}
+
 // Constants are put into the map, and folded.
 // CHECK-LABEL: int64_t folded(int64_t n) {
 // CHECK-NEXT:    return n * 3 + 25;

@@ -40,6 +40,8 @@ from layoutc.targets.liveness import live_ops
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
+UNMENTIONED = Expression("")
+"""stands for an operand that the text of an op leaves out"""
 
 
 class FunctionPrinter:
@@ -114,6 +116,10 @@ class FunctionPrinter:
         """The text of a value, for its use."""
         return self.pending.pop(value, None) or self.values[value]
 
+    def is_live(self, value: SSAValue) -> bool:
+        """Whether a value has a text: not if all that use it leave it out, as affine.apply may."""
+        return isinstance(value.owner, Block) or value.owner in self.live
+
     def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
         """A variable for a value, which may be a mask; its name."""
         name = self.names.fresh(value.name_hint, "value")
@@ -182,7 +188,7 @@ class FunctionPrinter:
             raise no_spelling(op)
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
-        operands = [self.take(value) for value in op.operands]
+        operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in op.operands]
         expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
         self.define(op, expression, changes=all(expression is not operand for operand in operands))
 

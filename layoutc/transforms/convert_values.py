@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import nan
 
 from xdsl.dialects.builtin import Float16Type, IntegerType
 from xdsl.ir import Attribute, SSAValue
@@ -64,7 +65,7 @@ def convert(
             number = _in_f32(lanes, to_f32(lanes, value, source), destination, conversion, values)
             if not destination.is_integer:
                 # Which NaN comes out of arithmetic is the processor's choice.
-                quiet = lanes.constant(float("nan"), F32)
+                quiet = lanes.constant(nan, F32)
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
             return convert_directly(lanes, number, element_type("f32"), destination)
 

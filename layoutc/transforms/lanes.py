@@ -7,6 +7,7 @@ What is written once in these words runs on both: `lanes.add(x, 1.0)` is an arit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any, TypeAlias
 
 from xdsl.builder import Builder
@@ -71,10 +72,14 @@ class Lanes:
         """A constant, ahead of the loops; integers are taken modulo their width."""
         type: Any = element
         value = _wrapped(int(number), type.bitwidth) if isinstance(element, IntegerType) else float(number)
-        if self.count is not None:
-            return self.nest.element(DenseIntOrFPElementsAttr.from_list(VectorType(type, [self.count]), [value]))
         scalar: Any = IntegerAttr(value, type) if isinstance(value, int) else FloatAttr(value, type)
-        return self.nest.element(scalar)
+        if self.count is None:
+            return self.nest.element(scalar)
+        vector = VectorType(type, [self.count])
+        if isfinite(value):
+            return self.nest.element(DenseIntOrFPElementsAttr.from_list(vector, [value]))
+        # Printed as the bits, which xDSL reads back in a scalar, but takes for a large number in a vector.
+        return self.nest.spread(scalar, vector)
 
     def like(self, number: Operand, value: SSAValue) -> SSAValue:
         """A number as a constant of a value's type."""

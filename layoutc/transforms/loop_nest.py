@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, arith, func, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr
+from xdsl.dialects import affine, arith, func, scf, vector
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypedAttribute
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 INDEX = IndexType()
+
+Spread: TypeAlias = tuple[Attribute, Attribute]
+"""a constant, and the type of the vector that has it in all lanes"""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class NestBuilder:
     before: Operation
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     elements: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
+    spreads: dict[Spread, SSAValue] = field(default_factory=dict[Spread, SSAValue])
     _ahead: Operation | None = field(init=False)
     """the op that the next constant of `element` stands behind"""
 
@@ -57,6 +62,13 @@ class NestBuilder:
             made = arith.ConstantOp.create(properties={"value": value}, result_types=(value.get_type(),))
             self.elements[value] = self.insert_ahead(made).results[0]
         return self.elements[value]
+
+    def spread(self, value: TypedAttribute, type: VectorType[Any]) -> SSAValue:
+        """A constant in all lanes of a vector, ahead of all nests."""
+        if (value, type) not in self.spreads:
+            made = vector.BroadcastOp(self.element(value), type)
+            self.spreads[value, type] = self.insert_ahead(made).results[0]
+        return self.spreads[value, type]
 
     def insert_ahead(self, op: Operation) -> Operation:
         """An operation ahead of all nests."""
