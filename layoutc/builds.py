@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, cast
 
 from layoutc.checks import instance, integer
+from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.planning.machine import processors
 
@@ -19,6 +20,8 @@ def compile_all(kernels: Iterable[Kernel], *, workers: int | None = None) -> tup
     meanwhile; a text that several kernels share is compiled once. Raises CompilerError for the first in order that
     cannot be built; those before it stay in the cache.
     """
+    if not isinstance(cast(object, kernels), Iterable):
+        raise LayoutcError(f"kernels are a {type(kernels).__name__}, expected a sequence of Kernel")
     made = tuple(kernels)
     for kernel in made:
         instance("kernel", kernel, Kernel, "layoutc.Kernel(source, destination) makes one")

@@ -32,6 +32,9 @@ class Compensation:
                 raise LayoutcError(f"{name} axes {found} are not one or more in increasing order")
             object.__setattr__(self, name, found)
 
+    def __str__(self) -> str:
+        return ", ".join(f"{name} of axes {list(axes)}" for name, axes in self._named() if axes is not None)
+
     @property
     def parts(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """(the factor of the sum, its axes) of each part, in the order in which they lie in memory."""

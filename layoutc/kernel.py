@@ -67,9 +67,9 @@ class Kernel:
         check_name(self.name)
         check_plan_options(self.target, self.threads)
         if self.plan:
-            from layoutc.transforms.plan_reorders import read_plan
+            from layoutc.transforms.plan_reorders import read_plan_of
 
-            read_plan(self.plan, self.source, self.destination)
+            read_plan_of(self.plan, self.source, self.destination, self.conversion)
 
     @property
     def moves_bytes(self) -> bool:
@@ -254,7 +254,10 @@ def check_plan_options(target: object, threads: object) -> None:
     """Raises LayoutcError for a target that nothing is planned for, or a number of threads that is none."""
     instance("target", target, str)
     if target != PLAIN:
-        machine(str(target))
+        try:
+            machine(str(target))
+        except LayoutcError as error:
+            raise LayoutcError(f"{error} {PLAIN}") from None
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise LayoutcError(f"got {threads!r} threads, expected 1 to {MAX_THREADS}")
 
@@ -288,7 +291,12 @@ def compile(
 def with_tuned_plan(kernel: Kernel, tuned: str | Path | None) -> Kernel:
     """The kernel with the plan that a file of tuned plans (default: $LAYOUTC_TUNED) has for it, if it has one."""
     file = tuned or os.environ.get(TUNED)
-    if not file or kernel.target == PLAIN or not kernel.moves_bytes:
+    if not file or kernel.target == PLAIN:
+        return kernel
+    if not kernel.moves_bytes:
+        from layoutc.tuned import read
+
+        read(Path(file))  # a file that is none is an error, also where no plan is looked for
         return kernel
     from layoutc.transforms.plan_reorders import tuned_plan
 

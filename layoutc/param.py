@@ -84,7 +84,8 @@ class Param:
                 raise LayoutcError(f"{name} has groups of {group} along axis {axis}, of dim {dims[axis]}")
         expected = prod(self.shape(dims))
         if self.values is not None and len(self.values) != expected:
-            raise LayoutcError(f"{name} has {len(self.values)} values, expected {expected} for axes {self.axes}")
+            where = f"for axes {self.axes}" if self.axes else "as no axes are given"
+            raise LayoutcError(f"{name} has {len(self.values)} values, expected {expected} {where}")
 
     def __str__(self) -> str:
         text = "argument" if self.values is None else _listed(self.values)

@@ -109,5 +109,7 @@ def test_a_kernel_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.Monke
 def test_bad_calls() -> None:
     with pytest.raises(layoutc.LayoutcError, match="kernel is a tuple, expected a Kernel"):
         layoutc.compile_all([(NCHW, NCHW)])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(layoutc.LayoutcError, match="kernels are a Kernel, expected a sequence of Kernel"):
+        layoutc.compile_all(kernels()[0])  # pyright: ignore[reportArgumentType]
     with pytest.raises(layoutc.LayoutcError, match="workers is 0, expected 1 or more"):
         layoutc.compile_all([], workers=0)

@@ -72,6 +72,7 @@ def test_grouped_scales_and_packed_zero_points() -> None:
     ("params", "message"),
     [
         ({}, "argument 'dst_scale' is missing"),
+        ({"dst_scale": None}, "dst scale is None, expected values"),
         ({"dst_scale": [1, 2, 3], "src_scale": 1}, "got an argument 'src_scale', expected dst_scale"),
         ({"dst_scale": [1, 2]}, "dst scale has 2 values, expected 3"),
         ({"dst_scale": np.ones((3, 1), np.float32)}, r"dst scale has shape \(3, 1\), expected \(3,\)"),
@@ -210,13 +211,14 @@ def test_the_command_adds_to_the_output(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (("--src-scale", "x"), 2, "'x' is not a number"),
+        (("--src-scale", "x"), 2, "'x' is not a number; expected one, 0.1,0.2@axis=1 with commas, or a .npy file"),
+        (("--src-scale", "1,2"), 1, "src scale has 2 values, expected 1 as no axes are given"),
         (("--src-scale", "1@axes=1"), 2, "'axes=1' is not one of @axis=, @groups=, @dtype="),
         (("--src-scale", "1,2@axis=1"), 1, "src scale has 2 values, expected 3 for axes"),
         (("--src-scale", "1@dtype=s8"), 1, "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
         (("--src-scale", "nan"), 2, "'nan' is not a number"),
         (("--src-scale", "missing.npy"), 1, "missing.npy: no such file"),
-        (("--src-scale", "argument"), 1, "argument 'src_scale' is missing"),
+        (("--src-scale", "argument"), 2, "'argument' is for `layoutc compile`; --src-scale needs values here"),
         (("--sum", "1"), 1, "out.npy: no such file"),
         (("--compensation", "s8s8"), 2, r"s8s8 axes .. are not one or more"),
         (("--compensation", "u8=0"), 2, "'u8=0' is neither s8s8=AXES nor asymmetric=AXES"),
@@ -232,3 +234,13 @@ def test_bad_attributes_are_named(
     assert main(["reorder", *paths, "--from", "nchw", "--to", "nhwc", *arguments]) == status
     assert re.search(message, capsys.readouterr().err)
     assert not (tmp_path / "out.npy").exists()
+
+
+def test_scales_that_numpy_has_no_word_for_come_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scales = str(tmp_path / "scales.npy")
+    np.save(scales, np.array([0.5, 1, 2], ml_dtypes.bfloat16))
+    result = command(tmp_path, X, "--from", "nchw", "--to", "nchw", "--src-scale", f"{scales}@axis=1@dtype=bf16")
+    np.testing.assert_array_equal(result, X * np.array([0.5, 1, 2], np.float32)[:, None, None])
+    paths = [str(tmp_path / name) for name in ("in.npy", "none.npy")]
+    assert main(["reorder", *paths, "--from", "nchw", "--to", "nchw", "--src-scale", f"{scales}@axis=1"]) == 2
+    assert re.search(r"holds NumPy type \|V2; @dtype= says what that is", capsys.readouterr().err)

@@ -71,6 +71,13 @@ def test_the_header_says_the_bytes_and_the_prototype(capsys: Capture) -> None:
     assert "void pack(const float *src, float *dst);\n" in text
 
 
+def test_the_header_says_the_bytes_of_arguments_and_of_compensation(capsys: Capture) -> None:
+    scales = ("--to-dtype", "s8", "--dst-scale", "argument@axis=1@dtype=f16", "--compensation", "s8s8=0/asymmetric=0,1")
+    text = printed(capsys, "--emit", "header", *scales)
+    assert "dst scale argument of axes [1] f16, compensation s8s8 of axes [0], asymmetric of axes [0, 1]\n" in text
+    assert "#define REORDER_DST_SCALE_BYTES 34\n" in text
+
+
 @pytest.mark.skipif(not COMPILERS, reason="needs a C compiler")
 def test_the_shared_object_runs(capsys: Capture, tmp_path: Path) -> None:
     path = tmp_path / "k.so"

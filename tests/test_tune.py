@@ -144,6 +144,18 @@ def test_what_is_no_file_of_tuned_plans(text: str | None, message: str, tmp_path
         file.write_text(text)
     with pytest.raises(layoutc.LayoutcError, match=message):
         compiled(tuned=file)
+    converted = desc("ab", (65, 300), "f16")
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        layoutc.compile(PAIR[0], converted, executor="reference", tuned=file)
+
+
+def test_a_given_plan_of_a_reorder_that_converts() -> None:
+    sides = PAIR[0], desc("ab", (65, 300), "f16")
+    lines = tuple(plan_lines(choose_plan(*sides, AVX2, converts=True)))
+    kernel = layoutc.Kernel(*sides, executor="reference", target="avx2", plan=lines)
+    assert kernel.c_source == layoutc.Kernel(*sides, executor="reference", target="avx2").c_source
+    with pytest.raises(layoutc.LayoutcError, match="which the reorder needs"):
+        layoutc.Kernel(*PAIR, plan=lines)
 
 
 def test_a_given_plan_of_another_reorder() -> None:

@@ -44,6 +44,8 @@ def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
         if _is_of_type(value, param):
             data = _flat(value)
             return packed(data, param.type.bits) if param.type.bits < 8 else data
+    if value is None:
+        raise LayoutcError(f"{label(name)} is None, expected values")
     constant = Param(value, param.axes, param.groups, param.type)
     constant.check(label(name), dims)
     return constant_bytes(constant)

@@ -18,6 +18,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Made = TypeVar("Made")
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FORMS = "expected one, 0.1,0.2@axis=1 with commas, or a .npy file"
+SUMS = "Append sums of s8 weights: s8s8=AXES, asymmetric=AXES or both with / between, as s8s8=0/asymmetric=0."
 KEYS = ("axis", "groups", "dtype")
 
 
@@ -39,16 +41,24 @@ def param(text: str) -> Param:
         if key not in KEYS or key in given:
             raise click.BadParameter(f"{part[:40]!r} is not one of {', '.join(f'@{k}=' for k in KEYS)}, each once")
         given[key] = value if key == "dtype" else integers(value)
-    numbers = None if values == "argument" else _numbers(values)
+    numbers = None if values == "argument" else _numbers(values, given.get("dtype"))
     return _made(Param, numbers, given.get("axis", ()), given.get("groups", ()), given.get("dtype"))
 
 
-def _numbers(text: str) -> object:
+def _numbers(text: str, dtype: str | None) -> object:
     if not text.endswith(".npy"):
+        if not all(map(NUMBER.fullmatch, text.split(","))):
+            raise click.BadParameter(f"{text[:40]!r} is not a number; {FORMS}")
         return [number(value) for value in text.split(",")]
+    from layoutc.arrays import stored_type
     from layoutc.tools.npy_files import read_npy
 
-    return read_npy(Path(text))
+    array = read_npy(Path(text))
+    if array.dtype.kind != "V":
+        return array
+    if dtype is None:
+        raise click.BadParameter(f"{text} holds NumPy type {array.dtype}; @dtype= says what that is, as @dtype=bf16")
+    return array.view(_made(stored_type, array, dtype).numpy)
 
 
 def compensation(text: str) -> Compensation:
@@ -78,7 +88,7 @@ def attribute_options(command: Command) -> Command:
         click.option("--dst-zero-point", type=param, metavar="VALUES", help="Added to the result last."),
         click.option("--sum", type=number, metavar="BETA", help="Factor of what the destination holds, added."),
         click.option("--reciprocal", is_flag=True, help="Multiply by 1 / dst scale instead of dividing."),
-        click.option("--compensation", type=compensation, metavar="s8s8=AXES", help="Append sums of s8 weights."),
+        click.option("--compensation", type=compensation, metavar="SUMS", help=SUMS),
     )
     for option in reversed(options):
         command = option(command)

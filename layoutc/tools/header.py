@@ -18,7 +18,7 @@ TEMPLATE = """\
  * destination: {destination}{conversion}
  * The buffers must not overlap. */
 #define {guard}_SOURCE_BYTES {source_bytes}
-#define {guard}_DESTINATION_BYTES {destination_bytes}
+#define {guard}_DESTINATION_BYTES {destination_bytes}{arguments}
 
 #ifdef __cplusplus
 extern "C" {{
@@ -44,6 +44,10 @@ def header(kernel: Kernel) -> str:
         conversion=f"\n * conversion:  {kernel.conversion}" if kernel.conversion != NO_ATTRIBUTES else "",
         source_bytes=kernel.source_bytes,
         destination_bytes=kernel.destination_bytes,
+        arguments="".join(
+            f"\n#define {kernel.name.upper()}_{name.upper()}_BYTES {param.size_bytes(source.dims)}"
+            for name, param in kernel.conversion.arguments.items()
+        ),
         prototype=prototype(kernel.c_source, kernel.name),
     )
 

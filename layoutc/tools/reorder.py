@@ -9,6 +9,7 @@ import click
 
 from layoutc import arrays
 from layoutc.kernel import EXECUTORS, Executor
+from layoutc.param import Param
 from layoutc.tools import options
 from layoutc.tools.attributes import attribute_options, given_attributes
 from layoutc.tools.npy_files import read_npy, write_npy
@@ -48,9 +49,12 @@ def command(
     axis 1, or a file scales.npy@axis=0,1@groups=1,32@dtype=f16 for groups of 32 along axis 1. With --sum, old is
     what OUT_NPY holds.
     """
+    given = given_attributes(attributes)
+    for name, value in given.items():
+        if isinstance(value, Param) and not value.is_constant:
+            raise click.UsageError(f"'argument' is for `layoutc compile`; --{name.replace('_', '-')} needs values here")
     array = read_npy(in_npy)
     stored = arrays.stored_type(array, dtype)
-    given = given_attributes(attributes)
     out = read_npy(out_npy).copy() if given.get("sum") else None
     result = arrays.reorder(
         array, source, target, dims, element_type=stored, to_dtype=to_dtype, out=out, executor=executor, **given

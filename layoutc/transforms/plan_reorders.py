@@ -54,10 +54,15 @@ def plan_of(op: ReorderOp) -> Plan | None:
     """
     if op.plan is None:
         return None
-    lines, source, target = [line.data for line in op.plan], op.source_desc, op.target_desc
-    if not has_vectors(source, target, op.conversion):
-        raise LayoutcError(f"{source.element_type} to {target.element_type}, {op.conversion}, has only the plain plan")
-    return read_plan(lines, source, target) if op.moves_bits else read_converting_plan(lines, source, target)
+    return read_plan_of([line.data for line in op.plan], op.source_desc, op.target_desc, op.conversion)
+
+
+def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> Plan:
+    """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
+    if not has_vectors(source, target, conversion):
+        raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
+    moves_bits = conversion.is_identity(source.element_type, target.element_type)
+    return read_plan(lines, source, target) if moves_bits else read_converting_plan(lines, source, target)
 
 
 def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
@@ -159,5 +164,7 @@ class PlanReordersPass(ModulePass):
         if not 1 <= self.threads <= MAX_THREADS:
             raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
         machine(self.target)
+        if self.tuned:
+            tuned.read(Path(self.tuned))  # said here also where no reorder asks for it
         pattern = AttachPlan(self.target, self.threads, Path(self.tuned) if self.tuned else None)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
