@@ -24,7 +24,7 @@ from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
-from layoutc.planning.plan_checks import check_parts
+from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
@@ -217,7 +217,12 @@ def random_plan(draw: random.Random, source: MemoryDesc, destination: MemoryDesc
 
 def _edited_part(draw: random.Random, part: CopyPlan | Together) -> CopyPlan | Together:
     if isinstance(part, Together):
-        return replace(part, copies=tuple(edited(draw, copy) for copy in part.copies))
+        changed = replace(part, copies=tuple(edited(draw, copy) for copy in part.copies))
+        try:
+            check_together(changed)
+        except LayoutcError:
+            return replace(changed, store="normal")
+        return changed
     return edited(draw, part)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -18,10 +18,11 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.network import execute
-from layoutc.planning.plan import CopyPlan, Plan, Together
+from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import SIDES, NotStridedError, SideName, StridedCopy, strided_copies, unfused
 from layoutc.planning.tile import Piece, TileProgram
+from layoutc.planning.unions import Union, shared_step, unions
 from tests.descriptors import PAIRS, pair
 from tests.strategies import many, reorders
 
@@ -56,17 +57,57 @@ def starts(extent: int, step: int) -> Iterator[int]:
 def run_plan(plan: Plan, read: NDArray, written: NDArray) -> None:
     """Every tile of every macro tile, element by element."""
     for part in plan.parts:
+        if isinstance(part, Together) and part.store == "staged":
+            run_staged(part, read, written)
+            continue
         loops, copies = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
         for steps in product(*(starts(loop.extent, loop.step) for loop in loops)):
             for copy in copies:
-                size = copy.element_bytes
-                src, dst = (
-                    sum(step * getattr(loop, side) // size for step, loop in zip(steps, loops, strict=True))
-                    for side in SIDES
-                )
-                moved = replace(copy.copy, src=copy.copy.src + src, dst=copy.copy.dst + dst)
-                whole = [array[: len(array) // size * size].view(f"u{size}") for array in (read, written)]
-                run_copy(replace(copy, copy=moved), *whole)
+                run_turn(copy, loops, steps, read, written)
+
+
+def run_turn(copy: CopyPlan, loops: Sequence[SharedLoop], steps: Sequence[int], read: NDArray, out: NDArray) -> None:
+    """A copy in one turn of the loops around it, which begins at these steps."""
+    size = copy.element_bytes
+    src, dst = (
+        sum(step * getattr(loop, side) // size for step, loop in zip(steps, loops, strict=True)) for side in SIDES
+    )
+    moved = replace(copy.copy, src=copy.copy.src + src, dst=copy.copy.dst + dst)
+    whole = [array[: len(array) // size * size].view(f"u{size}") for array in (read, out)]
+    run_copy(replace(copy, copy=moved), *whole)
+
+
+def run_staged(part: Together, read: NDArray, written: NDArray) -> None:
+    """Turns that overlap: each leaves the lines that begin in its steps, wherever lines begin in the destination."""
+    made = unions(part)
+    shared = [shared_step(g, made) for g in range(len(part.loops))]
+    turns = [starts_apart(loop.extent, loop.step, step) for loop, step in zip(part.loops, shared, strict=True)]
+    buffered = {number for union in made for number in union.members}
+    for steps in product(*turns):
+        buffer = np.full_like(written, POISON + 1)
+        for number, copy in enumerate(part.copies):
+            run_turn(copy, part.loops, steps, read, buffer if number in buffered else written)
+        for union in made:
+            begin, end = owned(union, shared, steps, written.ctypes.data)
+            written[begin:end] = buffer[begin:end]
+
+
+def starts_apart(extent: int, size: int, step: int) -> list[int]:
+    return [min(first, extent - size) for first in range(0, extent - size + step, step)]
+
+
+def owned(union: Union, shared: Sequence[int], steps: Sequence[int], address: int) -> tuple[int, int]:
+    """The bytes that a turn writes: whole lines, but for the ends of a row."""
+    plan = union.plan
+    size, last = plan.element_bytes, plan.run_digits[-1]
+    places = zip(steps, plan.copy.digits, strict=False)
+    begin = size * (plan.copy.dst + sum(step * digit.dst for step, digit in places))
+    if last == len(shared) or plan.macro[last] == plan.extents[last]:
+        return begin, begin + plan.run * size
+    limit = plan.extents[last] - plan.macro[last]
+    stop = begin + shared[last] * plan.copy.digits[last].dst * size
+    lines = [place + -(address + place) % LINE for place in (begin, stop)]
+    return begin if steps[last] == 0 else lines[0], begin + plan.run * size if steps[last] == limit else lines[1]
 
 
 def run_copy(plan: CopyPlan, read: NDArray, written: NDArray) -> None:
@@ -257,3 +298,66 @@ def test_a_tail_keeps_its_lanes_where_copies_run_together() -> None:
     assert any(isinstance(part, Together) for part in plan.parts)
     run_plan(plan, read, written)
     np.testing.assert_array_equal(written, expected)
+
+
+STAGED = [
+    ("nChw16c", "nhwc", (3, 17, 30, 29), 1),
+    ("nChw16c", "nhwc", (2, 40, 20, 29), 1),  # 32 channels and 8, in wider elements
+    ("nhwc", "nChw16c", (2, 17, 30, 29), 1),  # whole blocks need no buffer, one channel and zeros do
+    ("aBcd12b", "aBcd16b", (2, 100, 9, 29), 3),  # a buffer for each of three blocks
+    ("nChw16c", "nwhc", (2, 19, 31, 23), 1),  # loops over rows and columns
+]
+"""what is written together: source, destination, dims, how many buffers at least a turn has"""
+
+
+def staged_plan(source: str, destination: str, dims: tuple[int, ...], element: str, target: str) -> Plan:
+    """The plan of a machine whose caches these do not fit."""
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    return choose_plan(*pair, replace(TARGETS[target], l2=1 << 14, llc=1 << 12))
+
+
+@pytest.mark.parametrize("element", ["s8", "bf16", "f32"])
+@pytest.mark.parametrize(("source", "destination", "dims", "least"), STAGED)
+def test_copies_fill_lines_together(
+    source: str, destination: str, dims: tuple[int, ...], least: int, element: str
+) -> None:
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    read, written, expected = buffers(*pair)
+    plan = staged_plan(source, destination, dims, element, "avx512")
+    staged = [part for part in plan.parts if isinstance(part, Together) and part.store == "staged"]
+    assert max(len(unions(part)) for part in staged) >= least
+    assert plan_lines(plan)[1].endswith("in bytes, staged stores")
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+    assert parse_plan(plan_lines(plan)) == plan
+    check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
+
+
+def test_turns_leave_copies_their_lanes() -> None:
+    """Rows of the source, and with them the channel of 16, would go element by element if a turn were one pixel."""
+    plan = staged_plan("nchw", "AcdB4a16b", (5, 17, 15, 21), "f32", "avx512")
+    assert all(copy.target_lanes for copy in plan.copies if not all(digit.is_whole for digit in copy.copy.digits))
+    lines = plan_lines(plan)
+    assert not any(line.endswith("staged stores") for line in lines)
+
+
+def test_copies_that_leave_gaps_share_no_buffer() -> None:
+    lines = plan_lines(staged_plan("nChw16c", "nhwc", (3, 17, 30, 29), "f32", "avx512"))
+    assert lines[1].startswith("together: 3x(111360, 59160) by 1, 870x(64, 68) by 30, in bytes")
+    edits = {
+        "copy 0 -> 0": ("copy 0 -> 1", "write 68 of 64 bytes, expected all"),
+        "copy 13920 -> 16": ("copy 13920 -> 17", "runs of 128 bytes, got 16 elements"),
+        "(64, 68) by 30": ("(64, 72) by 30", "expected one run"),
+        "by 30": ("by 2", "expected one run"),
+        "inner 0, normal stores": ("inner 0, staged stores", "staged stores need"),
+    }
+    for text, (becomes, message) in edits.items():
+        assert any(text in line for line in lines)
+        with pytest.raises(LayoutcError, match=message):
+            parse_plan([line.replace(text, becomes) for line in lines])
+
+
+def test_shared_loops_take_several_turns() -> None:
+    lines = plan_lines(staged_plan("nChw16c", "nhwc", (1, 17, 30, 29), "f32", "avx512"))
+    with pytest.raises(LayoutcError, match="have one turn"):
+        parse_plan([lines[0], "together: 870x(64, 68) by 870, in bytes", *lines[2:]])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
@@ -19,12 +19,13 @@ from layoutc.planning.choose import (
     MacroShape,
     choose_plan,
     loop_order,
-    stores_whole_lines,
     with_macro,
 )
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
+from layoutc.planning.plan_checks import check_together
 from layoutc.planning.strided_copy import SideName
+from layoutc.planning.whole_lines import stores_whole_lines
 
 OUTER: tuple[SideName, ...] = ("dst", "src")
 """whose strides the loops over macro tiles follow"""
@@ -77,11 +78,17 @@ def _by_policy(plan: Plan, target: Machine, outer: SideName, load: Load, store: 
     parts: list[CopyPlan | Together] = []
     for part in plan.parts:
         try:
-            together = isinstance(part, Together)
-            parts.append(replace(part, copies=tuple(map(other, part.copies))) if together else other(part))
+            parts.append(_together(part, other, store) if isinstance(part, Together) else other(part))
         except LayoutcError:
             parts.append(part)
     return replace(plan, parts=tuple(parts))
+
+
+def _together(part: Together, other: Callable[[CopyPlan], CopyPlan], store: Store) -> Together:
+    """Raises LayoutcError where copies that share buffers cannot be done that way."""
+    changed = replace(part, copies=tuple(map(other, part.copies)), store=part.store if store != "normal" else "normal")
+    check_together(changed)
+    return changed
 
 
 def _copy_by_policy(

@@ -7,24 +7,27 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
-from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
+from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan, Plan, Together, Widths
-from layoutc.planning.reasons import because, next_copy
+from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
+from layoutc.planning.promotion import promoted
+from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.strided_copy import (
     SIDES,
     CopyDigit,
     SideName,
     StridedCopy,
     contiguous,
-    merged,
     strided_copies,
     without_partial,
 )
-from layoutc.planning.together import Sized, groups, reduced
+from layoutc.planning.together import Sized, groups, reduced, with_runs
+from layoutc.planning.unions import unions
+from layoutc.planning.whole_lines import stores_whole_lines
 
-MAX_ELEMENT_BYTES = 8
+BUFFERED = "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
 
@@ -58,6 +61,10 @@ def choose_plan(
         inner = [(reduced(copy, size, loops), size) for copy, size in group]
         if any(_without_lanes(*piece, target) is not None for piece in inner):
             loops = ()
+        staged = _staged_together(loops, group, target) if loops and streams else None
+        if staged is not None:
+            parts.append(staged)
+            continue
         planned = tuple(_plan_copy(*piece, target, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
     return Plan(tuple(parts), threads)
@@ -93,6 +100,34 @@ def _converting_plans(
             yield _plan_copy(copy, widths.src, target, streams, converted=widths.dst)
 
 
+def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
+    """Copies that fill whole lines together, out of buffers that they share; none if they do not."""
+    turns = with_runs(loops, group, STAGED_TURN)
+    inner = [(reduced(copy, size, turns), size) for copy, size in group]
+    if not all(_keeps_lanes(*alone, *turn, target) for alone, turn in zip(group, inner, strict=True)):
+        return None
+    # Otherwise what is a whole line in the first turn is none in the others.
+    streams = all(loop.dst % target.line == 0 for loop in turns)
+    planned = tuple(_plan_copy(*piece, target, streams, buffered=True) for piece in inner)
+    try:
+        part = Together(turns, planned, "staged")
+        runs = [union.plan.run * union.plan.element_bytes for union in unions(part)]
+    except LayoutcError:
+        part, runs = None, []
+    if not runs or min(runs) < MIN_STAGED_RUN:
+        forget_copies(len(planned))
+        return None
+    return part
+
+
+def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, _: int, target: Machine) -> bool:
+    """Whether a copy has lanes of 16 bytes in a turn, or as many as alone."""
+    widths = Widths(size, size)
+    before, after = (choose_lanes(fused(copy, widths, target), widths, target) for copy in (alone, turn))
+    sides = zip(before, after, strict=True)
+    return all(min(lane_count(a) * size, PIECE_BYTES) <= lane_count(b) * size for a, b in sides)
+
+
 def _pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
     """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
     copy, element = promoted(copy, element)
@@ -110,7 +145,10 @@ def _without_lanes(copy: StridedCopy, element: int, target: Machine) -> int | No
     return next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
 
 
-def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, converted: int = 0) -> CopyPlan:
+def _plan_copy(
+    copy: StridedCopy, element: int, target: Machine, streams: bool, converted: int = 0, buffered: bool = False
+) -> CopyPlan:
+    """The plan of a copy; `buffered` if it writes, with others, to a buffer what it cannot stream by itself."""
     next_copy()
     widths = Widths(element, converted or element)
     copy = fused(copy, widths, target)
@@ -132,13 +170,18 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, 
     if not target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
         macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
+        if buffered:
+            because("stores", BUFFERED)
         return replace(plan, macro=macro)
-    if not streams:
+    if not streams and not buffered:
         because("stores", "normal, through the caches")
         return _cached(plan, target)
-    if target.streams_whole_lines and stores_whole_lines(plan, target):
+    if streams and target.streams_whole_lines and stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return _streamed(replace(plan, store="nontemporal"), target)
+    if buffered:
+        because("stores", BUFFERED)
+        return with_macro(plan, NORMAL)
     if converted:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return _cached(plan, target)
@@ -151,30 +194,6 @@ def _plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, 
         return with_macro(plan, NORMAL)
     staged = replace(staged, store="staged")
     return replace(staged, load="staged") if _rows_collide(staged, target) else staged
-
-
-def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
-    """The copy in the widest elements: pairs of bf16 that stay neighbours become elements of 4 bytes."""
-    *_, widest = promotions(copy, element)
-    return widest
-
-
-def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, int]]:
-    """The copy in elements of `element` bytes, and in all wider ones that it can be seen in."""
-    yield copy, element
-    while element < MAX_ELEMENT_BYTES:
-        unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
-        others = [n for i, d in enumerate(copy.digits) if i != unit for n in (d.src, d.dst)]
-        even = all(n % 2 == 0 for n in (*others, copy.src, copy.dst))
-        if unit is None or not even or copy.digits[unit].extent % 2 or not copy.digits[unit].is_whole:
-            return
-        digits = tuple(
-            CopyDigit(d.extent // 2, 1, 1, d.loaded // 2) if i == unit else replace(d, src=d.src // 2, dst=d.dst // 2)
-            for i, d in enumerate(copy.digits)
-        )
-        copy = merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
-        element *= 2
-        yield copy, element
 
 
 # --- loops -----------------------------------------------------------------------------------------------------------
@@ -230,6 +249,8 @@ MIN_STAGED_RUN = 256
 ALIGNED = MacroShape(16 << 10, 256, 1024, "src", prefetch=False)
 MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
+STAGED_TURN = 2 << 10
+"""bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
 COLLIDING_ROWS = 6
 
 
@@ -324,20 +345,3 @@ def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
     count = -(-extent // macro[position])
     even = -(-extent // count)
     macro[position] = min(extent, -(-even // tile) * tile)
-
-
-def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
-    """Whether every store of the plan is an aligned cache line, if the buffer is."""
-    if lane_count(plan.target_lanes) * plan.widths.dst < target.line:
-        return False
-    lanes = {part.digit for part in plan.target_lanes}
-    line = target.line // plan.widths.dst
-    if plan.copy.dst % line:
-        return False
-    for position, digit in enumerate(plan.copy.digits):
-        # Tiles start at multiples of the tile, and where the last one starts earlier.
-        steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
-        strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
-        if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
-            return False
-    return True

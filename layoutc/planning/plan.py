@@ -220,10 +220,17 @@ class Together:
     Copies that run one after the other in each turn of some loops, as they share cache lines.
 
     The last turn of a loop whose extent is no multiple of its step starts earlier, as the last tile of a copy does.
+    With `staged` stores, what copies write side by side in a turn is put together in a buffer, and leaves that as the
+    macro tile of a staged copy does (`unions`); a copy with non-temporal stores needs no buffer.
     """
 
     loops: tuple[SharedLoop, ...]
     copies: tuple[CopyPlan, ...]
+    store: Literal["normal", "staged"] = "normal"
+
+    def __post_init__(self) -> None:
+        if all(loop.step == loop.extent for loop in self.loops):
+            raise LayoutcError("shared loops have one turn, expected a loop with more steps than a turn takes")
 
 
 @dataclass(frozen=True)

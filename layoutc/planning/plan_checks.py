@@ -7,9 +7,10 @@ from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.lanes import lane_count
-from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.strided_copy import Carry, SideName
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
+from layoutc.planning.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
 MAX_STAGE_BYTES = 1 << 20
@@ -33,6 +34,16 @@ def check_parts(plan: CopyPlan) -> None:
     else:
         _check_powers_of_two(plan)
     _check_buffers(plan)
+
+
+def check_together(part: Together) -> None:
+    """Raises LayoutcError, with got and expected, unless copies that share buffers fill them."""
+    if part.store == "staged":
+        made = unions(part)
+        if not made:
+            raise LayoutcError("staged stores of copies that run together: none writes to a buffer")
+        for union in made:
+            _check_buffers(union.plan)
 
 
 def _check_numbers(plan: CopyPlan) -> None:

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.choose import promotions
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
-from layoutc.planning.plan_checks import check_parts
+from layoutc.planning.plan_checks import check_parts, check_together
+from layoutc.planning.promotion import promotions
 from layoutc.planning.strided_copy import CopyDigit, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.together import restored
 
@@ -40,7 +40,7 @@ _LINE = re.compile(
     r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
 _LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
-_TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes")
+_TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes(, staged stores)?")
 _DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
 _GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
 
@@ -54,7 +54,8 @@ def _part_lines(part: CopyPlan | Together) -> list[str]:
     if isinstance(part, CopyPlan):
         return [_line(part)]
     loops = (f"{loop.extent}x({loop.src}, {loop.dst}) by {loop.step}" for loop in part.loops)
-    return [f"together: {', '.join(loops)}, in bytes", *(f"  {_line(copy)}" for copy in part.copies)]
+    head = f"together: {', '.join(loops)}, in bytes{', staged stores' if part.store == 'staged' else ''}"
+    return [head, *(f"  {_line(copy)}" for copy in part.copies)]
 
 
 def _copy_text(copy: StridedCopy) -> str:
@@ -99,19 +100,23 @@ def parse_plan(lines: Sequence[str]) -> Plan:
     parts: list[CopyPlan | Together] = []
     for line in lines[1:]:
         if line.startswith("together"):
-            parts.append(Together(_parse_loops(line), ()))
+            parts.append(_parse_together(line))
         elif line.startswith("  ") and parts and isinstance(last := parts[-1], Together):
             parts[-1] = replace(last, copies=(*last.copies, _parse_copy(line.strip())))
         else:
             parts.append(_parse_copy(line))
+    for part in parts:
+        if isinstance(part, Together):
+            check_together(part)
     return Plan(tuple(parts), int(head[1]))
 
 
-def _parse_loops(line: str) -> tuple[SharedLoop, ...]:
+def _parse_together(line: str) -> Together:
     if _TOGETHER.fullmatch(line) is None or len(line) > 4000:
         raise LayoutcError(f"{line[:60]!r} shares no loops, expected 'together: NxS(SRC, DST) by STEP, ..., in bytes'")
+    store = "staged" if line.endswith("staged stores") else "normal"
     numbers = (tuple(map(int, groups)) for groups in _LOOP.findall(line))
-    return tuple(SharedLoop(extent, step, src, dst) for extent, src, dst, step in numbers)
+    return Together(tuple(SharedLoop(extent, step, src, dst) for extent, src, dst, step in numbers), (), store)
 
 
 def _parse_copy(line: str) -> CopyPlan:

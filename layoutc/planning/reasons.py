@@ -36,6 +36,12 @@ def next_copy() -> None:
         reasons.copies.append({})
 
 
+def forget_copies(count: int) -> None:
+    """The last copies are planned another way: their reasons are void."""
+    if (reasons := _listener.get()) is not None:
+        del reasons.copies[len(reasons.copies) - count :]
+
+
 def because(topic: str, words: str) -> None:
     """
     The reason for a decision, told where it is made; of the same topic the last one counts, as of decisions.

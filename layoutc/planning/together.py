@@ -80,6 +80,24 @@ def reduced(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Stride
     return replace(copy, digits=tuple(digit for digit in digits if digit.extent > 1))
 
 
+def of_one_step(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+    """What a copy that was `reduced` does in one step of all loops."""
+    parts = [_step(loop, copy, size, loop.step) for loop in loops]
+    return replace(copy, digits=tuple(digit for digit in copy.digits if digit not in parts))
+
+
+def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
+    """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
+    left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in loops)
+    turns: list[SharedLoop] = []
+    for loop in reversed(loops):
+        follows = not turns or loop.dst == turns[0].dst * turns[0].extent
+        turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
+        turns.insert(0, replace(loop, step=-(-loop.extent // turns_of_loop)))
+        left *= turns[0].step
+    return tuple(turns)
+
+
 def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
     """
     The copy that `reduced` was given, with its digits by falling stride of the destination.
@@ -89,7 +107,7 @@ def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Strid
     digits = list(copy.digits)
     for loop in loops:
         part = _step(loop, copy, size, loop.step)
-        if loop.step > 1 and part not in digits:
+        if (loop.step > 1 and part not in digits) or loop.dst % size or (loop.src % size and not copy.is_fill):
             raise LayoutcError(f"a copy has no digit {part.extent}x({part.src}, {part.dst}) of the loops around it")
         if loop.step > 1:
             digits.remove(part)

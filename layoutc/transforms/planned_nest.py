@@ -17,8 +17,9 @@ from layoutc.transforms.element_access import Conversions, from_register, to_reg
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
-from layoutc.transforms.staged_nest import build_together, tiled_copy
+from layoutc.transforms.staged_nest import tiled_copy
 from layoutc.transforms.tile_body import Memory
+from layoutc.transforms.together_nest import build_together
 
 
 def build_planned_nest(

@@ -1,0 +1,24 @@
+"""Whether the stores of a plan are whole cache lines, which may go past the caches."""
+
+from __future__ import annotations
+
+from layoutc.planning.lanes import lane_count
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan
+
+
+def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether every store of the plan is an aligned cache line, if the buffer is."""
+    if lane_count(plan.target_lanes) * plan.widths.dst < target.line:
+        return False
+    lanes = {part.digit for part in plan.target_lanes}
+    line = target.line // plan.widths.dst
+    if plan.copy.dst % line:
+        return False
+    for position, digit in enumerate(plan.copy.digits):
+        # Tiles start at multiples of the tile, and where the last one starts earlier.
+        steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
+        strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
+        if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
+            return False
+    return True

@@ -1,0 +1,85 @@
+"""Copies that run together as IR: loops that they share, the copies in these, and what leaves their buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.ir import Operation
+
+from layoutc.planning.plan import CopyPlan, Together
+from layoutc.planning.strided_copy import SideName
+from layoutc.planning.unions import Union, shared_step, unions
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.staged_nest import tiled_copy
+from layoutc.transforms.tile_body import Memory
+from layoutc.transforms.tile_loops import Steps, Term, TileLoops
+from layoutc.transforms.tiled_nest import Around, TiledCopy
+from layoutc.transforms.whole_lines import StoreStage
+
+
+class TogetherNest:
+    """Copies in the loops that they share, with their constants made."""
+
+    def __init__(self, nest: NestBuilder, together: Together, memory: Memory):
+        self.nest, self.shared, self.memory = nest, together.loops, memory
+        self.unions = unions(together) if together.store == "staged" else ()
+        self.steps = [shared_step(g, self.unions) if self.unions else loop.step for g, loop in enumerate(self.shared)]
+        self.loops = TileLoops(nest)
+        turns = zip(self.shared, self.steps, strict=True)
+        pieces = [Steps.of(g, loop.step, loop.extent, step) for g, (loop, step) in enumerate(turns)]
+        self.moving = [piece for piece in pieces if piece.size < piece.extent]
+        self.loops.constants(self.moving)
+        self.stages = [self._stage(union) for union in self.unions]
+        buffers = zip(self.unions, self.stages, strict=True)
+        self.buffers = {number: (union, stage) for union, stage in buffers for number in union.members}
+        self.copies = [self._copy(number, plan) for number, plan in enumerate(together.copies)]
+
+    def _stage(self, union: Union) -> StoreStage:
+        last = union.plan.run_digits[-1]
+        stage = StoreStage(self.nest, union.plan, self.memory, self.steps[last] if last < len(self.steps) else None)
+        stage.prepare(self.loops)
+        return stage
+
+    def _copy(self, number: int, plan: CopyPlan) -> TiledCopy:
+        """A copy, which stores to the destination or to the buffer that it shares."""
+        if number not in self.buffers:
+            return tiled_copy(self.nest, plan, self.memory, 1)
+        union, stage = self.buffers[number]
+        begin = union.plan.copy.dst * union.plan.element_bytes // plan.element_bytes
+        inside = replace(plan, copy=replace(plan.copy, dst=plan.copy.dst - begin))
+        return tiled_copy(self.nest, inside, replace(self.memory, target=stage.buffer), 1)
+
+    def build(self, threads: int) -> tuple[Operation, list[Operation]]:
+        """Returns the outermost of the shared loops, and the outermost operation of each copy."""
+        if threads == 1:
+            self._put_on_stack()
+        terms = self.loops.parallel(self.moving, threads) if threads > 1 else self.loops.serial(self.moving)
+        if threads > 1:
+            self._put_on_stack()
+        made = [self._put_inside(number, copy, terms) for number, copy in enumerate(self.copies)]
+        for stage in self.stages:
+            stage.copy_out(self.loops.inside(), terms, self._strides("dst"))
+        assert self.loops.outermost is not None, "a loop of one turn is none"
+        return self.loops.outermost, made
+
+    def _put_on_stack(self) -> None:
+        """The buffers: of the function, or of each thread."""
+        for stage in self.stages:
+            self.loops.builder.insert(stage.alloca)
+
+    def _put_inside(self, number: int, copy: TiledCopy, terms: Sequence[Term]) -> Operation:
+        dst = [0] * len(self.shared) if number in self.buffers else self._strides("dst")
+        copy.put_inside(Around(self.loops, terms, self._strides("src"), dst))
+        return copy.build()
+
+    def _strides(self, side: SideName) -> list[int]:
+        """What steps of the loops are, in elements of the memory."""
+        return [getattr(loop, side) // self.memory.element_bytes for loop in self.shared]
+
+
+def build_together(
+    nest: NestBuilder, together: Together, memory: Memory, threads: int
+) -> tuple[Operation, list[Operation]]:
+    """Copies in the loops that they share; returns the outermost of these, and that of each copy."""
+    return TogetherNest(nest, together, memory).build(threads)
