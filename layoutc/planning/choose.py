@@ -302,7 +302,7 @@ def _streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
 def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
     """Whether a tile takes parts of lines of more rows than a set of the first cache holds."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
-    if piece >= target.line or plan.source_run * plan.element_bytes < target.line:
+    if piece >= target.line or plan.source_run * plan.element_bytes < target.line or not plan.gathers_lanes:
         return False
     most = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
     if most > COLLIDING_ROWS:

@@ -85,7 +85,14 @@ class CopyPlan:
         for order in (self.outer_order, self.inner_order):
             if sorted(order) != list(range(len(digits))):
                 raise LayoutcError(f"loop order {order} is no permutation of {len(digits)} digits")
-        for digit, tile, macro in zip(digits, self.tile, self.macro, strict=True):
+        self._check_tiles()
+        if self.load == "staged" and not self.gathers_lanes:
+            raise LayoutcError("staged loads gather runs of other digits than those of their lanes")
+        if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
+            raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
+
+    def _check_tiles(self) -> None:
+        for digit, tile, macro in zip(self.copy.digits, self.tile, self.macro, strict=True):
             if not 1 <= tile <= macro <= digit.extent or (tile & (tile - 1) and tile != digit.extent):
                 raise LayoutcError(
                     f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two or "
@@ -98,8 +105,6 @@ class CopyPlan:
                     f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "
                     f"tile {tile} of {digit.extent}"
                 )
-        if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
-            raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
 
     @property
     def widths(self) -> Widths:
@@ -162,6 +167,11 @@ class CopyPlan:
     def loaded_steps(self, position: int) -> int:
         """How many steps of a digit a macro tile has in the source; all others are zero."""
         return min(self.macro[position], self.copy.digits[position].loaded)
+
+    @property
+    def gathers_lanes(self) -> bool:
+        """Whether what a load takes lies together where rows are gathered; in a source that overlaps it need not."""
+        return all(part.digit in self.source_run_digits for part in self.source_lanes)
 
     @property
     def source_run(self) -> int:
