@@ -82,10 +82,13 @@ def tune(
     The fastest of the planner's first `tries` plans: the median of `rounds` samples, taken in turns.
 
     Each result is compared with the reference; a plan with a wrong one is out. The planner's choice stands unless
-    another plan is faster by more than noise. Raises LayoutcError for a reorder that only has the plain plan.
+    another plan is faster by more than noise. Raises LayoutcError for a reorder that converts, or only has the plain
+    plan.
     """
     if not can_plan(destination):
         raise LayoutcError(f"nothing to tune: elements of {destination.element_type} have no plan, only the plain one")
+    if source.element_type != destination.element_type:
+        raise LayoutcError(f"nothing to tune: {source.element_type} to {destination.element_type} converts")
     try:
         plans = list(islice(choose_plans(source, destination, machine(target), threads), tries))
     except NotStridedError as error:

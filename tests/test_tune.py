@@ -210,6 +210,8 @@ def test_a_plan_with_a_wrong_result_is_out(
 def test_reorders_without_plans_are_not_tuned() -> None:
     with pytest.raises(layoutc.LayoutcError, match="nothing to tune: elements of boolean"):
         layoutc.tune.tune(desc("ab", (4, 4), "boolean"), desc("ba", (4, 4), "boolean"))
+    with pytest.raises(layoutc.LayoutcError, match="nothing to tune: f32 to s8 converts"):
+        layoutc.tune.tune(PAIR[0], desc("ba", (65, 300), "s8"))
     source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
     with pytest.raises(layoutc.LayoutcError, match=r"nothing to tune: .*border"):
         layoutc.tune.tune(source, desc("nchw", source.dims, "f32"))
@@ -240,6 +242,7 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 2, "the target plain has no plans"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 2, "tries"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "got 0 threads"),
+        (["--list", "bad", "--dtype", "s8"], 2, "--dims and --dtype go with --from and --to"),
         (["--list", "absent"], 1, "absent: no such file"),
         (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE]"),
         (["--list", "worse"], 1, "worse, line 1: "),

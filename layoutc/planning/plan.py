@@ -56,9 +56,8 @@ class CopyPlan:
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
     contiguous elements leave that by whole lines, past the caches; with `aligned` stores they stay in them. With
-    `staged` loads it is first gathered in a buffer,
-    where its rows do not evict each other. Each load also asks for the memory `prefetch`
-    elements further on (0: nothing).
+    `staged` loads it is first gathered in a buffer, where its rows do not evict each other. Each load also asks for
+    the memory `prefetch` elements further on (0: nothing).
     """
 
     copy: StridedCopy

@@ -7,7 +7,8 @@ lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
 
 A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
 loads the first 3 of 8 and makes the rest zero, and digits in brackets count as one. Offsets and strides count elements
-of that many bytes.
+of that many bytes. `elements of 4 to 1` are converted on the way. Copies that run together stand indented under a line
+with their shared loops, `together: 512x(100352, 53312) by 2, in bytes`. `docs/plans.md` has all words.
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ from layoutc.tools.attributes import attribute_options, given_attributes
 from layoutc.tools.files import replaced
 from layoutc.tools.header import header
 
+EMIT = "What is written: text, or with so a shared object, which needs -o."
+STAGE = "The IR after this stage, with --emit ir. Default: after the last one."
+
 
 @click.command("compile")
 @options.from_to_options
@@ -25,8 +28,8 @@ from layoutc.tools.header import header
 @options.dtype_option
 @options.to_dtype_option
 @attribute_options
-@click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True)
-@click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help="The IR after this stage.")
+@click.option("--emit", type=click.Choice(("ir", "c", "header", "so")), default="c", show_default=True, help=EMIT)
+@click.option("--stage", type=click.Choice([stage.name for stage in STAGES]), help=STAGE)
 @click.option("--explain", is_flag=True, help="Say in plain words how it runs, and why, and emit nothing.")
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
 @options.target_option

@@ -18,16 +18,19 @@ from layoutc.tune import ROUNDS, TRIES, this_machine, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
 
+LIST = "A file with FROM TO DIMS [TYPE] on each line, as nchw nhwc 1,64,14,14 bf16; TYPE is f32 by default."
+TRIED = "Plans to try, the planner's choice among them."
+
 
 @click.command("tune")
 @click.option("--from", "source", metavar="NOTATION", help="Layout to read.")
 @click.option("--to", "target", metavar="NOTATION", help="Layout to write.")
 @options.dims_option
 @options.dtype_option
-@click.option("--list", "listed", type=click.Path(path_type=Path), help="A file with FROM TO DIMS [TYPE] on each line.")
+@click.option("--list", "listed", type=click.Path(path_type=Path), metavar="PATH", help=LIST)
 @options.target_option
 @options.threads_option
-@click.option("--tries", type=click.IntRange(1, 100), default=TRIES, show_default=True, help="Plans to try.")
+@click.option("--tries", type=click.IntRange(1, 100), default=TRIES, show_default=True, help=TRIED)
 @click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Samples of each plan.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File of plans.")
 def command(
@@ -50,6 +53,8 @@ def command(
     """
     if (source is None or target is None) == (listed is None):
         raise click.UsageError("expected either --from and --to, or --list")
+    if listed is not None and (dims is not None or dtype is not None):
+        raise click.UsageError("--dims and --dtype go with --from and --to; --list has them on each line")
     check_plan_options(plan_for, threads)
     if plan_for == "plain":
         raise click.UsageError("the target plain has no plans to tune")
@@ -89,4 +94,5 @@ def _of_words(words: list[str]) -> Pair:
 
 def _line(source: MemoryDesc, destination: MemoryDesc, entry: dict[str, object]) -> str:
     best, planner = entry["microseconds"], entry["planner_microseconds"]
-    return f"{source} to {destination}: {best} us, the planner's choice {planner} us, of {entry['tried']} plans"
+    tried = "1 plan" if entry["tried"] == 1 else f"{entry['tried']} plans"
+    return f"{source} to {destination}: {best} us, the planner's choice {planner} us, of {tried}"
