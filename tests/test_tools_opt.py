@@ -72,3 +72,8 @@ def test_a_layout_that_does_not_fit_its_type(tmp_path: Path, passes: tuple[str, 
     message = str(caught.value)
     assert message.startswith(f"layoutc-opt: error: {op}: ") and "2x3xf32, #layout." in message
     assert len(message.splitlines()) == 1
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: .*/absent\.mlir: no such file or directory$"):
+        main([str(tmp_path / "absent.mlir")])

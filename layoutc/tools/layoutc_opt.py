@@ -55,6 +55,8 @@ def one_line(error: BaseException) -> str:
         return "the input is nested too deeply"
     if isinstance(error, MemoryError):
         return "not enough memory"
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror.lower()}"
     lines = [line for line in str(error).splitlines() if line.strip()]
     if not lines or isinstance(error, AssertionError | KeyError):
         lines.insert(0, f"{type(error).__name__} {lines[0] if lines else ''}")
