@@ -62,3 +62,16 @@ def compiled(c_text: str, compiler: str, folder: Path, *flags: str) -> Callable[
     done = subprocess.run([compiler, *WARNINGS, *flags, "-o", target, source], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr + c_text
     return lambda symbol, argtypes, restype=None: load(target, symbol, argtypes, restype)
+
+
+ELEMENTS = {
+    **{f"{sign}i{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "f64": 8,
+    "f32": 4,
+    "f16": 2,
+    "bf16": 2,
+    "f8E4M3FN": 1,
+    "f8E5M2": 1,
+    "f8E8M0FNU": 1,
+}
+"""the element types of C, by MLIR's names, with their bytes"""

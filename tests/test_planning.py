@@ -16,11 +16,12 @@ from layoutc import reference
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.network import execute
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import SIDES, NotStridedError, SideName, StridedCopy, strided_copies, unfused
+from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.tile import Piece, TileProgram
 from layoutc.planning.unions import Union, shared_step, unions
 from tests.descriptors import PAIRS, pair

@@ -14,7 +14,7 @@ import pytest
 
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
-from tests.c_programs import COMPILERS, compiled, compiler_named, emitted, parsed
+from tests.c_programs import COMPILERS, ELEMENTS, compiled, compiler_named, emitted, parsed
 
 
 @pytest.fixture(params=COMPILERS)
@@ -308,18 +308,6 @@ def test_affine_maps_floor(compiler: str, tmp_path: Path) -> None:
         table = np.full((8, 8), -99, np.int64)
         program(f"loop{i}", [ctypes.c_void_p])(table.ctypes.data)
         np.testing.assert_array_equal(table, [[expected(a, b) for b in range(8)] for a in range(8)])
-
-
-ELEMENTS = {
-    **{f"{sign}i{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "f64": 8,
-    "f32": 4,
-    "f16": 2,
-    "bf16": 2,
-    "f8E4M3FN": 1,
-    "f8E5M2": 1,
-    "f8E8M0FNU": 1,
-}
 
 
 def test_every_element_type_moves_bit_by_bit(compiler: str, tmp_path: Path) -> None:

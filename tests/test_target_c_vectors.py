@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
 from layoutc.targets.c_text import wrapped
-from tests.c_programs import COMPILERS, compiled, compiler_named, emitted, parsed
+from tests.c_programs import COMPILERS, ELEMENTS, compiled, compiler_named, emitted, parsed
 from tests.interpreting import parallel
 
 Array = NDArray[Any]
@@ -77,17 +77,7 @@ def assert_untouched_outside(room: Array, part: Array) -> None:
 
 # --- lanes ---------------------------------------------------------------------------------------------------------
 
-ELEMENTS = {
-    **{f"{sign}i{bits}": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "f64": 8,
-    "f32": 4,
-    "f16": 2,
-    "bf16": 2,
-    "f8E4M3FN": 1,
-    "f8E5M2": 1,
-    "f8E8M0FNU": 1,
-    "i1": 1,
-}
+LANES = {**ELEMENTS, "i1": 1}
 
 
 def zipped_backwards(lanes: int) -> list[int]:
@@ -97,7 +87,7 @@ def zipped_backwards(lanes: int) -> list[int]:
 
 def test_lanes_of_every_type_move_bit_by_bit(compiler: str, tmp_path: Path) -> None:
     """Each vector width and element type, from and to odd offsets; signalling NaNs among the bits."""
-    cases = [(t, size, width // size) for t, size in ELEMENTS.items() for width in (8, 16, 32, 64)]
+    cases = [(t, size, width // size) for t, size in LANES.items() for width in (8, 16, 32, 64)]
     text = "\n".join(
         f"""
       func.func @reverse_{t}_{lanes}(%src : memref<{2 * lanes + 3}x{t}>, %dst : memref<{2 * lanes + 3}x{t}>) {{
@@ -193,7 +183,7 @@ def test_constants_broadcasts_and_single_lanes(compiler: str, tmp_path: Path) ->
 @pytest.mark.parametrize("width", [16, 64])
 def test_masks_touch_the_first_lanes_only(type: str, width: int, compiler: str, tmp_path: Path) -> None:
     """Any count, also one that is past both ends; what is not loaded comes from the other vector."""
-    size = ELEMENTS[type]
+    size = LANES[type]
     lanes = width // size
     vector, memref, mask = f"vector<{lanes}x{type}>", f"memref<{lanes}x{type}>", f"vector<{lanes}xi1>"
     some = ", ".join("true" if lane < 3 % lanes else "false" for lane in range(lanes))

@@ -21,10 +21,10 @@ from layoutc.planning.choose import (
     loop_order,
     with_macro,
 )
+from layoutc.planning.copy_digits import SideName
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
 from layoutc.planning.plan_checks import check_together
-from layoutc.planning.strided_copy import SideName
 from layoutc.planning.whole_lines import stores_whole_lines
 
 OUTER: tuple[SideName, ...] = ("dst", "src")

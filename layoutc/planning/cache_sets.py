@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from layoutc.planning.copy_digits import SideName
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan
-from layoutc.planning.strided_copy import SideName
 
 L1_SETS = 64
 """on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""

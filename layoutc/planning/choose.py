@@ -9,20 +9,13 @@ from math import prod
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, without_partial
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.strided_copy import (
-    SIDES,
-    CopyDigit,
-    SideName,
-    StridedCopy,
-    contiguous,
-    strided_copies,
-    without_partial,
-)
+from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import Sized, groups, reduced, with_runs
 from layoutc.planning.unions import unions
 from layoutc.planning.whole_lines import stores_whole_lines

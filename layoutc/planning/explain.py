@@ -7,10 +7,10 @@ from math import prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import CopyDigit
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan, Part, Together
 from layoutc.planning.reasons import listening
-from layoutc.planning.strided_copy import CopyDigit
 from layoutc.planning.tile import TileProgram
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))

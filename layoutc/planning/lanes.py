@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import islice
 from math import prod
 
+from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, fuse
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import Part, Widths, is_power_of_two
-from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous, fuse
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""

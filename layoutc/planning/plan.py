@@ -8,8 +8,8 @@ from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.strided_copy import SideName, StridedCopy, contiguous
 
 Store = Literal["normal", "nontemporal", "aligned", "staged"]
 """into the caches; past them; by whole lines out of a buffer, into the caches and past them"""

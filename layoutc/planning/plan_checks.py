@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copy_digits import Carry, SideName
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
-from layoutc.planning.strided_copy import Carry, SideName
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.unions import unions
 

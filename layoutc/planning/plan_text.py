@@ -18,11 +18,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.promotion import promotions
-from layoutc.planning.strided_copy import CopyDigit, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.together import restored
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.strided_copy import CopyDigit, StridedCopy, merged
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_ELEMENT_BYTES = 8
 

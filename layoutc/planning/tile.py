@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from layoutc.planning.copy_digits import SideName
 from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
-from layoutc.planning.strided_copy import SideName
 from layoutc.planning.synthesis import synthesize
 
 Bit = tuple[int, int]

@@ -13,8 +13,8 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copy_digits import SIDES, CopyDigit, StridedCopy, falling
 from layoutc.planning.plan import SharedLoop
-from layoutc.planning.strided_copy import SIDES, CopyDigit, StridedCopy
 
 Sized = tuple[StridedCopy, int]
 """a copy, and the bytes of its elements"""
@@ -112,5 +112,5 @@ def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Strid
         if loop.step > 1:
             digits.remove(part)
         digits.append(_step(loop, copy, size))
-    digits.sort(key=lambda digit: (-digit.dst, -digit.src))
+    digits.sort(key=falling)
     return replace(copy, digits=tuple(digits))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import prod
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy
 from layoutc.planning.plan import CopyPlan, SharedLoop, Together
-from layoutc.planning.strided_copy import CopyDigit, StridedCopy
 from layoutc.planning.together import of_one_step
 
 

@@ -35,10 +35,11 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import unfused
 from layoutc.planning.machine import machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies, unfused
+from layoutc.planning.strided_copy import NotStridedError, strided_copies
 
 
 def can_plan(desc: MemoryDesc) -> bool:

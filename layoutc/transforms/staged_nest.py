@@ -10,8 +10,8 @@ from dataclasses import replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
+from layoutc.planning.copy_digits import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.strided_copy import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_body import Memory, VectorBody

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from layoutc.planning.copy_digits import Carry
 from layoutc.planning.plan import LINE
-from layoutc.planning.strided_copy import Carry
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
 
 

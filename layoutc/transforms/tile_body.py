@@ -27,8 +27,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
+from layoutc.planning.copy_digits import CopyDigit
 from layoutc.planning.plan import CopyPlan
-from layoutc.planning.strided_copy import CopyDigit
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.strided_copy import Carry, Stride
+from layoutc.planning.copy_digits import Carry, Stride
 from layoutc.transforms.loop_nest import NestBuilder, apply
 
 THREADS = "layout.threads"

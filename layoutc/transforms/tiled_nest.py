@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plan import CopyPlan
-from layoutc.planning.strided_copy import SIDES, Carry, SideName, Stride
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place, tabulate
 from layoutc.transforms.tile_body import ElementBody, Memory, VectorBody

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
+from layoutc.planning.copy_digits import SideName
 from layoutc.planning.plan import CopyPlan, Together
-from layoutc.planning.strided_copy import SideName
 from layoutc.planning.unions import Union, shared_step, unions
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.staged_nest import tiled_copy

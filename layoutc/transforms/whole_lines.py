@@ -16,8 +16,8 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
+from layoutc.planning.copy_digits import Stride
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.strided_copy import Stride
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops

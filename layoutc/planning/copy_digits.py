@@ -1,0 +1,175 @@
+"""A strided copy and its digits: merged, cut where they are loaded in part, counted as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import prod
+from typing import Any, Literal
+
+SideName = Literal["src", "dst"]
+SIDES: tuple[SideName, ...] = ("src", "dst")
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """The stride of several digits that are counted as one: steps of each and their strides, the fastest first."""
+
+    steps: tuple[tuple[int, int], ...]
+
+    def at(self, value: Any) -> Any:
+        """The offset of a value, a number or an affine expression."""
+        *inner, (_, last) = self.steps
+        total: Any = 0
+        for extent, stride in inner:
+            total += value % extent * stride
+            value = value // extent
+        return total + value * last
+
+    @property
+    def period(self) -> int:
+        """Steps after which the slowest digit takes one: from there on the others repeat."""
+        return prod(extent for extent, _ in self.steps[:-1])
+
+    def scaled(self, factor: int) -> Carry:
+        return Carry(tuple((extent, stride * factor) for extent, stride in self.steps))
+
+
+Stride = int | Carry
+
+
+@dataclass(frozen=True, slots=True)
+class CopyDigit:
+    """
+    `extent` steps of `src` and `dst` elements; only the first `loaded` are in the source, the rest is zero.
+
+    A digit that is several in one (`fused`) has one stride on one side; on the other, `src` or `dst` is that of its
+    fastest one, and `carries` has all.
+    """
+
+    extent: int
+    src: int
+    dst: int
+    loaded: int
+    carries: tuple[tuple[SideName, Carry], ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is in the source."""
+        return self.loaded == self.extent
+
+    def stride(self, side: SideName) -> Stride:
+        """Elements from one step to the next on a side."""
+        return dict(self.carries).get(side) or (self.src if side == "src" else self.dst)
+
+    def offset(self, side: SideName, value: int) -> int:
+        """Elements up to the step `value` on a side."""
+        stride = self.stride(side)
+        return stride * value if isinstance(stride, int) else stride.at(value)
+
+    @property
+    def parts(self) -> tuple[CopyDigit, ...]:
+        """The digits that it was made of, the fastest first; itself for any other."""
+        if not self.carries:
+            return (self,)
+        found: list[CopyDigit] = []
+        below = 1
+        for number, (extent, _) in enumerate(self.carries[0][1].steps):
+            carries = dict(self.carries)
+            src, dst = (
+                carries[side].steps[number][1] if side in carries else getattr(self, side) * below
+                for side in ("src", "dst")
+            )
+            found.append(CopyDigit(extent, src, dst, extent))
+            below *= extent
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class StridedCopy:
+    """Nested digits from element offsets on both sides. A fill loads nothing and writes zeros."""
+
+    src: int
+    dst: int
+    digits: tuple[CopyDigit, ...]
+    is_fill: bool = False
+
+    @property
+    def elements(self) -> int:
+        """Elements that are stored."""
+        return prod(digit.extent for digit in self.digits)
+
+
+def merged(copy: StridedCopy) -> StridedCopy:
+    """The copy with digits of extent 1 left out and contiguous ones joined, by falling destination stride."""
+    if any(digit.loaded == 0 for digit in copy.digits):
+        # The source does not matter: strides that follow the destination's let the most digits join.
+        whole = tuple(CopyDigit(d.extent, d.dst, d.dst, d.extent) for d in copy.digits)
+        copy = StridedCopy(copy.dst, copy.dst, whole, is_fill=True)
+    digits = [d for d in copy.digits if d.extent > 1]
+    digits.sort(key=falling)
+    changed = True
+    while changed:
+        changed = False
+        for i, j in product(range(len(digits)), repeat=2):
+            slow, fast = digits[i], digits[j]
+            if i != j and _continues(slow, fast):
+                digits[j] = CopyDigit(fast.extent * slow.extent, fast.src, fast.dst, fast.loaded * slow.extent)
+                del digits[i]
+                changed = True
+                break
+    return replace(copy, digits=tuple(digits))
+
+
+def _continues(slow: CopyDigit, fast: CopyDigit) -> bool:
+    """Whether the slow digit only carries the fast one on, on both sides."""
+    contiguous = slow.src == fast.src * fast.extent and slow.dst == fast.dst * fast.extent
+    return contiguous and slow.is_whole and fast.is_whole
+
+
+def without_partial(copy: StridedCopy, position: int) -> tuple[StridedCopy, StridedCopy]:
+    """A copy of what a digit that is loaded in part loads, and a fill of the rest."""
+    digit = copy.digits[position]
+    loaded = CopyDigit(digit.loaded, digit.src, digit.dst, digit.loaded)
+    empty = CopyDigit(digit.extent - digit.loaded, digit.src, digit.dst, 0)
+    before, after = copy.digits[:position], copy.digits[position + 1 :]
+    rest = replace(copy, dst=copy.dst + digit.loaded * digit.dst, digits=(*before, empty, *after))
+    return merged(replace(copy, digits=(*before, loaded, *after))), merged(rest)
+
+
+def fuse(copy: StridedCopy, positions: Sequence[int]) -> StridedCopy:
+    """The copy with these whole digits counted as one; the first is the fastest."""
+    parts = [copy.digits[position] for position in positions]
+    carries: list[tuple[SideName, Carry]] = []
+    for side in SIDES:
+        strides = [(part.extent, part.src if side == "src" else part.dst) for part in parts]
+        if any(fast * extent != slow for (extent, fast), (_, slow) in pairwise(strides)):
+            carries.append((side, Carry(tuple(strides))))
+    extent = prod(part.extent for part in parts)
+    one = CopyDigit(extent, parts[0].src, parts[0].dst, extent, tuple(carries))
+    rest = [None if i in positions else digit for i, digit in enumerate(copy.digits)]
+    rest[min(positions)] = one
+    return replace(copy, digits=tuple(digit for digit in rest if digit is not None))
+
+
+def unfused(copy: StridedCopy) -> StridedCopy:
+    """The copy with every digit by itself."""
+    digits = [part for digit in copy.digits for part in digit.parts]
+    return replace(copy, digits=tuple(sorted(digits, key=falling)))
+
+
+def falling(digit: CopyDigit) -> tuple[int, int]:
+    """A key that sorts digits by falling stride, the destination's first."""
+    return -digit.dst, -digit.src
+
+
+def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
+    """The digits by rising stride on one side, as long as each begins where the one before ends."""
+    stride = 1
+    while True:
+        found = next(((i, d) for i, d in enumerate(copy.digits) if d.stride(side) == stride and d.extent > 1), None)
+        if found is None:
+            return
+        yield found
+        stride *= found[1].extent
