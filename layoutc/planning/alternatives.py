@@ -8,7 +8,10 @@ from itertools import chain
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
-from layoutc.planning.choose import (
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import SideName
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.macro_tiles import (
     NORMAL,
     STAGED_CHUNKS,
     STAGED_ROWS,
@@ -17,12 +20,9 @@ from layoutc.planning.choose import (
     STREAMED_COPY,
     STREAMED_SMALL,
     MacroShape,
-    choose_plan,
     loop_order,
     with_macro,
 )
-from layoutc.planning.copy_digits import SideName
-from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
 from layoutc.planning.plan_checks import check_together
 from layoutc.planning.whole_lines import stores_whole_lines

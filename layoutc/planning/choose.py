@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import replace
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, without_partial
+from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
+from layoutc.planning.macro_tiles import (
+    ALIGNED,
+    NORMAL,
+    NORMAL_BY_SOURCE,
+    STAGED_CHUNKS,
+    STAGED_ROWS,
+    STREAMED,
+    STREAMED_COLLIDING,
+    STREAMED_COPY,
+    STREAMED_SMALL,
+    loop_order,
+    with_macro,
+)
 from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, forget_copies, next_copy
@@ -23,6 +35,12 @@ from layoutc.planning.whole_lines import stores_whole_lines
 BUFFERED = "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
+MIN_STAGED_RUN = 256
+MIN_ALIGNED_RUN = 512
+"""in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
+STAGED_TURN = 2 << 10
+"""bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
+COLLIDING_ROWS = 6
 
 
 def choose_plan(
@@ -189,73 +207,7 @@ def _plan_copy(
     return replace(staged, load="staged") if _rows_collide(staged, target) else staged
 
 
-# --- loops -----------------------------------------------------------------------------------------------------------
-
-
-def loop_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
-    """Positions of the digits, the largest stride of one side outermost."""
-
-    def key(position: int) -> tuple[int, int]:
-        stride = digits[position].stride(side)
-        largest = stride if isinstance(stride, int) else max(step for _, step in stride.steps)
-        return -largest, digits[position].extent
-
-    return tuple(sorted(range(len(digits)), key=key))
-
-
-def _inner_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
-    """The same, but where a digit carries is counted out once for all tiles inside of its loop."""
-    return tuple(sorted(loop_order(digits, side), key=lambda i: not digits[i].carries))
-
-
-@dataclass(frozen=True)
-class MacroShape:
-    """Bytes of a macro tile, of its runs on both sides, and whose runs the inner loops follow."""
-
-    budget: int
-    source_run: int
-    target_run: int
-    inner: SideName
-    prefetch: bool = True
-
-    @property
-    def reason(self) -> str:
-        """What a macro tile is grown to."""
-        side = {"src": "source", "dst": "destination"}[self.inner]
-        runs = f"runs of {self.source_run} bytes in the source and {self.target_run} in the destination"
-        return f"grown towards {runs}, then to {self.budget} bytes; the loops inside follow the {side}"
-
-
-NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
-NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
-"""where only the source's rows evict each other: 4 times as fast with 16-byte registers"""
-STREAMED = MacroShape(16 << 10, 256, 256, "src")
-STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
-"""elements of 1 and 2 bytes"""
-STREAMED_COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
-"""the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
-STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
-STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src")
-STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src")
-"""macro tiles that are one run, or few long ones"""
-MIN_STAGED_RUN = 256
-ALIGNED = MacroShape(16 << 10, 256, 1024, "src", prefetch=False)
-MIN_ALIGNED_RUN = 512
-"""in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
-STAGED_TURN = 2 << 10
-"""bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
-COLLIDING_ROWS = 6
-
-
-def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
-    """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
-    macro = list(plan.macro)
-    _grow(plan, macro, "dst", shape.target_run, shape.budget)
-    _grow(plan, macro, "src", shape.source_run, shape.budget)
-    _grow(plan, macro, "dst", shape.budget, shape.budget)
-    because("macro tiles", shape.reason)
-    plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
-    return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+# --- stores ----------------------------------------------------------------------------------------------------------
 
 
 def _cached(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -304,37 +256,3 @@ def _rows_collide(plan: CopyPlan, target: Machine) -> bool:
             f"gathered on the stack first, as {most} rows of a tile share one set of the first cache",
         )
     return most > COLLIDING_ROWS
-
-
-def _next_macro_tile(plan: CopyPlan) -> int:
-    """How far the next macro tile lies behind a place in the source, in elements."""
-    digits = plan.copy.digits
-    loops = [g for g in plan.outer_order if plan.macro[g] < digits[g].extent]
-    if not loops or plan.copy.is_fill:
-        return 0
-    digit, step = digits[loops[-1]], plan.macro[loops[-1]]
-    *inner, _ = digit.parts
-    # Where a step does not carry evenly, the next macro tile lies here or there.
-    return digit.offset("src", step) if step % prod(part.extent for part in inner) == 0 else 0
-
-
-def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
-    """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
-    length = plan.widths.of(side)
-    for position, digit in contiguous(plan.copy, side):
-        while length * macro[position] < run and macro[position] < digit.extent:
-            larger = min(2 * macro[position], digit.extent)
-            if prod(macro) // macro[position] * larger * max(plan.widths.src, plan.widths.dst) > budget:
-                return
-            macro[position] = larger
-        if macro[position] < digit.extent:
-            _balance(macro, position, digit.extent, plan.tile[position])
-            return
-        length *= digit.extent
-
-
-def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
-    """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
-    count = -(-extent // macro[position])
-    even = -(-extent // count)
-    macro[position] = min(extent, -(-even // tile) * tile)
