@@ -29,12 +29,14 @@ def explain_plan(
     lines = [
         f"{source.size_bytes} bytes into {destination.size_bytes}, for {_machine(target)}",
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
-        f"caches: the destination goes {reasons.reorder['caches']}",
+        f"caches: the destination's whole lines go {reasons.reorder['caches']}",
     ]
     shared = {id(copy): part for part in plan.parts if isinstance(part, Together) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
-        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}"]
-        if (part := shared.get(id(copy))) is not None:
+        part = shared.get(id(copy))
+        turn = " in each turn" if part else ""
+        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}{turn}"]
+        if part is not None:
             lines.append(f"  shared loops: {_shared(part)}")
         lines += [f"  {line}" for line in _copy_lines(copy, why)]
     return lines
