@@ -19,6 +19,8 @@ TYPES = ("s8", "bf16", "f32", "f64")
 """one for each width"""
 CONVERT = "convert "
 """how names of cases from data/conversions.txt begin"""
+TRANSPOSITIONS, CONVERSIONS, RANDOM = "Tensor transpositions", "Conversions", "Random"
+"""kinds of cases that are no paragraph of data/cases.txt"""
 Size = Literal["dram", "l3", "l2"]
 SIZES: tuple[Size, ...] = get_args(Size)
 """where source and destination fit"""
@@ -31,6 +33,7 @@ class Case:
 
     `attributes` are options of `layoutc reorder`. `scaled` are groups of axes whose extents may be changed to reach
     a size, the first group first; the other extents make the case what it is. `sizes` are those that make sense for it.
+    `kind` is what tables put it under.
     """
 
     name: str
@@ -41,30 +44,37 @@ class Case:
     scaled: tuple[tuple[int, ...], ...]
     sizes: tuple[Size, ...] = SIZES
     attributes: str = ""
+    kind: str = ""
 
 
 def named_cases() -> list[Case]:
     """All named cases that move elements as they are, in a fixed order."""
-    return [read_case(line) for line in lines_of("cases.txt")] + list(transpositions())
+    return [replace(read_case(line), kind=kind) for kind, line in lines_of("cases.txt")] + list(transpositions())
 
 
 def conversion_cases() -> list[Case]:
     """Those of data/conversions.txt."""
-    return [read_conversion(line) for line in lines_of("conversions.txt")]
+    return [replace(read_conversion(line), kind=CONVERSIONS) for _, line in lines_of("conversions.txt")]
 
 
-def lines_of(file: str) -> list[str]:
-    """The cases of a list."""
-    lines = (DATA / file).read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
+def lines_of(file: str) -> Iterator[tuple[str, str]]:
+    """The cases of a list, each with the heading of its paragraph, up to a colon or the full stop."""
+    _, *paragraphs = (DATA / file).read_text(encoding="utf-8").split("\n\n")
+    for heading, *lines in (paragraph.splitlines() for paragraph in paragraphs):
+        yield from ((re.split("[:.]", heading.removeprefix("# "))[0], line) for line in lines if line[0] != "#")
 
 
 def selected(cases: list[Case], pattern: str) -> list[Case]:
     """The cases whose name has a shell pattern in it. Raises LayoutcError if there is none."""
-    found = [case for case in cases if fnmatchcase(case.name, f"*{pattern}*")]
+    found = [case for case in cases if is_named(case, pattern)]
     if not found:
         raise LayoutcError(f"no case among {len(cases)} has {pattern!r} in its name")
     return found
+
+
+def is_named(case: Case, pattern: str) -> bool:
+    """Whether a case has a shell pattern in its name."""
+    return fnmatchcase(case.name, f"*{pattern}*")
 
 
 def read_case(line: str) -> Case:
@@ -112,6 +122,7 @@ def transpositions() -> Iterator[Case]:
             destination=Placement("onednn:" + letters(axes)),
             types=(others[number % 3], "f32"),
             scaled=(tuple(range(len(axes))),),
+            kind=TRANSPOSITIONS,
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from math import prod
 
-from benchmarks.cases import TYPES, Case, letters
+from benchmarks.cases import RANDOM, TYPES, Case, letters
 from benchmarks.placement import Placement
 from layoutc import notations
 from layoutc.descriptor import MemoryDesc
@@ -68,7 +68,8 @@ def random_case(seed: int, number: int) -> Case:
         placements = random_placement(draw, len(dims)), random_placement(draw, len(dims))
         source, destination = (placement.desc(dims, element_type) for placement in placements)
         if is_fit(source) and is_fit(destination, LEAST) and not source.same_memory(destination):
-            return Case(f"random {seed}/{number}", dims, *placements, (element_type,), (tuple(range(len(dims))),))
+            name, scaled = f"random {seed}/{number}", (tuple(range(len(dims))),)
+            return Case(name, dims, *placements, (element_type,), scaled, kind=RANDOM)
 
 
 def elements_of(bytes: float, element_type: str) -> int:

@@ -1,8 +1,9 @@
 """
 Reorders against copies and against other libraries, all in one run, in turns: `python -m benchmarks.reorders`.
 
-Prints a line for each reorder while it runs and a summary at the end; --json also writes the results, with a table
-and plots beside them. benchmarks/README.md says how it measures.
+Prints a line for each reorder while it runs and a summary at the end. --json saves each result at once, and at the end
+writes a table and plots beside them (`python -m benchmarks.report` does for a run that was stopped).
+benchmarks/README.md says how it measures.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import click
 
 from benchmarks import machine, session, summary
-from benchmarks.cases import SIZES, conversion_cases, named_cases, selected
+from benchmarks.cases import SIZES, conversion_cases, is_named, named_cases, selected
 from benchmarks.measure import Options
 from benchmarks.peers import BUILDS, PEERS
 from benchmarks.random_cases import random_cases
@@ -66,6 +67,7 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 
 @click.command()
 @click.option("--cases", "pattern", default="*", help="Only cases with this shell pattern in their name.")
+@click.option("--without", default=None, metavar="PATTERN", help="None with this shell pattern in their name.")
 @click.option(
     "--random",
     "random_count",
@@ -86,7 +88,7 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 @click.option("--patience", default=2.0, show_default=True, help="Seconds after which a peer gets 5 samples only.")
 @click.option("--date", default=None, help="The date of the results [default: today].")
 @click.option("--json", "path", type=click.Path(path_type=Path), default=None, help="Where to write the results.")
-@click.option("--add", "adds", is_flag=True, help="Keep the rows that FILE.json has, and add to them.")
+@click.option("--add", "adds", is_flag=True, help="Keep what FILE.json has of other reorders.")
 @click.option("--list", "only_list", is_flag=True, help="List the reorders, and measure nothing.")
 def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **asked: Any) -> None:
     """Measure layoutc's reorders against copies and other libraries."""
@@ -97,15 +99,12 @@ def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **ask
             print("\n".join(summary.label(task.to_json()) for task in tasks))
             return
         command = shlex.join(["python", "-m", "benchmarks.reorders", *sys.argv[1:]])
-        report = Report(date or datetime.date.today().isoformat(), command, asdict(here))
+        report = Report([{"date": date or datetime.date.today().isoformat(), "command": command}], asdict(here))
         if adds and path is not None and path.exists():
-            report.rows = Report.read(path).rows
-        try:
-            run(report, tasks, asked)
-        finally:
-            # Of a long run that ends early, too.
-            if path is not None:
-                report.write(path)
+            report.continues(path)
+        run(report, tasks, path, asked)
+        if path is not None:
+            report.write(path)
     except LayoutcError as error:
         sys.exit(f"error: {error}")
     show(report.heading, report.rows)
@@ -115,25 +114,29 @@ def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **ask
 def chosen_tasks(here: machine.Machine, asked: dict[str, Any]) -> list[Task]:
     """The reorders that were asked for, with their dims on this machine."""
     cases = named_cases() + conversion_cases() + random_cases(asked["random_count"], asked["seed"])
-    tasks = all_tasks(selected(cases, asked["pattern"]), asked["sizes"], here)
+    chosen = selected(cases, asked["pattern"])
+    if asked["without"]:
+        chosen = [case for case in chosen if not is_named(case, asked["without"])]
+    tasks = all_tasks(chosen, asked["sizes"], here)
     if asked["types"]:
         tasks = [task for task in tasks if set(task.element_type.split("->")) & set(asked["types"])]
     first, step = asked["part"]
     return tasks[first - 1 :: step]
 
 
-def run(report: Report, tasks: list[Task], asked: dict[str, Any]) -> None:
-    """Measures all tasks, with one number of threads after the other, and says how far it is."""
+def run(report: Report, tasks: list[Task], path: Path | None, asked: dict[str, Any]) -> None:
+    """Measures all tasks, with one number of threads after the other; each row is saved, and said, at once."""
     for threads in asked["threads"]:
         if threads > report.machine["cpus"]:
             print(f"{threads} threads left out: there are {report.machine['cpus']} CPUs")
             continue
         options = Options(threads, asked["target"], asked["repeats"], asked["patience"], asked["seed"])
         rows = session.rows(tasks, asked["peers"], options)
-        worker = next(rows)
-        report.peers, report.streaming_copy = worker["peers"], worker["streaming_copy"]
+        report.joined(**next(rows))
         for number, row in enumerate(rows, 1):
-            report.rows.append(row)
+            report.add(row)
+            if path is not None:
+                report.save(path)
             print(f"{number}/{len(tasks)} {threads} thr  {progress(row)}", flush=True)
 
 
