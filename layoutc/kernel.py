@@ -127,7 +127,8 @@ class Kernel:
                 return f"the textbook loop nest, as vectors of {desc.element_type} are not whole bytes\n"
         if not has_vectors(self.source, self.destination, self.conversion):
             return f"the textbook loop nest, as elements are not treated all alike: {self.conversion}\n"
-        sides, converts = (self.source, self.destination), not self.moves_bytes
+        sides = self.source, self.destination
+        converts = self.conversion.arithmetic(*(side.element_type for side in sides)) != "move"
         try:
             lines = explain_plan(*sides, machine(self.target), self.threads, converts=converts)
         except NotStridedError as error:

@@ -99,3 +99,34 @@ func.func @sums(%a: memref<2x3xi8>, %b: memref<2x3xi8>, %c: memref<2xi32>) {
   layout.reorder %a into %b with (s8s8 = [0]) sums (%c) : memref<2x3xi8> into memref<2x3xi8>, memref<2xi32>
   func.return
 }
+
+// With a plan they are added up by registers, after the copy: neighbours in lanes of 16 bits, those in lanes of 32. What
+// the last register has of the one before is masked out, and lanes are folded once all weights of a sum are in.
+// CHECK-LABEL: func.func @sums_by_registers(
+// CHECK-DAG:     [[EIGHT:%.*]] = arith.constant dense<8> : vector<8xi16>
+// CHECK-DAG:     [[MASK:%.*]] = arith.constant dense<[0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1]>
+// CHECK:         vector.store %{{.*}}, %b_flat[%dst_offset] : memref<80xi8>, vector<16xi8>
+// CHECK:         scf.for [[O:%.*]] = %c0 to %c2 step
+// CHECK-NEXT:      [[AT:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 40))> ([[O]])
+// CHECK-NEXT:      [[A:%.*]] = vector.load %b_flat[[[AT]]] : memref<80xi8>, vector<16xi8>
+// CHECK-NEXT:      [[NEXT:%.*]] = arith.addi [[AT]], %c16
+// CHECK-NEXT:      [[B:%.*]] = vector.load %b_flat[[[NEXT]]]
+// CHECK-NEXT:      [[LAST:%.*]] = arith.addi [[AT]], %c24
+// CHECK-NEXT:      [[C:%.*]] = vector.load %b_flat[[[LAST]]]
+// CHECK-NEXT:      [[REST:%.*]] = arith.andi [[C]], [[MASK]] : vector<16xi8>
+// CHECK-NEXT:      [[PAIRS:%.*]] = vector.bitcast [[A]] : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT:      [[UP:%.*]] = arith.shli [[PAIRS]], [[EIGHT]] : vector<8xi16>
+// CHECK-NEXT:      [[LOW:%.*]] = arith.shrsi [[UP]], [[EIGHT]] : vector<8xi16>
+// CHECK-NEXT:      [[HIGH:%.*]] = arith.shrsi [[PAIRS]], [[EIGHT]] : vector<8xi16>
+// CHECK-NEXT:      arith.addi [[LOW]], [[HIGH]] : vector<8xi16>
+// CHECK:           vector.bitcast [[REST]]
+// CHECK:           [[UPPER:%.*]] = vector.shuffle [[T:%.*]], [[T]] [2, 3] : vector<4xi32>, vector<4xi32>
+// CHECK-NEXT:      arith.addi %{{.*}}, [[UPPER]] : vector<2xi32>
+// CHECK:           [[S:%.*]] = arith.muli %{{.*}}, %{{.*}} : vector<1xi32>
+// CHECK-NEXT:      vector.store [[S]], %c[[[O]]] : memref<2xi32>, vector<1xi32>
+func.func @sums_by_registers(%a: memref<2x40xi8>, %b: memref<2x40xi8>, %c: memref<2xi32>) {
+  layout.reorder %a into %b with (s8s8 = [0]) sums (%c) plan ["threads 1",
+    "copy 0 -> 0: 10x(1, 1), elements of 8, vectors of 16, unpack shuffles, tile 2, lanes 0:2 -> 0:2, macro 10, outer 0, inner 0, normal stores"]
+    : memref<2x40xi8> into memref<2x40xi8>, memref<2xi32>
+  func.return
+}

@@ -66,7 +66,7 @@ def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[Strided
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
     parts: list[tuple[StridedCopy, ...]] = []
     for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
-        src, dst = _side(source, axes, src_groups), _side(destination, axes, dst_groups)
+        src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
         parts.append(tuple(_segments(src, dst, prod(destination.dims[axis] for axis in axes))))
     copies = (
         StridedCopy(
@@ -88,7 +88,7 @@ def _axes_apart(rank: int, groups: Iterable[NormalGroup]) -> list[tuple[int, ...
     return [*flattened, *((axis,) for axis in range(rank) if axis not in taken)]
 
 
-def _side(desc: MemoryDesc, axes: tuple[int, ...], groups: Iterable[NormalGroup]) -> Side:
+def side_of(desc: MemoryDesc, axes: tuple[int, ...], groups: Iterable[NormalGroup]) -> Side:
     """
     Some axes of one descriptor as one, flattened row-major.
 

@@ -67,7 +67,7 @@ from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
-from layoutc.transforms.planned_nest import build_planned_nest
+from layoutc.transforms.planned_nest import build_planned_nest, build_planned_sums
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
@@ -130,8 +130,9 @@ class LowerReorder(RewritePattern):
             raise PassFailedException(str(error)) from error
         nest = NestBuilder(op)
         if plan is not None:
-            conversions = None if op.moves_bits else Conversions.of(nest, op.conversion, source, target, arguments)
-            build_planned_nest(nest, plan, source, target, op.axis_names, conversions)
+            conversions = Conversions.of(nest, op.conversion, source, target, arguments)
+            build_planned_nest(nest, plan, source, target, op.axis_names, None if op.copies_elements else conversions)
+            build_planned_sums(nest, plan, conversions, op.axis_names)
         elif op.moves_bits and op.target_desc.element_type.bits >= 8:
             build_plain_nest(nest, source, target, op.axis_names)
         else:

@@ -62,16 +62,15 @@ def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, c
     """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
     if not has_vectors(source, target, conversion):
         raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
-    moves_bits = conversion.is_identity(source.element_type, target.element_type)
-    return read_plan(lines, source, target) if moves_bits else read_converting_plan(lines, source, target)
+    copies = conversion.arithmetic(source.element_type, target.element_type) == "move"
+    return read_plan(lines, source, target) if copies else read_converting_plan(lines, source, target)
 
 
 def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
     """Whether values go through vectors: they are whole bytes on both sides, and all are treated alike."""
     if not (can_plan(source) and can_plan(target)):
         return False
-    are_alike = not any(param.axes for param in conversion.params.values()) and not conversion.sum
-    return are_alike and conversion.compensation is None
+    return not any(param.axes for param in conversion.params.values()) and not conversion.sum
 
 
 def read_converting_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
@@ -131,11 +130,11 @@ class AttachPlan(RewritePattern):
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.destination is None or op.plan is not None:
             return
-        source, target, converts = op.source_desc, op.target_desc, not op.moves_bits
+        source, target, converts = op.source_desc, op.target_desc, not op.copies_elements
         if not has_vectors(source, target, op.conversion):
             return
         lines = None
-        if self.tuned and not converts:
+        if self.tuned and op.moves_bits:
             lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
         if not lines:
             try:

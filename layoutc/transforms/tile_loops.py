@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,25 @@ class TileLoops:
             self._enter(scf.ForOp(start, end, one, [], Region(block)), block)
             terms.append(self._term(loop, block.args[0]))
         return terms
+
+    def carrying(
+        self,
+        loop: Steps,
+        values: Sequence[SSAValue],
+        body: Callable[[TileLoops, Term, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> list[SSAValue]:
+        """A loop that hands values from turn to turn: what the last turn makes of them."""
+        block = Block(arg_types=[IndexType(), *(value.type for value in values)])
+        inside = self.inside()
+        inside.builder = Builder(InsertPoint.at_end(block))
+        term = inside._term(loop, block.args[0])
+        for carried in block.args[1:]:
+            carried.name_hint = "total"
+        inside.builder.insert(scf.YieldOp(*body(inside, term, block.args[1:])))
+        start, end, one = (self.nest.constant(value) for value in (0, loop.count, 1))
+        op = self.builder.insert(scf.ForOp(start, end, one, values, Region(block)))
+        self.outermost = self.outermost or op
+        return list(op.results)
 
     def _enter(self, op: Operation, block: Block) -> None:
         self.builder.insert(op)
