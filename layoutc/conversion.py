@@ -40,7 +40,7 @@ from layoutc.compensation import Compensation
 from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
-from layoutc.param import Param, number, stored
+from layoutc.param import Grouping, Param, number, stored
 
 Arithmetic = Literal["move", "direct", "integer", "f32"]
 
@@ -111,6 +111,11 @@ class Conversion:
     def arguments(self) -> dict[str, Param]:
         """Those whose values are given when the kernel is called, in the order in which it takes them."""
         return {name: param for name, param in self.params.items() if not param.is_constant}
+
+    @cached_property
+    def groupings(self) -> tuple[Grouping, ...]:
+        """Which elements share a value, of all parameters with axes; each way once."""
+        return tuple(dict.fromkeys(param.grouping for param in self.params.values() if param.axes))
 
     @property
     def attributes(self) -> Attributes:

@@ -126,11 +126,10 @@ class Kernel:
             if not can_plan(desc):
                 return f"the textbook loop nest, as vectors of {desc.element_type} are not whole bytes\n"
         if not has_vectors(self.source, self.destination, self.conversion):
-            return f"the textbook loop nest, as elements are not treated all alike: {self.conversion}\n"
+            return f"the textbook loop nest, as what the destination holds counts: {self.conversion}\n"
         sides = self.source, self.destination
-        converts = self.conversion.arithmetic(*(side.element_type for side in sides)) != "move"
         try:
-            lines = explain_plan(*sides, machine(self.target), self.threads, converts=converts)
+            lines = explain_plan(*sides, machine(self.target), self.threads, self.conversion)
         except NotStridedError as error:
             return f"the textbook loop nest: {error}\n"
         return "\n".join(lines) + "\n"

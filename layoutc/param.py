@@ -17,6 +17,28 @@ Number: TypeAlias = "int | float"
 MAX_SHOWN = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which elements share a value: so many (`groups`) neighbours along each of the `axes`; values lie row-major."""
+
+    axes: tuple[int, ...]
+    groups: tuple[int, ...]
+
+    def shape(self, dims: Sequence[int]) -> tuple[int, ...]:
+        """How many values there are along each of the axes of a tensor."""
+        return tuple(dims[axis] // group for axis, group in zip(self.axes, self.groups, strict=True))
+
+    def group(self, axis: int) -> int:
+        """Neighbours along an axis that share a value; 1 along others, where values are apart by a stride of 0."""
+        return self.groups[self.axes.index(axis)] if axis in self.axes else 1
+
+    def stride(self, axis: int, dims: Sequence[int]) -> int:
+        """Values from one group along an axis to the next; 0 where all share a value."""
+        if axis not in self.axes:
+            return 0
+        return prod(self.shape(dims)[self.axes.index(axis) + 1 :])
+
+
 @dataclass(frozen=True)
 class Param:
     """
@@ -61,6 +83,11 @@ class Param:
         return self.values is not None
 
     @property
+    def grouping(self) -> Grouping:
+        """Which elements share a value."""
+        return Grouping(self.axes, self.groups)
+
+    @property
     def type(self) -> ElementType:
         """What the values are stored in; a parameter of a Conversion always has it."""
         if self.dtype is None:
@@ -69,7 +96,7 @@ class Param:
 
     def shape(self, dims: Sequence[int]) -> tuple[int, ...]:
         """How many values there are along each of the `axes` of a tensor."""
-        return tuple(dims[axis] // group for axis, group in zip(self.axes, self.groups, strict=True))
+        return self.grouping.shape(dims)
 
     def size_bytes(self, dims: Sequence[int]) -> int:
         """Bytes of the values of a tensor of these dims; 4-bit ones are packed, the first in the low bits."""

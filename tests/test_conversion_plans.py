@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +22,9 @@ from layoutc.interpreted import interpreted
 from layoutc.kernel import Kernel
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.c import emit_c
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.c_programs import compiled, compiler_named
@@ -38,11 +43,41 @@ SHAPES = {
     "transposed": ("ab", "ba", (37, 50)),
     "tailed": ("abcd", "aBcd16b", (2, 35, 3, 11)),
     "channels": ("acdb", "abcd", (2, 3, 5, 33)),
+    "planes": ("abcd", "acdb", (2, 3, 5, 33)),
+    "filters": ("abcd", "ABcd4b16a4b", (40, 16, 3, 3)),
 }
 SCALED = Conversion(src_scale=0.75, dst_scale=0.3, dst_zero_point=Param(5, dtype="f32"))
+
+
+def scales(count: int, axes: Sequence[int], groups: Sequence[int] = (), dtype: str = "f32") -> Param:
+    return Param([(i % 13 - 6.5) / 3 for i in range(count)], axes, groups, dtype)
+
+
+def points(count: int, axes: Sequence[int], groups: Sequence[int] = ()) -> Param:
+    return Param([i * 7 % 23 - 11 for i in range(count)], axes, groups)
+
+
+BY_INDEX = [
+    ("contiguous", ("f32", "s8"), Conversion(dst_scale=scales(125, [0], [8]), dst_zero_point=points(40, [0], [25]))),
+    ("contiguous", ("s8", "s8"), Conversion(src_zero_point=points(1000, [0]))),
+    ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(37, [0], dtype="f16"), reciprocal=True)),
+    ("transposed", ("s8", "f32"), Conversion(src_scale=scales(370, [0, 1], [1, 5]), src_zero_point=points(50, [1]))),
+    ("transposed", ("f32", "f32"), Conversion(src_scale=scales(50, [1]), dst_scale=scales(37, [0]))),
+    ("transposed", ("s32", "u8"), Conversion(src_zero_point=points(37, [0]), dst_zero_point=points(25, [1], [2]))),
+    ("tailed", ("f32", "s8"), Conversion(dst_scale=scales(35, [1]), dst_zero_point=-3)),
+    ("tailed", ("f32", "bf16"), Conversion(src_scale=scales(2 * 5 * 3, [0, 1, 2], [1, 7, 1]))),
+    ("tailed", ("u8", "f32"), Conversion(src_scale=scales(7 * 11, [1, 3], [5, 1]), src_zero_point=points(2, [0]))),
+    ("channels", ("u8", "f32"), Conversion(src_scale=scales(3, [1]), src_zero_point=points(3, [1]))),
+    ("planes", ("u8", "f16"), Conversion(src_scale=scales(3, [1]), dst_scale=scales(33, [3]))),
+    ("planes", ("f32", "s8"), Conversion(dst_scale=scales(9, [1, 3], [1, 11]), dst_zero_point=points(3, [1]))),
+    ("filters", ("f32", "s8"), Conversion(dst_scale=scales(40, [0]))),
+    ("filters", ("s8", "f32"), Conversion(src_scale=scales(80, [0, 1], [2, 4]))),
+]
+"""parameters of any axes and groups, also such that cut blocks"""
 CASES = [("transposed", pair, NO_ATTRIBUTES) for pair in PAIRS]
 CASES += [(shape, pair, NO_ATTRIBUTES) for number, shape in enumerate(SHAPES) for pair in PAIRS[number::5]]
 CASES += [("tailed", pair, SCALED) for pair in PAIRS[::6]]
+CASES += BY_INDEX
 TARGETS = ("avx512", "sse2")
 
 
@@ -118,9 +153,8 @@ def test_a_plan_that_converts_is_explained() -> None:
     """What it converts, and why a reorder has none."""
     source, destination = sides(CASES.index(("transposed", ("f32", "s8"), NO_ATTRIBUTES)))
     assert "1850 elements, converted from 32 to 8 bits" in Kernel(source, destination, "reference").explain()
-    scales = Conversion(dst_scale=Param(axes=0))
-    alone = Kernel(source, destination, "reference", conversion=scales).explain()
-    assert alone.startswith("the textbook loop nest, as elements are not treated all alike")
+    alone = Kernel(source, destination, "reference", conversion=Conversion(sum=0.5)).explain()
+    assert alone.startswith("the textbook loop nest, as what the destination holds counts")
 
 
 def test_an_edited_plan_is_checked() -> None:
@@ -130,8 +164,37 @@ def test_an_edited_plan_is_checked() -> None:
     lower(made, "plan-reorders", target="avx2")
     (op,) = (op for op in made.walk() if isinstance(op, ReorderOp))
     assert op.plan is not None
-    for old, new in (("elements of 4 to 1", "elements of 4 to 2"), ("37x", "36x"), ("normal stores", "staged stores")):
+    changes = (("elements of 4 to 1", "elements of 4 to 2"), ("37x", "36x"), ("normal stores", "staged stores"))
+    for old, new in changes:
         lines = [line.data.replace(old, new) for line in op.plan]
         assert lines != [line.data for line in op.plan], old
         with pytest.raises(LayoutcError):
-            read_converting_plan(lines, source, destination)
+            read_converting_plan(lines, source, destination, NO_ATTRIBUTES)
+
+
+def test_an_edited_plan_keeps_its_parameters() -> None:
+    """Where the scales of elements are is part of the copy, and checked with it; when elements convert is free."""
+    source, destination, conversion = *sides(CASES.index(BY_INDEX[6])), BY_INDEX[6][2]
+    plan = choose_plan(source, destination, machine("avx2"), 1, conversion)
+    lines = plan_lines(plan)
+    assert read_converting_plan(lines, source, destination, conversion) == plan
+    _, _, tail, _ = lines
+    assert tail.startswith(
+        "copy 1056 -> 1056 with 32: 2x(1155, 1584, 0) 33x(1, 16, 0) 3x(33, 1, 1), elements of 4 to 1"
+    )
+    for old, new in (("with 32", "with 31"), ("3x(33, 1, 1)", "3x(33, 1, 0)"), (" with 32", ""), (", 0)", ")")):
+        assert old in tail
+        with pytest.raises(LayoutcError):
+            read_converting_plan([line.replace(old, new) for line in lines], source, destination, conversion)
+
+
+@pytest.mark.parametrize("when", ["loaded", "stored"])
+def test_elements_are_converted_on_either_side(when: str) -> None:
+    number = CASES.index(BY_INDEX[4])
+    source, destination, conversion = *sides(number), BY_INDEX[4][2]
+    lines = plan_lines(choose_plan(source, destination, machine("avx2"), 1, conversion))
+    edited = tuple(re.sub("4 to 4( when [a-z]*)?", f"4 to 4 when {when}", line) for line in lines)
+    kernel = Kernel(source, destination, "interpret", target="avx2", conversion=conversion, plan=edited)
+    written = np.full(destination.size_bytes, POISON, np.uint8)
+    kernel(read(number), written)
+    np.testing.assert_array_equal(written, expected(number))

@@ -151,7 +151,7 @@ def test_what_is_no_file_of_tuned_plans(text: str | None, message: str, tmp_path
 
 def test_a_given_plan_of_a_reorder_that_converts() -> None:
     sides = PAIR[0], desc("ab", (65, 300), "f16")
-    lines = tuple(plan_lines(choose_plan(*sides, AVX2, converts=True)))
+    lines = tuple(plan_lines(choose_plan(*sides, AVX2)))
     kernel = layoutc.Kernel(*sides, executor="reference", target="avx2", plan=lines)
     assert kernel.c_source == layoutc.Kernel(*sides, executor="reference", target="avx2").c_source
     with pytest.raises(layoutc.LayoutcError, match="which the reorder needs"):

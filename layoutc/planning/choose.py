@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
@@ -48,8 +49,7 @@ def choose_plan(
     destination: MemoryDesc,
     target: Machine | None = None,
     threads: int = 1,
-    *,
-    converts: bool = False,
+    conversion: Conversion = NO_ATTRIBUTES,
 ) -> Plan:
     """
     The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
@@ -62,8 +62,9 @@ def choose_plan(
         because("threads", f"one, as less than {PARALLEL_BYTES} bytes are written before a second one has started")
         threads = 1
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
-    if converts:
-        return Plan(tuple(_converting_plans(strided_copies(source, destination), widths, target, streams)), threads)
+    if conversion.arithmetic(source.element_type, destination.element_type) != "move":
+        copies = strided_copies(source, destination, conversion.groupings)
+        return Plan(tuple(_converting_plans(copies, widths, target, streams)), threads)
     pieces = [piece for copy in strided_copies(source, destination) for piece in _pieces(copy, widths.dst, target)]
     if destination.size_bytes < target.l2:
         return Plan(tuple(_plan_copy(*piece, target, streams) for piece in pieces), threads)

@@ -44,6 +44,8 @@ class CopyDigit:
     """
     `extent` steps of `src` and `dst` elements; only the first `loaded` are in the source, the rest is zero.
 
+    In the values of parameters, which the copy lists (`StridedCopy.params`), a step is so many of `params` each.
+
     A digit that is several in one (`fused`) has one stride on one side; on the other, `src` or `dst` is that of its
     fastest one, and `carries` has all.
     """
@@ -53,6 +55,7 @@ class CopyDigit:
     dst: int
     loaded: int
     carries: tuple[tuple[SideName, Carry], ...] = ()
+    params: tuple[int, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -81,19 +84,24 @@ class CopyDigit:
                 carries[side].steps[number][1] if side in carries else getattr(self, side) * below
                 for side in ("src", "dst")
             )
-            found.append(CopyDigit(extent, src, dst, extent))
+            found.append(CopyDigit(extent, src, dst, extent, (), tuple(step * below for step in self.params)))
             below *= extent
         return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class StridedCopy:
-    """Nested digits from element offsets on both sides. A fill loads nothing and writes zeros."""
+    """
+    Nested digits from element offsets on both sides. A fill loads nothing and writes zeros.
+
+    `params` are the offsets of the first element's value in each list of parameters that is indexed.
+    """
 
     src: int
     dst: int
     digits: tuple[CopyDigit, ...]
     is_fill: bool = False
+    params: tuple[int, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -115,7 +123,8 @@ def merged(copy: StridedCopy) -> StridedCopy:
         for i, j in product(range(len(digits)), repeat=2):
             slow, fast = digits[i], digits[j]
             if i != j and _continues(slow, fast):
-                digits[j] = CopyDigit(fast.extent * slow.extent, fast.src, fast.dst, fast.loaded * slow.extent)
+                extent, loaded = fast.extent * slow.extent, fast.loaded * slow.extent
+                digits[j] = replace(fast, extent=extent, loaded=loaded)
                 del digits[i]
                 changed = True
                 break
@@ -123,16 +132,21 @@ def merged(copy: StridedCopy) -> StridedCopy:
 
 
 def _continues(slow: CopyDigit, fast: CopyDigit) -> bool:
-    """Whether the slow digit only carries the fast one on, on both sides."""
+    """Whether the slow digit only carries the fast one on, on both sides and in all parameters."""
     contiguous = slow.src == fast.src * fast.extent and slow.dst == fast.dst * fast.extent
-    return contiguous and slow.is_whole and fast.is_whole
+    return contiguous and continues_params(slow, fast) and slow.is_whole and fast.is_whole
+
+
+def continues_params(slow: CopyDigit, fast: CopyDigit) -> bool:
+    """Whether the parameters of a digit's steps are those of further steps of the fast one."""
+    return all(step == before * fast.extent for step, before in zip(slow.params, fast.params, strict=True))
 
 
 def without_partial(copy: StridedCopy, position: int) -> tuple[StridedCopy, StridedCopy]:
     """A copy of what a digit that is loaded in part loads, and a fill of the rest."""
     digit = copy.digits[position]
-    loaded = CopyDigit(digit.loaded, digit.src, digit.dst, digit.loaded)
-    empty = CopyDigit(digit.extent - digit.loaded, digit.src, digit.dst, 0)
+    loaded = replace(digit, extent=digit.loaded)
+    empty = replace(digit, extent=digit.extent - digit.loaded, loaded=0)
     before, after = copy.digits[:position], copy.digits[position + 1 :]
     rest = replace(copy, dst=copy.dst + digit.loaded * digit.dst, digits=(*before, empty, *after))
     return merged(replace(copy, digits=(*before, loaded, *after))), merged(rest)
@@ -147,7 +161,7 @@ def fuse(copy: StridedCopy, positions: Sequence[int]) -> StridedCopy:
         if any(fast * extent != slow for (extent, fast), (_, slow) in pairwise(strides)):
             carries.append((side, Carry(tuple(strides))))
     extent = prod(part.extent for part in parts)
-    one = CopyDigit(extent, parts[0].src, parts[0].dst, extent, tuple(carries))
+    one = replace(parts[0], extent=extent, loaded=extent, carries=tuple(carries))
     rest = [None if i in positions else digit for i, digit in enumerate(copy.digits)]
     rest[min(positions)] = one
     return replace(copy, digits=tuple(digit for digit in rest if digit is not None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import CopyDigit
@@ -17,7 +18,7 @@ UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
 def explain_plan(
-    source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, *, converts: bool = False
+    source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion = NO_ATTRIBUTES
 ) -> list[str]:
     """
     Lines that say how a reorder runs on a machine, and why.
@@ -25,7 +26,7 @@ def explain_plan(
     Raises NotStridedError, with the reason, if the reorder has no plan but the plain one.
     """
     with listening() as reasons:
-        plan = choose_plan(source, destination, target, threads, converts=converts)
+        plan = choose_plan(source, destination, target, threads, conversion)
     lines = [
         f"{source.size_bytes} bytes into {destination.size_bytes}, for {_machine(target)}",
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",

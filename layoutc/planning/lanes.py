@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from math import prod
 
-from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, fuse
+from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import Part, Widths, is_power_of_two
 
@@ -27,8 +27,8 @@ def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[tu
     channels = _channel_lanes(copy, widths, target)
     if channels is not None:
         return channels
-    source = [] if copy.is_fill else list(_chain(copy, "src", target.vector // widths.src))
-    destination = list(_chain(copy, "dst", target.vector // widths.dst))
+    source = [] if copy.is_fill else list(_chain(copy, "src", target.vector // widths.held("src")))
+    destination = list(_chain(copy, "dst", target.vector // widths.held("dst")))
     if not destination or not (source or copy.is_fill):
         return (), ()
     while _tile_bytes(copy, source, destination, widths.moved) > TILE_REGISTERS * target.vector:
@@ -96,11 +96,11 @@ def fused(copy: StridedCopy, widths: Widths, target: Machine) -> StridedCopy:
     """
     if copy.is_fill or _channel_lanes(copy, widths, target):
         return copy
-    lanes = target.vector // widths.dst
+    lanes = target.vector // widths.held("dst")
     # Stores should fill a register; a tile of such stores has room for so many lanes in a load.
     sides: tuple[tuple[SideName, SideName, int, int], ...] = (
         ("dst", "src", lanes, max(PIECE_BYTES // widths.src, 1)),
-        ("src", "dst", min(target.vector // widths.src, TILE_REGISTERS), lanes),
+        ("src", "dst", min(target.vector // widths.held("src"), TILE_REGISTERS), lanes),
     )
     for side, other, count, needed in sides:
         run = _fusable(copy, side, count, _needed(copy, other, needed))
@@ -135,6 +135,8 @@ def _fusable(copy: StridedCopy, side: SideName, lanes: int, taken: set[int]) -> 
     count = 1
     for position, digit in contiguous(copy, side):
         if not digit.is_whole or position in taken or digit.carries:
+            break
+        if found and not continues_params(digit, copy.digits[found[-1]]):
             break
         found.append(position)
         count *= digit.extent

@@ -31,18 +31,33 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Widths:
-    """Bytes of an element in the source and in the destination; they differ where elements are converted."""
+    """
+    Bytes of an element in the source and in the destination; they differ where elements are converted.
+
+    Those are narrowed as they are loaded (`src`), and widened as they are stored (`dst`), unless `converted` says
+    otherwise.
+    """
 
     src: int
     dst: int
+    converted: SideName | None = None
 
     def of(self, side: SideName) -> int:
         return self.src if side == "src" else self.dst
 
     @property
+    def converted_at(self) -> SideName:
+        """Where elements are converted: as they are loaded, or as they are stored."""
+        return self.converted or ("src" if self.dst <= self.src else "dst")
+
+    @property
     def moved(self) -> int:
-        """Bytes of an element on its way through the registers: it is widened last, and narrowed first."""
-        return min(self.src, self.dst)
+        """Bytes of an element on its way through the registers."""
+        return self.dst if self.converted_at == "src" else self.src
+
+    def held(self, side: SideName) -> int:
+        """The most bytes of an element in a load or a store, and in the register that it fills or empties."""
+        return max(self.of(side), self.moved)
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,8 @@ class CopyPlan:
     load: Load = "normal"
     converted_bytes: int = 0
     """of an element of the destination, where elements are converted (0: they are moved as they are)"""
+    converted_at: SideName | None = None
+    """on the way in (`src`) or out (`dst`); None: narrowed on the way in, widened on the way out"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -108,7 +125,7 @@ class CopyPlan:
     @property
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
-        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes)
+        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, self.converted_at)
 
     @property
     def stages_stores(self) -> bool:

@@ -7,7 +7,8 @@ lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
 
 A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
 loads the first 3 of 8 and makes the rest zero, and digits in brackets count as one. Offsets and strides count elements
-of that many bytes. `elements of 4 to 1` are converted on the way. Copies that run together stand indented under a line
+of that many bytes. `elements of 4 to 1` are converted on the way; `copy 0 -> 0 with 16` and a third number of each
+digit, `64x(1, 1, 1)`, say where their parameters are. Copies that run together stand indented under a line
 with their shared loops, `together: 512x(100352, 53312) by 2, in bytes`. `docs/plans.md` has all words.
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy, fuse, unfused, without_partial
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
@@ -28,13 +29,17 @@ from layoutc.planning.together import restored
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "aligned": "aligned", "staged": "staged"}
 
+WHEN: dict[str | None, SideName | None] = {None: None, "loaded": "src", "stored": "dst"}
+
 _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
-_ONE = r"\d+x\(\d+, \d+\)(?:/\d+)?"
+_ONE = r"\d+x\(\d+(?:, \d+)+\)(?:/\d+)?"
 _LINE = re.compile(
-    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+):(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
-    r", elements of (?P<element>\d+)(?: to (?P<converted>\d+))?, vectors of (?P<vector>\d+)"
+    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+)(?: with (?P<params>\d+(?: \d+)*))?:"
+    rf"(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
+    r", elements of (?P<element>\d+)(?: to (?P<converted>\d+)(?: when (?P<when>loaded|stored))?)?"
+    r", vectors of (?P<vector>\d+)"
     rf", (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
     rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
@@ -42,7 +47,7 @@ _LINE = re.compile(
 )
 _LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
 _TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes(, staged stores)?")
-_DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)\)(?:/(\d+))?")
+_DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)((?:, \d+)*)\)(?:/(\d+))?")
 _GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
 
 
@@ -60,14 +65,16 @@ def _part_lines(part: CopyPlan | Together) -> list[str]:
 
 
 def _copy_text(copy: StridedCopy) -> str:
-    head = f"fill -> {copy.dst}:" if copy.is_fill else f"copy {copy.src} -> {copy.dst}:"
-    return head + "".join(f" {_digit(digit)}" for digit in copy.digits)
+    head = f"fill -> {copy.dst}" if copy.is_fill else f"copy {copy.src} -> {copy.dst}"
+    params = f" with {_joined(copy.params, ' ')}" if copy.params else ""
+    return f"{head}{params}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
 
 
 def _digit(digit: CopyDigit) -> str:
     if len(digit.parts) > 1:
         return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
-    return f"{digit.extent}x({digit.src}, {digit.dst}){'' if digit.is_whole else f'/{digit.loaded}'}"
+    steps = ", ".join(map(str, (digit.src, digit.dst, *digit.params)))
+    return f"{digit.extent}x({steps}){'' if digit.is_whole else f'/{digit.loaded}'}"
 
 
 def _line(plan: CopyPlan) -> str:
@@ -82,7 +89,10 @@ def _line(plan: CopyPlan) -> str:
 
 
 def _widths(plan: CopyPlan) -> str:
-    return f"{plan.element_bytes} to {plan.converted_bytes}" if plan.converted_bytes else f"{plan.element_bytes}"
+    if not plan.converted_bytes:
+        return f"{plan.element_bytes}"
+    when = {None: "", "src": " when loaded", "dst": " when stored"}[plan.converted_at]
+    return f"{plan.element_bytes} to {plan.converted_bytes}{when}"
 
 
 def _joined(numbers: Sequence[int], separator: str) -> str:
@@ -127,7 +137,10 @@ def _parse_copy(line: str) -> CopyPlan:
     is_fill = found["src"] is None
     src, dst = int(found["dst" if is_fill else "src"]), int(found["dst"])
     groups = [_digits(text) for text in _GROUP.findall(found["digits"])]
-    copy = StridedCopy(src, dst, tuple(digit for group in groups for digit in group), is_fill)
+    params = _numbers(found["params"] or "")
+    copy = StridedCopy(src, dst, tuple(digit for group in groups for digit in group), is_fill, params)
+    if any(len(digit.params) != len(params) for digit in copy.digits):
+        raise LayoutcError(f"digits step through {len(params)} lists of parameters, as 'with' has them: {line[:60]!r}")
     for first, group in enumerate(groups):
         if len(group) > 1:
             copy = fuse(copy, range(first, first + len(group))[::-1])
@@ -146,14 +159,17 @@ def _parse_copy(line: str) -> CopyPlan:
         int(found["prefetch"] or 0),
         "staged" if found["load"] else "normal",
         int(found["converted"] or 0),
+        WHEN[found["when"]],
     )
     check_parts(plan)
     return plan
 
 
 def _digits(text: str) -> list[CopyDigit]:
-    numbers = (tuple(int(n) for n in groups if n) for groups in _DIGIT.findall(text))
-    return [CopyDigit(n, src, dst, loaded[0] if loaded else n) for n, src, dst, *loaded in numbers]
+    return [
+        CopyDigit(int(n), int(src), int(dst), int(loaded or n), params=_numbers(params))
+        for n, src, dst, params, loaded in _DIGIT.findall(text)
+    ]
 
 
 def _numbers(text: str) -> tuple[int, ...]:

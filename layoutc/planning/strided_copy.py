@@ -9,7 +9,7 @@ of a digit exist in the source and the rest is zero. So every copy is a plain bo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import lcm, prod
@@ -17,6 +17,7 @@ from math import lcm, prod
 from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
 from layoutc.errors import LayoutcError
+from layoutc.param import Grouping
 from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
@@ -56,9 +57,13 @@ class Side:
         return cut // piece.cut * piece.stride
 
 
-def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[StridedCopy, ...]:
+def strided_copies(
+    source: MemoryDesc, destination: MemoryDesc, groupings: Sequence[Grouping] = ()
+) -> tuple[StridedCopy, ...]:
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
+
+    Each copy says where the values of parameters are that belong to its elements, one list for each of `groupings`.
 
     Raises NotStridedError where a border before a blocked axis, or axes that each side flattens with others, leave
     digits without a common form.
@@ -67,12 +72,14 @@ def strided_copies(source: MemoryDesc, destination: MemoryDesc) -> tuple[Strided
     parts: list[tuple[StridedCopy, ...]] = []
     for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
         src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
-        parts.append(tuple(_segments(src, dst, prod(destination.dims[axis] for axis in axes))))
+        params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
+        parts.append(tuple(_segments(src, dst, params, prod(destination.dims[axis] for axis in axes))))
     copies = (
         StridedCopy(
             src_offset + sum(part.src for part in chosen),
             dst_offset + sum(part.dst for part in chosen),
             tuple(digit for part in chosen for digit in part.digits),
+            params=tuple(sum(part.params[n] for part in chosen) for n in range(len(groupings))),
         )
         for chosen in product(*parts)
     )
@@ -115,6 +122,18 @@ def side_of(desc: MemoryDesc, axes: tuple[int, ...], groups: Iterable[NormalGrou
     return Side(_joined(pieces), padded)
 
 
+def _param_side(grouping: Grouping, axes: tuple[int, ...], dims: Sequence[int]) -> Side:
+    """The values of a parameter along some axes, flattened row-major."""
+    pieces: list[Piece] = []
+    inner = 1
+    for axis in reversed(axes):
+        if dims[axis] > 1:
+            group, stride = grouping.group(axis), grouping.stride(axis, dims)
+            pieces += [Piece(inner, stride)] if group == 1 else [Piece(inner, 0), Piece(inner * group, stride)]
+        inner *= dims[axis]
+    return Side(_joined(pieces or [Piece(1, 0)]), inner)
+
+
 def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     """Pieces without those that only continue the one below."""
     joined: list[Piece] = []
@@ -127,12 +146,12 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 # --- one axis ------------------------------------------------------------------------------------------------------
 
 
-def _segments(src: Side, dst: Side, dim: int) -> Iterator[StridedCopy]:
+def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
-    cuts = sorted({1, *(p.cut for side in (src, dst) for p in side.pieces if p.cut < dst.padded)})
+    cuts = sorted({1, *(p.cut for side in (src, dst, *params) for p in side.pieces if p.cut < dst.padded)})
     nesting = [cut for cut in cuts if all(larger % cut == 0 for larger in cuts if larger > cut)]
     shared = nesting if len(nesting) == len(cuts) else [c for c in nesting if c < min(set(cuts) - set(nesting))]
-    walk = _Axis(src, dst, tuple(reversed(shared)))
+    walk = _Axis(src, dst, params, tuple(reversed(shared)))
     odd = [cut for cut in cuts if cut not in shared]
     if not odd:
         yield from walk.cover(walk.cuts, 0, dim, dst.padded)
@@ -143,7 +162,10 @@ def _segments(src: Side, dst: Side, dim: int) -> Iterator[StridedCopy]:
         raise NotStridedError(f"blocks cut an axis into {len(inside)} segments")
     whole = dim // period
     if whole:
-        outer = CopyDigit(whole, src.at(period) - src.at(0), dst.at(period) - dst.at(0), whole)
+        steps, (in_src, in_dst) = (
+            tuple(side.at(period) - side.at(0) for side in sides) for sides in (params, (src, dst))
+        )
+        outer = CopyDigit(whole, in_src, in_dst, whole, params=steps)
         for start, stop in pairwise([*inside, period]):
             for part in walk.cover(walk.cuts, start, stop, stop):
                 yield replace(part, digits=(outer, *part.digits))
@@ -154,10 +176,11 @@ def _segments(src: Side, dst: Side, dim: int) -> Iterator[StridedCopy]:
 
 @dataclass(frozen=True)
 class _Axis:
-    """Two sides of an axis with the cuts that nest on both, largest first."""
+    """Two sides of an axis, and the parameters along it, with the cuts that nest on all, largest first."""
 
     src: Side
     dst: Side
+    params: tuple[Side, ...]
     cuts: tuple[int, ...]
 
     def cover(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
@@ -186,8 +209,12 @@ class _Axis:
     def box(self, cuts: tuple[int, ...], start: int, count: int, loaded: int) -> StridedCopy:
         """`count` values of the largest digit, and all of the smaller ones."""
         extents = (count, *(large // small for large, small in pairwise(cuts)))
-        digits = [
-            CopyDigit(n, self.src.stride(cut), self.dst.stride(cut), n) for n, cut in zip(extents, cuts, strict=True)
-        ]
+        digits = [self._digit(extent, cut) for extent, cut in zip(extents, cuts, strict=True)]
         digits[0] = replace(digits[0], loaded=loaded)
-        return StridedCopy(self.src.at(start), self.dst.at(start), tuple(digits))
+        params = tuple(side.at(start) for side in self.params)
+        return StridedCopy(self.src.at(start), self.dst.at(start), tuple(digits), params=params)
+
+    def _digit(self, extent: int, cut: int) -> CopyDigit:
+        """Steps of `cut` coordinates."""
+        steps = tuple(side.stride(cut) for side in self.params)
+        return CopyDigit(extent, self.src.stride(cut), self.dst.stride(cut), extent, params=steps)

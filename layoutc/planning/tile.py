@@ -31,6 +31,8 @@ class Piece:
 
     offset: int
     step: int = 0
+    params: tuple[tuple[int, ...], ...] = ()
+    """how far the parameters of its elements lie from those of the tile's first: one list per grouping"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class TileProgram:
         """elements of one load, and of one store"""
         self.source_lanes = _filled(source, target, width)
         self.target_lanes = _filled(target, source if source else bits, width)
+        self.lane_params = {"src": self._params_of(_values(source)), "dst": self._params_of(_values(target))}
         self.source_fill = self.source_lanes[len(source) :]
         self.target_fill = self.target_lanes[len(target) :]
 
@@ -120,8 +123,33 @@ class TileProgram:
         """A register per channel; where the channels lie side by side, the registers follow one another."""
         assert self.channels is not None
         step = self.lanes if self.channels in lanes else self.digits[self.channels.digit].stride(side)
-        pieces = (Piece(n * step) if isinstance(step, int) else Piece(0, n) for n in range(self.channels.extent))
+        params = self._channel_params(lanes)
+        pieces = (
+            Piece(n * step, 0, params[n]) if isinstance(step, int) else Piece(0, n, params[n])
+            for n in range(self.channels.extent)
+        )
         return [Register((piece,)) for piece in pieces]
+
+    def _channel_params(self, lanes: Sequence[Part]) -> list[tuple[tuple[int, ...], ...]]:
+        """The parameters of each register, where its lanes are pixels of one channel, or all channels of pixels."""
+        assert self.channels is not None
+        count, channel = self.channels.extent, self.digits[self.channels.digit].params
+        pixel = next(self.digits[part.digit].params for part in lanes if part != self.channels)
+        places = list(product(range(count), range(self.lanes)))
+        if self.channels in lanes:
+            places = [divmod(n * self.lanes + lane, count)[::-1] for n, lane in places]
+        registers = (places[n * self.lanes : (n + 1) * self.lanes] for n in range(count))
+        return [
+            tuple(tuple(c * a + p * b for c, p in register) for a, b in zip(channel, pixel, strict=True))
+            for register in registers
+        ]
+
+    def _params_of(self, lanes: Sequence[dict[Bit, int]]) -> tuple[tuple[int, ...], ...]:
+        """How far the parameters of some values of the digits lie from those of the first of the tile."""
+        return tuple(
+            tuple(sum((v << k) * self.digits[g].params[n] for (g, k), v in values.items()) for values in lanes)
+            for n in range(len(self.plan.copy.params))
+        )
 
     def _loaded(self, values: dict[Bit, int], starts: Sequence[int]) -> Piece | None:
         for position, digit in enumerate(self.digits):
@@ -138,7 +166,10 @@ class TileProgram:
                 offset += (v << k) * stride
             else:
                 step += v << k
-        return Piece(offset, step)
+        base = self._params_of([values])
+        lanes = self.lane_params[side]
+        params = tuple(tuple(first + lane for lane in many) for (first,), many in zip(base, lanes, strict=True))
+        return Piece(offset, step, params)
 
 
 def _bits(parts: Sequence[Part]) -> list[Bit]:

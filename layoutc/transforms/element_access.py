@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from struct import pack, unpack
@@ -147,16 +147,30 @@ class Conversions:
         old: SSAValue | None = None,
     ) -> SSAValue:
         """A value that was loaded, with the parameters of a logical index: those that all elements share need none."""
+        return self.converted_with(lanes, value, lambda name: self._param(lanes, name, index, counters), old)
+
+    def converted_with(
+        self, lanes: Lanes, value: SSAValue, param: Callable[[str], SSAValue], old: SSAValue | None = None
+    ) -> SSAValue:
+        """A value that was loaded, with parameters by name; those that are one constant are made here."""
         source, target = self.source.desc.element_type, self.target.desc.element_type
-        params = {name: self._param(lanes, name, index, counters) for name in self.conversion.params}
+        names = self.conversion.params
+        params = {name: param(name) if name in self.memories else self._constant(lanes, name) for name in names}
         return convert(lanes, value, source, target, self.conversion, Values(params, old))
 
+    def _constant(self, lanes: Lanes, name: str) -> SSAValue:
+        values = self.conversion.params[name].values
+        assert values is not None
+        return lanes.constant(values[0], I64) if self.in_integers else lanes.constant(as_f32(values[0]), F32)
+
+    def as_operand(self, lanes: Lanes, loaded: SSAValue, name: str) -> SSAValue:
+        """A parameter as arithmetic takes it."""
+        type = self.memories[name].desc.element_type
+        if not self.in_integers:
+            return to_f32(lanes, loaded, type)
+        return lanes.resize(as_number(lanes, loaded, type), 64, type.integer_range[0] < 0, name)
+
     def _param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
-        param = self.conversion.params[name]
-        if name not in self.memories:
-            assert param.values is not None
-            value = param.values[0]
-            return lanes.constant(value, I64) if self.in_integers else lanes.constant(as_f32(value), F32)
         return lanes.spread(self._loaded_param(replace(lanes, count=None), name, index, counters))
 
     def _loaded_param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
@@ -164,10 +178,7 @@ class Conversions:
         param, memory = self.conversion.params[name], self.memories[name]
         type, place = memory.desc.element_type, element_offset(memory.desc, _param_index(param, index))
         offset = offset_value(lanes, place, counters, f"{name}_offset")
-        loaded = load_element(lanes, memory.memory, type, offset, name)
-        if not self.in_integers:
-            return to_f32(lanes, loaded, type)
-        return lanes.resize(as_number(lanes, loaded, type), 64, type.integer_range[0] < 0, name)
+        return self.as_operand(lanes, load_element(lanes, memory.memory, type, offset, name), name)
 
 
 def _param_index(param: Param, index: Index) -> list[Any]:

@@ -30,7 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
 from layoutc import tuned
-from layoutc.conversion import Conversion
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
@@ -63,25 +63,27 @@ def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, c
     if not has_vectors(source, target, conversion):
         raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
     copies = conversion.arithmetic(source.element_type, target.element_type) == "move"
-    return read_plan(lines, source, target) if copies else read_converting_plan(lines, source, target)
+    return read_plan(lines, source, target) if copies else read_converting_plan(lines, source, target, conversion)
 
 
 def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
-    """Whether values go through vectors: they are whole bytes on both sides, and all are treated alike."""
-    if not (can_plan(source) and can_plan(target)):
-        return False
-    return not any(param.axes for param in conversion.params.values()) and not conversion.sum
+    """Whether values go through vectors: they are whole bytes on both sides."""
+    return can_plan(source) and can_plan(target) and not conversion.sum
 
 
-def read_converting_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
+def read_converting_plan(
+    lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion = NO_ATTRIBUTES
+) -> Plan:
     """The plan of these lines for a reorder that converts. Raises LayoutcError as `read_plan` does."""
     plan = parse_plan(lines)
     # What is copied, apart from how, is the same on every machine.
-    chosen = choose_plan(source, target, machine("generic"), converts=True)
-    expected, found = ([(unfused(c.copy), c.widths) for c in p.copies] for p in (chosen, plan))
+    chosen = choose_plan(source, target, machine("generic"), conversion=conversion)
+    expected, found = (
+        [(unfused(c.copy), c.element_bytes, c.converted_bytes) for c in p.copies] for p in (chosen, plan)
+    )
     if found != expected or len(plan.parts) != len(plan.copies):
         raise LayoutcError("the plan is not one of this reorder, which converts: expected the copies of plan-reorders")
-    if any("staged" in (copy.load, copy.store) for copy in plan.copies):
+    if any(copy.load == "staged" or copy.stages_stores for copy in plan.copies):
         raise LayoutcError("copies that convert are not staged")
     return plan
 
@@ -130,15 +132,15 @@ class AttachPlan(RewritePattern):
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.destination is None or op.plan is not None:
             return
-        source, target, converts = op.source_desc, op.target_desc, not op.copies_elements
+        source, target = op.source_desc, op.target_desc
         if not has_vectors(source, target, op.conversion):
             return
         lines = None
-        if self.tuned and op.moves_bits:
+        if self.tuned and op.copies_elements:
             lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
         if not lines:
             try:
-                chosen = choose_plan(source, target, machine(self.target), self.threads, converts=converts)
+                chosen = choose_plan(source, target, machine(self.target), self.threads, op.conversion)
                 lines = plan_lines(chosen)
             except NotStridedError:
                 return

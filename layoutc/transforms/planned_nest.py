@@ -16,6 +16,7 @@ from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.weight_sums import plan_weight_sums
 from layoutc.transforms.element_access import Conversions, from_register, to_register
+from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, loop_names
@@ -41,7 +42,8 @@ def build_planned_nest(
     memory = Memory(source.memory, target.memory, mlir_element_type(element), element.bits // 8, zero)
     if conversions is not None:
         read = mlir_element_type(source.desc.element_type)
-        memory = replace(memory, converted_from=read, convert=partial(convert_loaded, nest, conversions))
+        convert = partial(convert_loaded, nest, conversions)
+        memory = replace(memory, converted_from=read, convert=convert, adds=bool(conversions.conversion.sum))
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
@@ -79,9 +81,17 @@ def build_planned_sums(nest: NestBuilder, plan: Plan, conversions: Conversions, 
 
 
 def convert_loaded(
-    nest: NestBuilder, conversions: Conversions, builder: Builder, loaded: SSAValue, count: int | None
+    nest: NestBuilder,
+    conversions: Conversions,
+    builder: Builder,
+    loaded: SSAValue,
+    count: int | None,
+    params: PieceParams,
+    old: SSAValue | None,
 ) -> SSAValue:
     """What is stored for a value that was loaded, or for the lanes of a vector."""
     lanes = Lanes(builder, nest, count)
     value = to_register(lanes, loaded, conversions.source.desc.element_type)
-    return from_register(lanes, conversions.converted(lanes, value), conversions.target.desc.element_type)
+    before = None if old is None else to_register(lanes, old, conversions.target.desc.element_type)
+    result = conversions.converted_with(lanes, value, lambda name: params.value(nest, conversions, name, count), before)
+    return from_register(lanes, result, conversions.target.desc.element_type)

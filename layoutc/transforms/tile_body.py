@@ -31,6 +31,7 @@ from layoutc.planning.copy_digits import CopyDigit
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
+from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.vector_ops import vector_type
@@ -53,8 +54,15 @@ class Memory:
     zero: SSAValue | None
     converted_from: Attribute | None = None
     """the source's elements, where those of the target are converted from other ones"""
-    convert: Callable[[Builder, SSAValue, int | None], SSAValue] = lambda builder, loaded, lanes: loaded
-    """from what was loaded to what is stored: a value, or so many lanes"""
+    convert: Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue] = (
+        lambda builder, loaded, lanes, params, old: loaded
+    )
+    """
+    From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination
+    holds if that counts.
+    """
+    adds: bool = False
+    """whether what the destination holds counts"""
 
 
 class ElementBody:
@@ -81,7 +89,11 @@ class ElementBody:
         if src is not None:
             first = builder.insert(self._load(src.offset))
             first.results[0].name_hint = "value"
-            value = self.copy.memory.convert(builder, first.results[0], None)
+            params = PieceParams(self.copy.param_sites, [(0,)] * len(self.copy.plan.copy.params))
+            memory, old = self.copy.memory, None
+            if memory.adds:
+                old = builder.insert(memref.LoadOp.get(memory.target, [dst.offset])).res
+            value = memory.convert(builder, first.results[0], None, params, old)
         assert value is not None
         store = builder.insert(self._store(value, dst.offset))
         return first or store
@@ -145,9 +157,8 @@ class VectorBody:
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
         self.stores = self.program.stores()
         self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
-        self.narrows = plan.widths.dst <= plan.widths.src
-        """values are widened last, and narrowed first"""
-        moved = self.element if self.narrows else self.source_element
+        self.converts_loads = plan.widths.converted_at == "src"
+        moved = self.element if self.converts_loads else self.source_element
         width = IntegerType(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in (
             "f64",
@@ -262,8 +273,8 @@ class VectorBody:
         memory_type = vector_type(self.source_element, lanes * self.copy.ratio)
         load = vector_ops.load(self.copy.tile_source, index, memory_type, self.plan.prefetch * self.copy.ratio)
         value: SSAValue = self.builder.insert(load).result
-        if self.narrows:
-            value = self.copy.memory.convert(self.builder, value, lanes)
+        if self.converts_loads:
+            value = self._converted(value, piece, lanes)
         return self._cast(value, vector_type(self.lane_type, lanes))
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
@@ -274,13 +285,22 @@ class VectorBody:
             if len(register.pieces) > 1:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
             index = self._at(self.dst, piece, base)
-            if self.narrows:
+            if self.converts_loads:
                 stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
             else:
                 read = self._cast(part, vector_type(self.source_element, lanes))
-                stored = self.copy.memory.convert(self.builder, read, lanes)
+                stored = self._converted(read, piece, lanes, index)
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
+
+    def _converted(self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None) -> SSAValue:
+        """The lanes of a piece as they are stored; `target` is where, if that is known."""
+        memory, old = self.copy.memory, None
+        if memory.adds:
+            assert target is not None, "a sum is made where elements are stored"
+            old = self.builder.insert(vector_ops.load(memory.target, target, vector_type(self.element, lanes))).result
+        params = PieceParams(self.copy.param_sites, piece.params)
+        return memory.convert(self.builder, value, lanes, params, old)
 
     def _at(self, place: Place, piece: Piece, base: int) -> SSAValue:
         """Where a piece begins."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,11 +61,14 @@ class TileLoops:
         self.builder = Builder(InsertPoint.before(nest.before))
         self.outermost: Operation | None = None
         self.counters: list[SSAValue] = []
+        self.entered: list[tuple[Operation, Sequence[int], int]] = []
+        """the loops, the digits that they run along, and how many counters there are ahead of each"""
 
     def inside(self) -> TileLoops:
         """Further loops at the place where these have led to."""
         loops = TileLoops(self.nest)
         loops.builder, loops.counters = self.builder, list(self.counters)
+        loops.entered = list(self.entered)
         return loops
 
     def constants(self, loops: Sequence[Steps]) -> None:
@@ -80,7 +83,7 @@ class TileLoops:
         zeros, ones = ([self.nest.constant(value)] * len(loops) for value in (0, 1))
         op = scf.ParallelOp(zeros, ends, ones, Region(block))
         op.attributes[THREADS] = IntegerAttr(threads, i64)
-        self._enter(op, block)
+        self._enter(op, block, [loop.digit for loop in loops])
         return [self._term(loop, counter) for loop, counter in zip(loops, block.args, strict=True)]
 
     def serial(self, loops: Sequence[Steps]) -> list[Term]:
@@ -89,7 +92,7 @@ class TileLoops:
         for loop in loops:
             block = Block([scf.YieldOp()], arg_types=[IndexType()])
             start, end, one = (self.nest.constant(value) for value in (0, loop.count, 1))
-            self._enter(scf.ForOp(start, end, one, [], Region(block)), block)
+            self._enter(scf.ForOp(start, end, one, [], Region(block)), block, [loop.digit])
             terms.append(self._term(loop, block.args[0]))
         return terms
 
@@ -112,8 +115,18 @@ class TileLoops:
         self.outermost = self.outermost or op
         return list(op.results)
 
-    def _enter(self, op: Operation, block: Block) -> None:
+    def inside_of(self, digits: Collection[int]) -> tuple[Builder, Sequence[SSAValue]]:
+        """A place inside of the loops along some digits and ahead of all further ones, and the counters there."""
+        needed = [number for number, (_, along, _) in enumerate(self.entered, 1) if not set(along).isdisjoint(digits)]
+        number = max(needed, default=0)
+        if number == len(self.entered):
+            return self.builder, self.counters
+        next_loop, _, count = self.entered[number]
+        return Builder(InsertPoint.before(next_loop)), self.counters[:count]
+
+    def _enter(self, op: Operation, block: Block, digits: Sequence[int]) -> None:
         self.builder.insert(op)
+        self.entered.append((op, digits, len(self.counters)))
         self.outermost = self.outermost or op
         self.builder = Builder(InsertPoint.at_start(block))
 
@@ -131,6 +144,14 @@ class TileLoops:
 
     def offset(self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str) -> SSAValue:
         """The sum of the terms' positions x strides and a base; the base alone is a constant made before."""
+        total = self.sum_of(terms, strides)
+        if total is None:
+            return self.nest.constants[base]
+        return apply(self.builder, total + base if base else total, self.counters, name)
+
+    @classmethod
+    def sum_of(cls, terms: Sequence[Term], strides: Sequence[Stride]) -> Any:
+        """The sum of the terms' positions x strides; None if there is none."""
         total: Any = None
         for term in terms:
             stride = strides[term.digit]
@@ -139,11 +160,9 @@ class TileLoops:
                 total = part if total is None else total + part
         for digit, stride in enumerate(strides):
             if isinstance(stride, Carry) and any(term.digit == digit for term in terms):
-                part = stride.at(self.position(terms, digit))
+                part = stride.at(cls.position(terms, digit))
                 total = part if total is None else total + part
-        if total is None:
-            return self.nest.constants[base]
-        return apply(self.builder, total + base if base else total, self.counters, name)
+        return total
 
     @staticmethod
     def position(terms: Sequence[Term], digit: int) -> AffineExpr:

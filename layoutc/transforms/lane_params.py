@@ -1,0 +1,124 @@
+"""
+The parameters of the lanes of a vector, loaded ahead of all loops that they do not depend on.
+
+One value for all lanes is a scalar in all of them, values side by side are a vector load, and others are put together
+from these: one value per pair of lanes is half a vector whose lanes are doubled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from layoutc.dialects.memory import mlir_element_type
+from layoutc.transforms.element_access import Conversions, load_element, to_register
+from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.plain_nest import Buffer
+from layoutc.transforms.vector_ops import load, shuffle, vector_type
+
+Distances = tuple[int, ...]
+"""of the value of each lane from that of the first element of a tile"""
+
+
+@dataclass(frozen=True)
+class ParamSite:
+    """
+    Where the values of a tile are loaded that one grouping of elements has, and how far in their list they are.
+
+    It lies ahead of the loops that they do not depend on; `loaded` is what was loaded there already.
+    """
+
+    builder: Builder
+    offset: AffineExpr | int
+    counters: Sequence[SSAValue]
+    loaded: dict[tuple[str, Distances], SSAValue] = field(default_factory=dict[tuple[str, Distances], SSAValue])
+
+
+@dataclass(frozen=True)
+class PieceParams:
+    """
+    Where the parameters of a piece of a tile are: the sites of the tile, and the distances of the piece's lanes.
+
+    There is one of each per grouping of the conversion, and a site more, of those that all elements share.
+    """
+
+    sites: Sequence[ParamSite]
+    distances: Sequence[Distances]
+
+    def value(self, nest: NestBuilder, conversions: Conversions, name: str, count: int | None) -> SSAValue:
+        """One parameter in all lanes of the piece; a scalar where there are none (`count`)."""
+        param = conversions.conversion.params[name]
+        if param.axes:
+            number = conversions.conversion.groupings.index(param.grouping)
+            site, distances = self.sites[number], self.distances[number]
+        else:
+            site, distances = self.sites[-1], (0,) * (count or 1)
+        key = (name, distances)
+        if key not in site.loaded:
+            site.loaded[key] = _Loader(nest, conversions, name, site).lanes(distances, count is None)
+        return site.loaded[key]
+
+
+class _Loader:
+    """Loads of one parameter at a site."""
+
+    def __init__(self, nest: NestBuilder, conversions: Conversions, name: str, site: ParamSite):
+        self.nest, self.conversions, self.name, self.site = nest, conversions, name, site
+        self.memory: Buffer = conversions.memories[name]
+
+    def lanes(self, distances: Distances, is_scalar: bool = False) -> SSAValue:
+        """Values at these distances."""
+        count, first = len(distances), distances[0]
+        if is_scalar:
+            return self._scalar(first)
+        if distances == (first,) * count:
+            return self._at(count).spread(self._scalar(first))
+        if distances == tuple(range(first, first + count)) and self.memory.desc.element_type.bits >= 8:
+            return self._vector(first, count)
+        return self._shuffled(distances)
+
+    def _shuffled(self, distances: Distances) -> SSAValue:
+        """Values that are put together from vectors of fewer, or of one value."""
+        half = len(distances) // 2
+        low, high = distances[:half], distances[half:]
+        if half == 1:
+            a, b = (self.lanes((distance, distance)) for distance in distances)
+            return self._shuffle(a, b, (0, 2))
+        if low == high:
+            part = self.lanes(low)
+            return self._shuffle(part, part, (*range(half), *range(half)))
+        if distances[::2] == distances[1::2]:
+            part = self.lanes(distances[::2])
+            return self._shuffle(part, part, tuple(lane // 2 for lane in range(2 * half)))
+        return self._shuffle(self.lanes(low), self.lanes(high), tuple(range(2 * half)))
+
+    def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
+        element = self._at(len(mask)).element(a)
+        return self.site.builder.insert(shuffle(a, b, mask, element, self.name)).result
+
+    def _scalar(self, distance: int) -> SSAValue:
+        lanes, type = self._at(None), self.memory.desc.element_type
+        loaded = load_element(lanes, self.memory.memory, type, self._offset(distance), self.name)
+        return self.conversions.as_operand(lanes, loaded, self.name)
+
+    def _vector(self, distance: int, count: int) -> SSAValue:
+        lanes, type = self._at(count), self.memory.desc.element_type
+        of = vector_type(mlir_element_type(type), count)
+        loaded = lanes.insert(load(self.memory.memory, self._offset(distance), of), self.name)
+        return self.conversions.as_operand(lanes, to_register(lanes, loaded, type), self.name)
+
+    def _at(self, count: int | None) -> Lanes:
+        return Lanes(self.site.builder, self.nest, count)
+
+    def _offset(self, distance: int) -> SSAValue:
+        """How far in the list a value is, in elements."""
+        offset = self.site.offset + distance
+        if isinstance(offset, int):
+            return self.nest.element(IntegerAttr.from_index_int_value(offset))
+        return apply(self.site.builder, offset, self.site.counters, f"{self.name}_offset")
