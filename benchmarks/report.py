@@ -15,7 +15,7 @@ from benchmarks import plot, summary, table
 from benchmarks.summary import Row
 from layoutc.errors import LayoutcError
 
-KEY = ("case", "size", "type", "dims", "from", "to", "attributes", "threads")
+KEY = ("rule", "case", "size", "type", "dims", "from", "to", "attributes", "threads")
 MACHINE_FACTS = ("processor", "cpus", "l1", "l2", "l3", "system", "compiler")
 """what is the same for all rows of a file"""
 

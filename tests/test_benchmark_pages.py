@@ -12,7 +12,7 @@ import pytest
 from benchmarks.cases import CONVERSIONS, RANDOM, TRANSPOSITIONS
 from benchmarks.pages import MARKED, PAGES, RESULTS, filled
 from benchmarks.report import Report
-from benchmarks.speed import kind_of, speed
+from benchmarks.speed import FILES, kind_of, speed
 from layoutc.errors import LayoutcError
 
 FACTS = {
@@ -49,7 +49,7 @@ def test_the_readme_has_the_table_of_the_speed() -> None:
 
 
 def test_tables_and_plots_beside_results_are_those_of_the_results(tmp_path: Path) -> None:
-    for path in sorted(RESULTS.glob("*s.json")):
+    for path in (RESULTS / f"{name}.json" for name in FILES if (RESULTS / f"{name}.json").exists()):
         Report.read(path).write(tmp_path / path.name)
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     found = {path.name: path.read_text(encoding="utf-8") for path in RESULTS.iterdir() if path.name in made}

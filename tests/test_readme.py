@@ -92,9 +92,9 @@ def test_commands_that_are_not_run_are_make_targets(line: str) -> None:
 
 
 def test_links_to_files_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", README)
+    links = [(page, link) for page in PAGES for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())]
     assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    assert [link for page, link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_continuous_integration_runs_the_test_command_of_the_readme() -> None:

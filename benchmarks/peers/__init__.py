@@ -1,6 +1,6 @@
 """
 What is measured: layoutc, the two copies, oneDNN, NumPy, torch; and where it is asked for, layoutc's builds for
-other processors of the family.
+other processors of the family, or its plans by other rules (`RULE: VALUE`).
 
 A peer is a module with `prepare(work) -> Prepared | None`, None for a reorder that it cannot express, and
 `is_available()`.
@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from benchmarks.peers.narrower_build import NarrowerBuild
+from benchmarks.peers.other_plan import OtherPlan
 from benchmarks.peers.work import Prepared, Work
 from layoutc.errors import LayoutcError
 
@@ -48,6 +49,8 @@ def peer(name: str) -> Peer:
     """The peer of that name. Raises LayoutcError, naming the known ones, for any other."""
     if name in BUILDS:
         return NarrowerBuild(name)
+    if ": " in name:
+        return OtherPlan(*name.split(": ", 1))
     if name not in PEERS:
         raise LayoutcError(f"unknown peer {name!r}, expected one of {' '.join((*PEERS, *BUILDS))}")
     return cast(Peer, import_module(f"{__name__}.{PEERS[name]}"))

@@ -15,7 +15,7 @@ class Work:
     """
     A task with its buffers, which all peers share, the threads that each may use, and what layoutc compiles for.
 
-    `parameters` are the bytes of its scales and zero points, constants too.
+    `parameters` are the bytes of its scales and zero points, constants too. `plan` stands in for the planner's choice.
     """
 
     task: Task
@@ -24,6 +24,7 @@ class Work:
     threads: int
     target: str
     parameters: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
+    plan: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> dict[str, Bytes]:

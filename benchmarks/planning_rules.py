@@ -1,0 +1,321 @@
+"""
+The planner's rules, each with other values that it might have: what benchmarks.rules measures.
+
+A value is changed under its name, in every module of the planner that knows it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.tasks import Task
+from layoutc import planning
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.strided_copy import NotStridedError
+
+MODULES = tuple(
+    importlib.import_module(f"layoutc.planning.{found.name}") for found in pkgutil.iter_modules(planning.__path__)
+)
+Change = Callable[[Any], Any]
+NEVER = 1 << 62
+KIB, MIB = 1 << 10, 1 << 20
+IN_L2, IN_L3, IN_DRAM = 768 * KIB, 8 * MIB, 64 * MIB
+CACHES = IN_L2, IN_L3
+
+
+@dataclass(frozen=True)
+class Rule:
+    """
+    A rule, in a sentence; other values by their names, as changes of what the planner has; and where it is looked at:
+    bytes of both buffers together, threads, target.
+    """
+
+    name: str
+    about: str
+    others: Mapping[str, Mapping[str, Change]]
+    footprints: tuple[int, ...]
+    threads: int = 1
+    target: str = "native"
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The names of its other values as peers of the benchmarks."""
+        return tuple(f"{self.name}: {other}" for other in self.others)
+
+
+def to(value: Any) -> Change:
+    return lambda _: value
+
+
+def answering(value: Any) -> Change:
+    """A function that gives this whatever it is asked."""
+
+    def function(*_: Any) -> Any:
+        return value
+
+    return to(function)
+
+
+def as_it_is(*copy_and_element: Any) -> Any:
+    return copy_and_element
+
+
+def of_each(change: Change) -> Change:
+    """Of all values of a dict."""
+
+    def function(found: Any) -> Any:
+        return dict(zip(found, map(change, found.values()), strict=True))
+
+    return function
+
+
+def times(factor: float) -> Change:
+    return lambda value: type(value)(value * factor)
+
+
+def shape(**fields: Any) -> Change:
+    """Of a macro shape; numbers are factors."""
+
+    def change(found: Any) -> Any:
+        if isinstance(found, dict):
+            return of_each(change)(found)
+        return replace(
+            found, **{k: v if isinstance(v, str | bool) else int(getattr(found, k) * v) for k, v in fields.items()}
+        )
+
+    return change
+
+
+def turned(found: Any) -> Any:
+    """A macro shape whose inner loops follow the other side."""
+    if isinstance(found, dict):
+        return of_each(turned)(found)
+    return replace(found, inner="dst" if found.inner == "src" else "src")
+
+
+def shapes(name: str, *, prefetches: bool = False) -> dict[str, dict[str, Change]]:
+    """Other macro shapes than this one."""
+    others = {
+        "half the bytes": shape(budget=0.5),
+        "twice the bytes": shape(budget=2),
+        "inner loops along the other side": turned,
+        "half the source's run": shape(source_run=0.5),
+        "twice the source's run": shape(source_run=2),
+        "half the destination's run": shape(target_run=0.5),
+        "twice the destination's run": shape(target_run=2),
+    }
+    if prefetches:
+        others["no prefetch"] = shape(prefetch=False)
+    return {words: {name: change} for words, change in others.items()}
+
+
+STREAMS = {"always": {"_streams": answering(True)}, "never": {"_streams": answering(False)}}
+
+RULES = (
+    Rule(
+        "PARALLEL_BYTES",
+        "a second thread is started for destinations of half a MiB or more",
+        {"always": {"PARALLEL_BYTES": to(0)}, "never": {"PARALLEL_BYTES": to(NEVER)}},
+        (256 * KIB, 512 * KIB, 1500 * KIB, 4 * MIB),
+        threads=2,
+    ),
+    Rule(
+        "streams",
+        "one thread writes past the caches from a quarter of the last one on",
+        STREAMS,
+        (6 * MIB, 12 * MIB, 24 * MIB, IN_DRAM),
+    ),
+    Rule(
+        "streams of 2 threads",
+        "several threads do when both buffers fill one and a half times the last cache",
+        STREAMS,
+        (24 * MIB, 40 * MIB, IN_DRAM, 96 * MIB),
+        threads=2,
+    ),
+    Rule("NORMAL", "macro tiles in the caches: 16 KiB, along the destination", shapes("NORMAL"), CACHES),
+    Rule(
+        "NORMAL_BY_SOURCE",
+        "in the caches the inner loops follow the source where its rows alone evict each other",
+        {"not": {"NORMAL_BY_SOURCE": shape(inner="dst")}},
+        CACHES,
+    ),
+    Rule(
+        "NORMAL_BY_SOURCE of sse2",
+        "the same, with registers of 16 bytes",
+        {"not": {"NORMAL_BY_SOURCE": shape(inner="dst")}},
+        CACHES,
+        target="sse2",
+    ),
+    Rule(
+        "MIN_ALIGNED_RUN",
+        "in the caches, rows that evict each other leave a buffer by whole lines if runs are long enough",
+        {
+            "never": {"MIN_ALIGNED_RUN": to(NEVER)},
+            "a quarter": {"MIN_ALIGNED_RUN": times(0.25)},
+            "four times": {"MIN_ALIGNED_RUN": times(4)},
+        },
+        CACHES,
+    ),
+    Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
+    Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
+    Rule(
+        "STREAMED_SMALL",
+        "macro tiles past the caches, elements of 1 and 2 bytes",
+        shapes("STREAMED_SMALL", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STREAMED_COLLIDING",
+        "the same where rows of a tile evict each other",
+        shapes("STREAMED_COLLIDING", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STREAMED_COPY",
+        "macro tiles past the caches where lanes stay in their order",
+        shapes("STREAMED_COPY", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STAGED_ROWS",
+        "macro tiles that leave a buffer past the caches: one run",
+        shapes("STAGED_ROWS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STAGED_CHUNKS",
+        "macro tiles that leave a buffer past the caches: several runs",
+        shapes("STAGED_CHUNKS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MIN_STAGED_RUN",
+        "parts of lines leave a buffer by whole lines past the caches if runs are long enough",
+        {
+            "never": {"MIN_STAGED_RUN": to(NEVER)},
+            "half": {"MIN_STAGED_RUN": times(0.5)},
+            "twice": {"MIN_STAGED_RUN": times(2)},
+            "four times": {"MIN_STAGED_RUN": times(4)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STAGED_TURN",
+        "copies that share a buffer fill 2 KiB of it in a turn",
+        {
+            "a quarter": {"STAGED_TURN": times(0.25)},
+            "four times": {"STAGED_TURN": times(4)},
+            "twelve times": {"STAGED_TURN": times(12)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "COLLIDING_ROWS",
+        "loads are gathered in a buffer where more than 6 rows of a tile share a set of the first cache",
+        {
+            "never": {"COLLIDING_ROWS": to(NEVER)},
+            "half": {"COLLIDING_ROWS": times(0.5)},
+            "twice": {"COLLIDING_ROWS": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_balance",
+        "macro tiles along a digit are of equal size",
+        {"not": {"_balance": answering(None)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "promoted",
+        "elements that stay neighbours are moved as wider ones",
+        {"not": {"promoted": to(as_it_is)}},
+        CACHES,
+    ),
+    Rule(
+        "PIECE_BYTES",
+        "lanes of the source are cut down to 16 bytes, then those of the destination",
+        {"half": {"PIECE_BYTES": times(0.5)}, "twice": {"PIECE_BYTES": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "TILE_REGISTERS",
+        "a tile has up to 16 registers",
+        {"half": {"TILE_REGISTERS": times(0.5)}, "twice": {"TILE_REGISTERS": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "MAX_CHANNELS",
+        "channels that are no power of two are taken apart in registers",
+        {
+            "not": {"MAX_CHANNELS": of_each(to(0))},
+            "half": {"MAX_CHANNELS": of_each(times(0.5))},
+        },
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "FUSE_GAIN",
+        "digits count as one where that fills lanes 1.25 times as well",
+        {"never": {"FUSE_GAIN": to(float("inf"))}, "always": {"FUSE_GAIN": to(1.0)}, "1.6": {"FUSE_GAIN": to(1.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "WELL_FILLED",
+        "no more digits are joined once lanes are filled to 0.85",
+        {"0.6": {"WELL_FILLED": to(0.6)}, "0.97": {"WELL_FILLED": to(0.97)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "NEAR",
+        "copies that begin within 4 KiB of each other run together, if they are larger than L2",
+        {"never": {"NEAR": to(0)}, "64 bytes": {"NEAR": to(64)}, "64 KiB": {"NEAR": to(64 * KIB)}},
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "MIN_STEP",
+        "together, at least 64 steps of the fastest shared digit at a time",
+        {"a quarter": {"MIN_STEP": times(0.25)}, "four times": {"MIN_STEP": times(4)}},
+        (IN_L3, IN_DRAM),
+    ),
+)
+
+
+def rule(name: str) -> Rule:
+    """The rule of that name. Raises LayoutcError, naming the known ones, for any other."""
+    for found in RULES:
+        if found.name == name:
+            return found
+    raise LayoutcError(f"unknown rule {name!r}, expected one of {', '.join(found.name for found in RULES)}")
+
+
+@contextmanager
+def changed(changes: Mapping[str, Change]) -> Generator[None, None, None]:
+    """The planner with other values inside of the block. Raises LayoutcError for a name that it does not have."""
+    places = [(module, name) for name in changes for module in MODULES if hasattr(module, name)]
+    if missing := set(changes) - {name for _, name in places}:
+        raise LayoutcError(f"the planner has no {', '.join(sorted(missing))}")
+    before = [(module, name, getattr(module, name)) for module, name in places]
+    try:
+        for module, name, value in before:
+            setattr(module, name, changes[name](value))
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+
+
+def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> tuple[str, ...]:
+    """The lines of the plan of a task, with changes of the planner; none for a reorder without a plan."""
+    with changed(changes or {}):
+        try:
+            plan = choose_plan(task.source_desc, task.destination_desc, machine(target), threads)
+        except NotStridedError:
+            return ()
+    return tuple(plan_lines(plan))

@@ -1,0 +1,155 @@
+"""The benchmark of the planner's rules: what it changes, what it measures, what it says; no timing is looked at."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import rules_table
+from benchmarks.cases import named_cases
+from benchmarks.machine import Machine
+from benchmarks.measure import Options, measure
+from benchmarks.peers import peer
+from benchmarks.placement import Placement
+from benchmarks.planning_rules import RULES, Rule, changed, plan_of, rule, to
+from benchmarks.random_cases import random_cases
+from benchmarks.report import Report
+from benchmarks.rules import about, shuffled, tasks_of
+from benchmarks.tasks import Task
+from layoutc.errors import LayoutcError
+from layoutc.planning import choose, lanes
+from layoutc.planning.machine import TARGETS
+from layoutc.runtime import find_compiler
+
+ROOT = Path(__file__).parent.parent
+MACHINE = Machine("some processor", 2, 32 << 10, 1 << 20, 32 << 20, "", "", "", "", {})
+TRANSPOSE = Task("ab->ba", "l2", "f32", (48, 48), Placement.parse("ab"), Placement.parse("ba"))
+
+
+def on_avx512(found: Rule) -> str:
+    """A target that is planned the same way on every machine."""
+    return "avx512" if found.target == "native" else found.target
+
+
+@pytest.mark.parametrize("found", RULES, ids=lambda found: found.name)
+def test_every_rule_decides_some_reorder(found: Rule) -> None:
+    """And the planner has all values that are changed."""
+    target, tasks = on_avx512(found), named_cases() + random_cases(100, 77)
+    for other, changes in found.others.items():
+        assert changes, other
+        with changed(changes):
+            pass
+    assert any(
+        plan_of(task, target, found.threads, changes) != plan_of(task, target, found.threads)
+        for footprint in found.footprints
+        for task in shuffled(tasks_of(tasks, footprint, MACHINE), 1)
+        for changes in found.others.values()
+    )
+
+
+def test_the_planner_is_as_before_after_a_change() -> None:
+    before = vars(choose).copy(), vars(lanes).copy()
+    plan = plan_of(TRANSPOSE, "avx512", 1)
+    with pytest.raises(ZeroDivisionError), changed({"TILE_REGISTERS": to(8), "PIECE_BYTES": to(8)}):
+        assert (lanes.TILE_REGISTERS, choose.PIECE_BYTES, lanes.PIECE_BYTES) == (8, 8, 8)
+        raise ZeroDivisionError
+    assert (vars(choose), vars(lanes)) == before and plan_of(TRANSPOSE, "avx512", 1) == plan
+    assert plan_of(TRANSPOSE, "avx512", 1, {"TILE_REGISTERS": to(8)}) != plan
+
+
+def test_a_value_that_the_planner_does_not_have_is_an_error() -> None:
+    with pytest.raises(LayoutcError, match="the planner has no FOO"), changed({"FOO": to(1)}):
+        pass
+    with pytest.raises(LayoutcError, match="unknown rule 'FOO', expected one of PARALLEL_BYTES, streams"):
+        rule("FOO")
+
+
+def test_reorders_are_brought_to_so_many_bytes() -> None:
+    for footprint in (256 << 10, 8 << 20, 64 << 20):
+        tasks = list(tasks_of(named_cases()[:20], footprint, MACHINE))
+        assert all(footprint // 4 < task.footprint <= footprint for task in tasks)
+    assert {task.size for task in tasks_of(named_cases(), 8 << 20, MACHINE)} == {"l3"}
+
+
+def test_reorders_are_those_that_the_rule_is_about() -> None:
+    found = rule("MAX_CHANNELS")
+    tasks = list(about(found, tasks_of(named_cases(), 768 << 10, MACHINE)))
+    assert any("C3" in task.name for task in tasks) and not any("C64" in task.name for task in tasks)
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_other_plans_are_measured_and_checked_as_peers_are() -> None:
+    names = [*rule("TILE_REGISTERS").peers, "PARALLEL_BYTES: always"]
+    found = measure(TRANSPOSE, {name: peer(name) for name in ("layoutc", *names)}, Options(1, "generic", repeats=2))
+    assert found.wrong == []
+    assert found.samples.keys() == {"layoutc", "TILE_REGISTERS: half", "TILE_REGISTERS: twice"} - same_plans(names)
+
+
+def same_plans(names: list[str]) -> set[str]:
+    """Those whose plan for a 16-byte register is the planner's own, which nothing is to be measured of."""
+    chosen = plan_of(TRANSPOSE, "generic", 1)
+    found: set[str] = set()
+    for name in names:
+        of_rule, other = name.split(": ")
+        if plan_of(TRANSPOSE, "generic", 1, rule(of_rule).others[other]) == chosen:
+            found.add(name)
+    return found
+
+
+def row(case: str, footprint: int, chosen: float, **others: float) -> dict[str, Any]:
+    times = {"layoutc": [chosen, chosen, 3]} | {f"NEAR: {k}": [v, v, 3] for k, v in others.items()}
+    where = {"case": case, "type": "f32", "dims": [4], "from": "a", "to": "a"}
+    return {"rule": "NEAR", "footprint": footprint, **where, "us": times, "wrong": []}
+
+
+def test_tables_have_the_ratio_of_each_other_value(tmp_path: Path) -> None:
+    rows = [
+        row("one", 8 << 20, 2.0, never=4.0),
+        row("two", 8 << 20, 2.0, never=1.0),
+        row("random 1/2", 768 << 10, 1.0, never=3.0),
+        {**row("three", 8 << 20, 1.0), "error": "crashed"},
+    ]
+    del rows[-1]["us"]
+    machine = {"processor": "A Chip", "cpus": 2, "l1": 1024, "l2": 1 << 20, "l3": 1 << 20, "compiler": "cc"}
+    report = Report([{"date": "2001-02-03", "command": "run"}], {**machine, "python": "3", "packages": {}}, rows=rows)
+    page = rules_table.page(report)
+    assert "| never |  | 3.00 (3.00 to 3.00, 1) | 1.00 (0.50 to 2.00, 2) |  |" in page
+    assert "two, 4 f32, a -> a | 0.50 |" in page
+    report.save(tmp_path / "rules.json")
+    text = rules_table.rules(tmp_path)
+    assert "2001-02-03, A Chip" in text
+    assert "| NEAR | never: 1.44 | never: 1.44 | 3 |" in text
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_a_small_run_adds_to_the_results_of_other_rules(tmp_path: Path) -> None:
+    path = tmp_path / "rules.json"
+    command = [sys.executable, "-m", "benchmarks.rules", "--count", "1", "--repeats", "1", "--json", str(path)]
+    for name in ("promoted", "NORMAL_BY_SOURCE of sse2", "promoted"):
+        arguments = [*command, "--rule", name, "--where", "caches", "--date", "2001-02-03"]
+        done = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    rows = json.loads(path.read_text())["rows"]
+    found = [(row["rule"], row["footprint"] >> 10, row["case"].startswith("random")) for row in rows]
+    assert sorted(found) == sorted(
+        (name, size, drawn)
+        for name in ("promoted", "NORMAL_BY_SOURCE of sse2")
+        for size in (768, 8192)
+        for drawn in (False, True)
+    )
+    assert all(row["wrong"] == [] for row in rows)
+    assert path.with_suffix(".md").read_text().count("\n## ") == 2
+
+
+def test_pages_of_the_results_in_the_checkout_are_theirs() -> None:
+    path = ROOT / "benchmarks" / "results" / "rules.json"
+    assert path.with_suffix(".md").read_text(encoding="utf-8") == rules_table.page(Report.read(path))
+
+
+def test_targets_that_rules_are_looked_at_for_are_known() -> None:
+    assert {on_avx512(found) for found in RULES} <= TARGETS.keys()
