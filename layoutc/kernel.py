@@ -116,7 +116,7 @@ class Kernel:
         """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
         from layoutc.planning.explain import explain_plan
         from layoutc.planning.strided_copy import NotStridedError
-        from layoutc.transforms.plan_reorders import can_plan, has_vectors
+        from layoutc.transforms.plan_reorders import can_plan
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
@@ -125,8 +125,6 @@ class Kernel:
         for desc in (self.source, self.destination):
             if not can_plan(desc):
                 return f"the textbook loop nest, as vectors of {desc.element_type} are not whole bytes\n"
-        if not has_vectors(self.source, self.destination, self.conversion):
-            return f"the textbook loop nest, as what the destination holds counts: {self.conversion}\n"
         sides = self.source, self.destination
         try:
             lines = explain_plan(*sides, machine(self.target), self.threads, self.conversion)

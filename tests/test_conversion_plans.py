@@ -43,6 +43,7 @@ SHAPES = {
     "transposed": ("ab", "ba", (37, 50)),
     "tailed": ("abcd", "aBcd16b", (2, 35, 3, 11)),
     "channels": ("acdb", "abcd", (2, 3, 5, 33)),
+    "pixels": ("acdb", "acdb", (2, 3, 5, 33)),
     "planes": ("abcd", "acdb", (2, 3, 5, 33)),
     "filters": ("abcd", "ABcd4b16a4b", (40, 16, 3, 3)),
 }
@@ -71,6 +72,15 @@ BY_INDEX = [
     ("planes", ("u8", "f16"), Conversion(src_scale=scales(3, [1]), dst_scale=scales(33, [3]))),
     ("planes", ("f32", "s8"), Conversion(dst_scale=scales(9, [1, 3], [1, 11]), dst_zero_point=points(3, [1]))),
     ("filters", ("f32", "s8"), Conversion(dst_scale=scales(40, [0]))),
+    ("contiguous", ("f32", "s8"), Conversion(dst_scale=scales(125, [0], [8]), sum=0.5)),
+    ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), sum=-1.5)),
+    ("transposed", ("u8", "f32"), Conversion(src_zero_point=points(37, [0]), sum=2.0)),
+    ("tailed", ("f32", "bf16"), Conversion(src_scale=scales(35, [1]), sum=0.25)),
+    ("channels", ("u8", "f32"), Conversion(src_scale=scales(3, [1]), sum=0.75)),
+    ("filters", ("f32", "s8"), Conversion(dst_scale=scales(40, [0]), sum=0.75)),
+    ("pixels", ("u8", "f32"), Conversion(src_scale=scales(3, [1]), src_zero_point=points(3, [1]))),
+    ("pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]))),
+    ("pixels", ("bf16", "f32"), Conversion(src_scale=scales(3, [1]), sum=1.0)),
     ("filters", ("s8", "f32"), Conversion(src_scale=scales(80, [0, 1], [2, 4]))),
 ]
 """parameters of any axes and groups, also such that cut blocks"""
@@ -150,11 +160,11 @@ def test_c_agrees_with_reference(target: str, compiler: str, flags: tuple[str, .
 
 
 def test_a_plan_that_converts_is_explained() -> None:
-    """What it converts, and why a reorder has none."""
+    """What it converts, and that nothing is added twice."""
     source, destination = sides(CASES.index(("transposed", ("f32", "s8"), NO_ATTRIBUTES)))
     assert "1850 elements, converted from 32 to 8 bits" in Kernel(source, destination, "reference").explain()
-    alone = Kernel(source, destination, "reference", conversion=Conversion(sum=0.5)).explain()
-    assert alone.startswith("the textbook loop nest, as what the destination holds counts")
+    adding = Kernel(source, destination, "reference", conversion=Conversion(sum=0.5)).explain()
+    assert "nothing twice, as what the destination holds counts" in adding
 
 
 def test_an_edited_plan_is_checked() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
-from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
+from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, without_partial
+from layoutc.planning.even_copies import even_copies, with_even_macro
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.macro_tiles import (
@@ -25,7 +27,7 @@ from layoutc.planning.macro_tiles import (
     loop_order,
     with_macro,
 )
-from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
+from layoutc.planning.plan import CopyPlan, Part, Plan, SharedLoop, Together, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.strided_copy import strided_copies
@@ -64,7 +66,7 @@ def choose_plan(
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if conversion.arithmetic(source.element_type, destination.element_type) != "move":
         copies = strided_copies(source, destination, conversion.groupings)
-        return Plan(tuple(_converting_plans(copies, widths, target, streams)), threads)
+        return Plan(tuple(_converting_plans(copies, bool(conversion.sum), widths, target, streams)), threads)
     pieces = [piece for copy in strided_copies(source, destination) for piece in _pieces(copy, widths.dst, target)]
     if destination.size_bytes < target.l2:
         return Plan(tuple(_plan_copy(*piece, target, streams) for piece in pieces), threads)
@@ -99,17 +101,49 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
 
 
 def _converting_plans(
-    copies: Sequence[StridedCopy], widths: Widths, target: Machine, streams: bool
+    copies: Sequence[StridedCopy], adds: bool, widths: Widths, target: Machine, streams: bool
 ) -> Iterator[CopyPlan]:
-    """Copies of elements that are converted, each by itself: what is padding becomes zero, and no converted zero."""
+    """
+    Copies of elements that are converted, each by itself: what is padding becomes zero, and no converted zero.
+
+    Where they add to what the destination holds, nothing is stored twice.
+    """
     for copy in copies:
         partial = next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
         if partial is not None:
-            yield from _converting_plans(without_partial(copy, partial), widths, target, streams)
+            yield from _converting_plans(without_partial(copy, partial), adds, widths, target, streams)
         elif copy.is_fill:
             yield _plan_copy(*promoted(copy, widths.dst), target, streams)
+        elif adds:
+            yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
         else:
-            yield _plan_copy(copy, widths.src, target, streams, converted=widths.dst)
+            at = _cheaper_side(copy, widths, target)
+            yield _plan_copy(copy, widths.src, target, streams, replace(widths, converted=at))
+
+
+def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+    """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
+    plan = _plan_copy(copy, widths.src, target, False, replace(widths, converted="dst"), is_even=True)
+    because("stores", "through the caches and nothing twice, as what the destination holds counts")
+    return with_even_macro(plan)
+
+
+def _cheaper_side(copy: StridedCopy, widths: Widths, target: Machine) -> SideName | None:
+    """Where elements of one width on both sides are converted: where fewer registers have parameters of their own."""
+    if widths.src != widths.dst or not copy.params:
+        return None
+    copy = fused(copy, widths, target)
+    lanes = choose_lanes(copy, widths, target)
+    tile = tile_of(copy, *lanes)
+    loaded, stored = (_with_own_params(copy, tile, parts) for parts in lanes)
+    return "dst" if stored < loaded else None
+
+
+def _with_own_params(copy: StridedCopy, tile: Sequence[int], lanes: Sequence[Part]) -> int:
+    """How many registers of a tile have other parameters than the ones before."""
+    along = {part.digit: part.extent for part in lanes}
+    digits = enumerate(zip(copy.digits, tile, strict=True))
+    return prod(size // along.get(g, 1) for g, (digit, size) in digits if any(digit.params))
 
 
 def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
@@ -158,13 +192,24 @@ def _without_lanes(copy: StridedCopy, element: int, target: Machine) -> int | No
 
 
 def _plan_copy(
-    copy: StridedCopy, element: int, target: Machine, streams: bool, converted: int = 0, buffered: bool = False
+    copy: StridedCopy,
+    element: int,
+    target: Machine,
+    streams: bool,
+    converted: Widths | None = None,
+    buffered: bool = False,
+    is_even: bool = False,
 ) -> CopyPlan:
-    """The plan of a copy; `buffered` if it writes, with others, to a buffer what it cannot stream by itself."""
+    """
+    The plan of a copy.
+
+    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, and `is_even` if its tiles
+    must divide it.
+    """
     next_copy()
-    widths = Widths(element, converted or element)
-    copy = fused(copy, widths, target)
-    source_lanes, target_lanes = choose_lanes(copy, widths, target)
+    widths = converted or Widths(element, element)
+    copy = copy if is_even else fused(copy, widths, target)
+    source_lanes, target_lanes = choose_lanes(copy, widths, target, is_even)
     tile = tile_of(copy, source_lanes, target_lanes)
     plan = CopyPlan(
         copy,
@@ -177,7 +222,8 @@ def _plan_copy(
         macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
         outer_order=loop_order(copy.digits, "dst"),
         inner_order=loop_order(copy.digits, "dst"),
-        converted_bytes=converted,
+        converted_bytes=converted.dst if converted else 0,
+        converted_at=converted and converted.converted,
     )
     if not target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")

@@ -22,13 +22,17 @@ FUSE_GAIN = 1.25
 WELL_FILLED = 0.85
 
 
-def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Contiguous parts on both sides, cut down until the tile fits the registers."""
+Lanes = tuple[tuple[Part, ...], tuple[Part, ...]]
+"""of loads, and of stores"""
+
+
+def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine, is_even: bool = False) -> Lanes:
+    """Contiguous parts on both sides, cut down until the tile fits the registers; `is_even` if they divide digits."""
     channels = _channel_lanes(copy, widths, target)
-    if channels is not None:
+    if channels is not None and not (is_even and any(copy.digits[p.digit].extent % p.extent for p in channels[0])):
         return channels
-    source = [] if copy.is_fill else list(_chain(copy, "src", target.vector // widths.held("src")))
-    destination = list(_chain(copy, "dst", target.vector // widths.held("dst")))
+    source = [] if copy.is_fill else list(_chain(copy, "src", target.vector // widths.held("src"), is_even))
+    destination = list(_chain(copy, "dst", target.vector // widths.held("dst"), is_even))
     if not destination or not (source or copy.is_fill):
         return (), ()
     while _tile_bytes(copy, source, destination, widths.moved) > TILE_REGISTERS * target.vector:
@@ -39,13 +43,12 @@ def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[tu
     return tuple(source), tuple(destination)
 
 
-def _channel_lanes(
-    copy: StridedCopy, widths: Widths, target: Machine
-) -> tuple[tuple[Part, ...], tuple[Part, ...]] | None:
+def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes | None:
     """
     The lanes of a few channels side by side that go apart, or come together: 3 registers of pixels and 3 of planes.
 
-    Powers of two are left to the network of index bits.
+    They may also stay together, where each has parameters of its own. Powers of two are left to the network of index
+    bits.
     """
     most, least = (size // max(widths.src, widths.dst) for size in (target.vector, PIECE_BYTES))
     limit = MAX_CHANNELS[target.shuffles]
@@ -58,21 +61,24 @@ def _channel_lanes(
         if is_power_of_two(few.extent) or few.extent > limit or not (few.is_whole and many.is_whole):
             continue
         lanes = _power_of_two(min(most, many.extent))
-        if getattr(many, other) == 1 and lanes >= least:
-            together = (Part(channel, few.extent), Part(position, lanes))
-            apart = (Part(position, lanes),)
+        if lanes < least or (lanes < most and lanes * min(widths.src, widths.dst) < PIECE_BYTES):
+            continue
+        together, apart = (Part(channel, few.extent), Part(position, lanes)), (Part(position, lanes),)
+        if getattr(many, other) == 1:
             return (together, apart) if side == "src" else (apart, together)
+        if list(islice(contiguous(copy, other), 2)) == run:
+            return together, together
     return None
 
 
-def _chain(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[Part]:
+def _chain(copy: StridedCopy, side: SideName, lanes: int, is_even: bool = False) -> Iterator[Part]:
     """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
     stride = 1
     for position, digit in contiguous(copy, side):
         part = _power_of_two(min(lanes, digit.extent))
-        if not digit.is_whole:
-            if side == "src":
-                return
+        if side == "src" and not digit.is_whole:
+            return
+        if is_even or not digit.is_whole:
             part = min(part, digit.extent & -digit.extent)
         if part == 1:
             return

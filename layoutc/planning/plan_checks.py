@@ -93,9 +93,10 @@ def _check_powers_of_two(plan: CopyPlan) -> None:
 def _check_channels(plan: CopyPlan) -> None:
     """A few channels side by side, and a register of each."""
     together, apart = sorted((plan.source_lanes, plan.target_lanes), key=len, reverse=True)
-    if len(together) != 2 or apart != together[1:]:
+    if len(together) != 2 or apart not in (together, together[1:]):
         raise LayoutcError(
-            "lanes that are no power of two are all of a few channels: C:c P:p on one side, P:p on the other"
+            "lanes that are no power of two are all of a few channels: C:c P:p on one side, P:p or the same on the "
+            "other"
         )
     channel, pixels = together
     expected = tuple(

@@ -73,6 +73,8 @@ class TileProgram:
         """From the registers as loaded to the registers as stored."""
         plan = self.plan
         unpack_only, byte_permutes = plan.shuffles == "unpack", plan.shuffles == "any"
+        if self.channels is not None and plan.source_lanes == plan.target_lanes:
+            return Network(self.channels.extent, self.lanes, (), tuple(range(self.channels.extent)))
         if self.channels is not None:
             together = self.channels in plan.target_lanes
             return (interleave if together else deinterleave)(

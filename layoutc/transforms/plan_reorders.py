@@ -36,6 +36,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import unfused
+from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
@@ -60,15 +61,10 @@ def plan_of(op: ReorderOp) -> Plan | None:
 
 def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> Plan:
     """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
-    if not has_vectors(source, target, conversion):
+    if not (can_plan(source) and can_plan(target)):
         raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
     copies = conversion.arithmetic(source.element_type, target.element_type) == "move"
     return read_plan(lines, source, target) if copies else read_converting_plan(lines, source, target, conversion)
-
-
-def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
-    """Whether values go through vectors: they are whole bytes on both sides."""
-    return can_plan(source) and can_plan(target) and not conversion.sum
 
 
 def read_converting_plan(
@@ -85,6 +81,9 @@ def read_converting_plan(
         raise LayoutcError("the plan is not one of this reorder, which converts: expected the copies of plan-reorders")
     if any(copy.load == "staged" or copy.stages_stores for copy in plan.copies):
         raise LayoutcError("copies that convert are not staged")
+    adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
+    if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
+        raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
     return plan
 
 
@@ -133,7 +132,7 @@ class AttachPlan(RewritePattern):
         if op.destination is None or op.plan is not None:
             return
         source, target = op.source_desc, op.target_desc
-        if not has_vectors(source, target, op.conversion):
+        if not (can_plan(source) and can_plan(target)):
             return
         lines = None
         if self.tuned and op.copies_elements:
