@@ -129,7 +129,10 @@ def _param_side(grouping: Grouping, axes: tuple[int, ...], dims: Sequence[int]) 
     for axis in reversed(axes):
         if dims[axis] > 1:
             group, stride = grouping.group(axis), grouping.stride(axis, dims)
-            pieces += [Piece(inner, stride)] if group == 1 else [Piece(inner, 0), Piece(inner * group, stride)]
+            if group > 1 or not stride:
+                pieces.append(Piece(inner, 0))
+            if group < dims[axis] and stride:
+                pieces.append(Piece(inner * group, stride))
         inner *= dims[axis]
     return Side(_joined(pieces or [Piece(1, 0)]), inner)
 
