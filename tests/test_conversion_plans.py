@@ -163,6 +163,12 @@ def test_a_plan_that_converts_is_explained() -> None:
     """What it converts, and that nothing is added twice."""
     source, destination = sides(CASES.index(("transposed", ("f32", "s8"), NO_ATTRIBUTES)))
     assert "1850 elements, converted from 32 to 8 bits" in Kernel(source, destination, "reference").explain()
+    scales = Conversion(src_scale=Param(axes=0), dst_scale=Param(axes=(0, 1)), dst_zero_point=Param(axes=1))
+    lines = Kernel(source, destination, "reference", target="avx512", conversion=scales).explain().splitlines()
+    assert "  conversion: as elements are loaded" in lines
+    assert "  src scale: one value in all lanes, others along digit 1" in lines
+    assert "  dst scale: a vector of values, others along digit 0 and digit 1" in lines
+    assert "  dst zero point: a vector of values, others along digit 0" in lines
     adding = Kernel(source, destination, "reference", conversion=Conversion(sum=0.5)).explain()
     assert "nothing twice, as what the destination holds counts" in adding
 

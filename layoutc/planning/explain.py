@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import CopyDigit
@@ -39,7 +39,7 @@ def explain_plan(
         lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}{turn}"]
         if part is not None:
             lines.append(f"  shared loops: {_shared(part)}")
-        lines += [f"  {line}" for line in _copy_lines(copy, why)]
+        lines += [f"  {line}" for line in _copy_lines(copy, why, conversion)]
     return lines
 
 
@@ -70,7 +70,7 @@ def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
     return f"{plan.copy.elements} {what} of {plan.element_bytes * 8} bits{joined}"
 
 
-def _copy_lines(plan: CopyPlan, why: dict[str, str]) -> Iterator[str]:
+def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> Iterator[str]:
     for number, digit in enumerate(plan.copy.digits):
         yield f"digit {number}: {_digit(digit, plan.copy.is_fill)}"
     yield f"tiles: {why.get('tiles') or _tiles(plan)}"
@@ -80,9 +80,34 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str]) -> Iterator[str]:
     yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
     if not plan.copy.is_fill:
         yield f"loads: {why.get('loads', 'straight')}"
+    if plan.converted_bytes:
+        yield f"conversion: as elements are {'loaded' if plan.widths.converted_at == 'src' else 'stored'}"
+        yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"
     if plan.prefetch:
         yield f"prefetch: each load asks for the next macro tile, {plan.prefetch} elements further on"
+
+
+def _params(plan: CopyPlan, conversion: Conversion) -> Iterator[str]:
+    """Of each list of parameters, what lanes have, and along which digits there are others."""
+    for number, grouping in enumerate(conversion.groupings):
+        names = " and ".join(label(name) for name, param in conversion.params.items() if param.grouping == grouping)
+        along = [f"digit {g}" for g, digit in enumerate(plan.copy.digits) if digit.params[number]]
+        others = f"others along {' and '.join(along)}" if along else "the same everywhere"
+        yield f"{names}: {_lane_params(plan, number)}, {others}"
+
+
+def _lane_params(plan: CopyPlan, number: int) -> str:
+    if not plan.target_lanes:
+        return "a value for each element"
+    program = TileProgram(plan)
+    registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
+    pieces = [piece.params[number] for register in registers for piece in register.pieces if piece is not None]
+    if all(len(set(distances)) == 1 for distances in pieces):
+        return "one value in all lanes"
+    if all(distances == tuple(range(distances[0], distances[0] + len(distances))) for distances in pieces):
+        return "a vector of values"
+    return "values that lanes share, spread in registers"
 
 
 def _digit(digit: CopyDigit, is_fill: bool) -> str:
