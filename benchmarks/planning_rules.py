@@ -268,8 +268,8 @@ RULES = (
     ),
     Rule(
         "WELL_FILLED",
-        "no more digits are joined once lanes are filled to 0.85",
-        {"0.6": {"WELL_FILLED": to(0.6)}, "0.97": {"WELL_FILLED": to(0.97)}},
+        "no more digits are joined once lanes are filled to 0.97",
+        {name: {"WELL_FILLED": to(float(name))} for name in ("0.6", "0.85", "0.9", "1")},
         (*CACHES, IN_DRAM),
     ),
     Rule(
