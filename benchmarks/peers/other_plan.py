@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from benchmarks.peers import layoutc_kernel
 from benchmarks.peers.work import Prepared, Work
 from benchmarks.planning_rules import plan_of, rule
+from layoutc.errors import LayoutcError
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,13 @@ class OtherPlan:
         return layoutc_kernel.is_available()
 
     def prepare(self, work: Work) -> Prepared | None:
-        """None if the plan is no other."""
+        """None if the plan is no other, or cannot be lowered."""
         changes = rule(self.rule).others[self.other]
         asked = work.task, work.target, work.threads
         plan = plan_of(*asked, changes)
         if plan == plan_of(*asked):
             return None
-        return replace(layoutc_kernel.prepare(replace(work, plan=plan)), facts={})
+        try:
+            return replace(layoutc_kernel.prepare(replace(work, plan=plan)), facts={})
+        except LayoutcError:
+            return None
