@@ -263,3 +263,11 @@ def test_interleave_refuses_lanes_that_are_no_power_of_two():
 def test_interleave_refuses(channels: int):
     with pytest.raises(LayoutcError, match=f"got {channels} channels, expected 1 to 31"):
         interleave(channels, 4, 4)
+
+
+@pytest.mark.parametrize(("channels", "joins", "parts"), [(3, 6, 5), (5, 10, 13), (7, 14, 17)])
+def test_words_without_other_shuffles_take_few_steps(channels: int, joins: int, parts: int):
+    network = interleave(channels, 4, 4, native_bytes=16, unpack_only=True)
+    assert len(network.steps) == joins
+    network = deinterleave(channels, 4, 4, native_bytes=16, unpack_only=True)
+    assert len(network.steps) == parts

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.exchanges import Machine
-from layoutc.planning.network import Network, Shuffle, check_elements, move_bits
+from layoutc.planning.network import Network, NetworkBuilder, check_elements, move_bits
+from layoutc.planning.pairs import join, part
 from layoutc.planning.synthesis import make_machine, synthesize
 
 CHANNEL_LIMIT = 31
@@ -34,11 +35,11 @@ def interleave(
     machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
     if _is_power_of_two(_checked(channels)):
         return _interleave_bits(channels, machine)
+    if unpack_only:
+        return join(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
     chunk = _chunk_lanes(machine)
-    if unpack_only and element_bytes in (1, 4):  # what gcc makes of two-byte packs is worse than its scalar code
-        builder.unshuffle()
-    elif chunk == lanes:
+    if chunk == lanes:
         builder.gather_all(_interleaved(channels, lanes), _halved(channels, lanes), lanes)
     else:
         inner, halved = (
@@ -46,7 +47,7 @@ def interleave(
         )
         builder.gather_all(inner, halved, chunk)
         builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
-    return builder.network()
+    return builder.network(builder.values)
 
 
 def deinterleave(
@@ -62,11 +63,11 @@ def deinterleave(
     machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
     if _is_power_of_two(_checked(channels)):
         return _deinterleave_bits(channels, machine)
+    if unpack_only:
+        return part(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
     chunk = _chunk_lanes(machine)
-    if unpack_only and chunk == lanes:
-        builder.shuffle()
-    elif chunk == lanes:
+    if chunk == lanes:
         builder.gather_all(_deinterleaved(channels, lanes), _doubled(channels, lanes), lanes)
     else:
         builder.gather(_by_chunks(_deinterleaved(channels, lanes // chunk), chunk))
@@ -74,7 +75,7 @@ def deinterleave(
             _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_deinterleaved, _doubled)
         )
         builder.gather_all(inner, doubled, chunk)
-    return builder.network()
+    return builder.network(builder.values)
 
 
 def check_interleave(network: Network, channels: int) -> None:
@@ -180,16 +181,13 @@ def _numbered(network: Network, registers: list[Hashable]) -> Network:
     return Network(network.inputs, network.lanes, network.steps, tuple(outputs), tuple(registers))
 
 
-class _Builder:
+class _Builder(NetworkBuilder):
     """The steps so far, and the registers that they leave."""
 
     def __init__(self, channels: int, lanes: int):
-        self.channels, self.lanes = channels, lanes
-        self.steps: list[Shuffle] = []
+        super().__init__(channels, lanes)
+        self.channels = channels
         self.values = list(range(channels))
-
-    def network(self) -> Network:
-        return Network(self.channels, self.lanes, tuple(self.steps), tuple(self.values))
 
     def gather_all(self, place: Place, step: Place, lanes: int) -> None:
         """
@@ -216,7 +214,7 @@ class _Builder:
             return self._kept(sources[0], [lane for _, lane in wanted])
         value = self.values[sources[0]]
         for number, source in enumerate(sources[1:]):
-            value = self._step(value, self.values[source], self._merged(wanted, source, first=number == 0))
+            value = self.step(value, self.values[source], self._merged(wanted, source, first=number == 0))
         return value
 
     def _merged(self, wanted: list[tuple[int, int]], source: int, *, first: bool) -> list[int]:
@@ -234,45 +232,4 @@ class _Builder:
     def _kept(self, source: int, mask: list[int]) -> int:
         if mask == list(range(self.lanes)):
             return self.values[source]
-        return self._step(self.values[source], None, mask)
-
-    def shuffle(self) -> None:
-        """Perfect shuffles, as in `gather_all`, by unpacks alone."""
-        half = self.lanes // 2
-        low = [lane for pair in zip(range(half), range(self.lanes, self.lanes + half), strict=True) for lane in pair]
-        high = [lane + half for lane in low]
-        for _ in range(self.lanes.bit_length() - 1):
-            pairs = [(self.values[i // 2], self._half(i + self.channels, i % 2)) for i in range(self.channels)]
-            self.values = [self._step(*pair, high if i % 2 else low) for i, pair in enumerate(pairs)]
-
-    def _half(self, number: int, place: int) -> int:
-        """A register that has half `number` of all halves in its low (0) or high (1) half."""
-        value = self.values[number // 2]
-        if number % 2 == place:
-            return value
-        half = self.lanes // 2
-        return self._step(value, None, [*range(half, self.lanes), *range(half)])
-
-    def unshuffle(self) -> None:
-        """The inverse of `shuffle`: even elements first, then odd ones, log2(V) times. All are packs."""
-        even, odd = list(range(0, 2 * self.lanes, 2)), list(range(1, 2 * self.lanes, 2))
-        for _ in range(self.lanes.bit_length() - 1):
-            twice = self.values * 2
-            pairs = zip(twice[::2], twice[1::2], strict=True)
-            values: list[int] = []
-            for number, (first, second) in enumerate(pairs):
-                if 2 * number + 1 == self.channels:
-                    values.append(self._halves(self._step(first, first, even), self._step(second, second, odd)))
-                else:
-                    values.append(self._step(first, second, even if 2 * number < self.channels else odd))
-            self.values = values
-
-    def _halves(self, first: int, second: int) -> int:
-        half = self.lanes // 2
-        return self._step(first, second, [*range(half), *range(self.lanes, self.lanes + half)])
-
-    def _step(self, first: int, second: int | None, mask: list[int]) -> int:
-        step = Shuffle(first, second, tuple(mask))
-        if step not in self.steps:  # a swapped register serves twice
-            self.steps.append(step)
-        return self.channels + self.steps.index(step)
+        return self.step(self.values[source], None, mask)

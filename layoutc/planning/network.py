@@ -74,6 +74,21 @@ class Network:
         return max((depths[output] for output in self.outputs), default=0)
 
 
+class NetworkBuilder:
+    """A network in the making; the same step taken twice is one."""
+
+    def __init__(self, inputs: int, lanes: int):
+        self.inputs, self.lanes = inputs, lanes
+        self.numbers: dict[Shuffle, int] = {}
+
+    def step(self, first: int, second: int | None, mask: Sequence[int]) -> int:
+        """The number of the value that a shuffle gives."""
+        return self.numbers.setdefault(Shuffle(first, second, tuple(mask)), self.inputs + len(self.numbers))
+
+    def network(self, outputs: Sequence[int]) -> Network:
+        return Network(self.inputs, self.lanes, tuple(self.numbers), tuple(outputs))
+
+
 def execute(network: Network, registers: Sequence[Sequence[T]]) -> list[list[T]]:
     """The registers that the network leaves, in the order of `network.outputs`."""
     if len(registers) != network.inputs or any(len(register) != network.lanes for register in registers):

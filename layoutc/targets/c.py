@@ -85,7 +85,8 @@ class _ModulePrinter:
         arrays = ["\n".join(wrapped(constant_array(op, self.names[op.sym_name.data]))) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
-        return "\n\n".join(filter(None, (prelude(code, self.helpers), *self.shuffles.definitions(), code))) + "\n"
+        code = "\n\n".join((*self.shuffles.definitions(), code))
+        return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
 
     def _name_arrays(self) -> None:
         """C names for constant arrays, which only this file knows."""

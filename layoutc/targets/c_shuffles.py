@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any, cast
 
 from xdsl.dialects import vector
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.c_types import vector_name, width
 
 MIN_USES, MIN_LANES = 3, 16
 """below which a shuffle is read best with its lanes in place"""
 
 BUILTIN = "__builtin_shufflevector"
+REGISTER_BITS, WORD_BITS = 128, 32
+WITHOUT_BYTES = """// Without shuffles of bytes gcc would move one lane at a time.
+#if defined(__SSE2__) && !defined(__SSSE3__)"""
+"""x86-64 before SSSE3, whose registers have so many bits, and which shuffles words of so many at will"""
 
 
 class Shuffles:
@@ -22,24 +29,70 @@ class Shuffles:
     def __init__(self, ops: Iterable[Operation]) -> None:
         masks = Counter(op.mask.data.data for op in ops if isinstance(op, vector.ShuffleOp))
         self._often = {mask for mask, uses in masks.items() if uses >= MIN_USES and len(mask) >= 8 * MIN_LANES}
-        self._numbers: dict[bytes, int] = {}
-        self._lanes: dict[bytes, str] = {}
+        self._lanes: dict[bytes, tuple[int, ...]] = {}
+        self._names: dict[tuple[bytes, str], str] = {}
+        self._always: list[str] = []
+        self._special: list[str] = []
+        self._otherwise: list[str] = []
 
     def call(self, op: vector.ShuffleOp, first: str, second: str) -> str:
         """The text of a shuffle of two vectors."""
         mask = op.mask.data.data
-        if mask not in self._lanes:
-            self._lanes[mask] = ", ".join(map(str, op.mask.get_values()))
-        if mask not in self._often:
-            return f"{BUILTIN}({first}, {second}, {self._lanes[mask]})"
-        number = self._numbers.setdefault(mask, len(self._numbers) + 1)
-        return f"shuffle_{number}({first}, {second})"
+        lanes = self._lanes[mask] if mask in self._lanes else self._lanes.setdefault(mask, op.mask.get_values())
+        special = _without_bytes(op, lanes)
+        if mask not in self._often and not special:
+            return _builtin(lanes, first, second)
+        key = mask, special
+        if key not in self._names:
+            self._names[key] = f"shuffle_{len(self._names) + 1}"
+            self._define(self._names[key], lanes, special)
+        return f"{self._names[key]}({first}, {second})"
+
+    def _define(self, name: str, lanes: tuple[int, ...], special: str) -> None:
+        if special:
+            self._special.append(f"#define {name}(a, b) {special}")
+        (self._otherwise if special else self._always).append(_definition(name, lanes))
 
     def definitions(self) -> list[str]:
         """The macros that were called."""
-        return [_definition(f"shuffle_{number}", self._lanes[mask]) for mask, number in self._numbers.items()]
+        if not self._special:
+            return self._always
+        special, otherwise = ("\n".join(macros) for macros in (self._special, self._otherwise))
+        return [*self._always, f"{WITHOUT_BYTES}\n{special}\n#else\n{otherwise}\n#endif"]
 
 
-def _definition(name: str, lanes: str) -> str:
-    head, *rest = [f"#define {name}(a, b)", *wrapped(f"  {BUILTIN}(a, b, {lanes})", MAX_WIDTH - 2)]
+def _builtin(lanes: Iterable[int], first: str, second: str) -> str:
+    return f"{BUILTIN}({first}, {second}, {', '.join(map(str, lanes))})"
+
+
+def _definition(name: str, lanes: tuple[int, ...]) -> str:
+    head, *rest = [f"#define {name}(a, b)", *wrapped(f"  {_builtin(lanes, 'a', 'b')}", MAX_WIDTH - 2)]
     return " \\\n".join((head, *rest))
+
+
+def _without_bytes(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
+    """How such a machine moves bytes or pairs of them, or nothing where gcc finds the best by itself."""
+    type = cast("VectorType[Any]", op.v1.type)
+    bits, count = width(type.get_element_type()), len(lanes)
+    if bits * count != REGISTER_BITS or bits >= WORD_BITS or type.get_shape() != (count,):
+        return ""
+    while bits < WORD_BITS and all(b == a + 1 and a % 2 == 0 for a, b in zip(lanes[::2], lanes[1::2], strict=True)):
+        lanes, bits = tuple(lane // 2 for lane in lanes[::2]), 2 * bits
+    if bits < WORD_BITS:
+        moved = _pairs(lanes, bits)
+    else:  # pshufd needs no copy of its operand
+        moved = _builtin(lanes, "(u32x4)(a)", "(u32x4)(b)") if op.v1 is op.v2 else ""
+    return moved and f"(({vector_name(type)}){moved})"
+
+
+def _pairs(lanes: tuple[int, ...], bits: int) -> str:
+    """A shuffle that takes every second lane of `a`, each before one of `b`, by shifts of lanes twice as wide."""
+    count = len(lanes)
+    low, high = lanes[0], lanes[1] - count
+    expected = tuple(lane for first in range(0, count, 2) for lane in (first + low, count + first + high))
+    if {low, high} - {0, 1} or lanes != expected:
+        return ""
+    wide, ones = f"u{2 * bits}x{count // 2}", (1 << bits) - 1
+    first = f"({wide})(a) >> {bits}" if low else f"({wide})(a) & {ones:#x}"
+    second = f"({wide})(b) & {ones << bits:#x}" if high else f"({wide})(b) << {bits}"
+    return f"(({first}) | ({second}))"
