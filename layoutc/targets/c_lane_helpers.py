@@ -65,7 +65,7 @@ def _round_even(type: VectorType) -> str:
     """The sum with 2^mantissa has no room for a fraction; larger numbers have none already."""
     whole, bits = type.mask, type.bits
     exponent = (MANTISSA_BITS[bits] + (127 if bits == 32 else 1023)) << MANTISSA_BITS[bits]
-    return _macro(
+    portable = _macro(
         f"round_even_{type}",
         "x",
         f"const {type} no_ = (x)",
@@ -75,6 +75,18 @@ def _round_even(type: VectorType) -> str:
         f"const {whole} mask_ = ({whole})((({whole})no_ ^ sign_) < {exponent:#x})",
         _chosen(type),
     )
+    if bits != 32:
+        return portable
+    kinds = "f32", "f32"
+    return _by_hardware(
+        f"round_even_{type}", type.lanes, portable, kinds, lambda part, n: _ROUND[n].format(part), "__AVX2__"
+    )
+
+
+_ROUND = {
+    16: "(f32x16)_mm512_roundscale_ps((__m512)({}), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
+    8: "(f32x8)_mm256_round_ps((__m256)({}), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
+}
 
 
 def _unfused(type: VectorType) -> str:
