@@ -37,6 +37,7 @@ def interpreted(
         # Not before the first call: memory may not be enough for so many elements.
         return in_memory(_elements(source), source.element_type), _read_before(destination, conversion)
 
+    by_elements = not is_plain and destination.element_type.bits < 8 and _loads_destination(module, name)
     starts = () if conversion.compensation is None else conversion.compensation.offsets_bytes(destination)
     sums = list(pairwise(starts))
     first = 2 + len(conversion.arguments)
@@ -51,6 +52,8 @@ def interpreted(
             *(out[start:stop].view(np.uint32) for start, stop in sums),
         )
         readable, before = defined()
+        if by_elements:
+            before = np.ones_like(before)
         # Bytes of strides that interleave are put together element by element.
         once = {1, *written} if destination.element_type.bits >= 8 or not before.all() else {*written}
         undefined = dict.fromkeys(written, False)
@@ -65,6 +68,16 @@ def interpreted(
         )
 
     return run
+
+
+def _loads_destination(module: ModuleOp, name: str) -> bool:
+    """Whether a planned reorder puts elements into their bytes one by one, as rows begin or end inside of them."""
+    from xdsl.dialects import func, memref
+
+    functions = (op for op in module.walk() if isinstance(op, func.FuncOp) and op.sym_name.data == name)
+    function = next(functions)
+    destination = function.body.block.args[1]
+    return any(isinstance(op, memref.LoadOp) and op.memref is destination for op in function.walk())
 
 
 def as_elements(data: Bytes, type: ElementType) -> Bytes:

@@ -21,7 +21,6 @@ from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
-from layoutc.transforms.plan_reorders import can_plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,8 +84,6 @@ def tune(
     another plan is faster by more than noise. Raises LayoutcError for a reorder that converts, or only has the plain
     plan.
     """
-    if not can_plan(destination):
-        raise LayoutcError(f"nothing to tune: elements of {destination.element_type} have no plan, only the plain one")
     if source.element_type != destination.element_type:
         raise LayoutcError(f"nothing to tune: {source.element_type} to {destination.element_type} converts")
     try:

@@ -32,10 +32,10 @@ from tests.conversions import in_memory, interesting_codes
 from tests.descriptors import layout
 
 POISON = 0xA5
-WHOLE = [type.name for type in ELEMENT_TYPES if type.bits >= 8 and type.name != "boolean"]
+NAMES = [type.name for type in ELEMENT_TYPES]
 PAIRS = [
-    *(("f32", name) for name in WHOLE if name != "f32"),
-    *((name, "f32") for name in WHOLE if name != "f32"),
+    *(("f32", name) for name in NAMES if name != "f32"),
+    *((name, "f32") for name in NAMES if name != "f32"),
     *(("f64", "bf16"), ("s64", "u16"), ("u8", "f16"), ("s8", "f8_e5m2"), ("bf16", "e8m0"), ("u64", "s8")),
 ]
 SHAPES = {
@@ -46,7 +46,14 @@ SHAPES = {
     "pixels": ("acdb", "acdb", (2, 3, 5, 33)),
     "planes": ("abcd", "acdb", (2, 3, 5, 33)),
     "filters": ("abcd", "ABcd4b16a4b", (40, 16, 3, 3)),
+    "even": ("ab", "ba", (36, 50)),
+    "odd": ("ab", "ab", (3, 77)),
+    "odd in blocks": ("abc", "aBc16b", (3, 35, 7)),
 }
+PACKED = [
+    *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),
+    *(("boolean", "boolean"), ("boolean", "s4"), ("u4", "boolean"), ("f64", "s4"), ("u2", "s64"), ("s4", "u8")),
+]
 SCALED = Conversion(src_scale=0.75, dst_scale=0.3, dst_zero_point=Param(5, dtype="f32"))
 
 
@@ -85,9 +92,11 @@ BY_INDEX = [
 ]
 """parameters of any axes and groups, also such that cut blocks"""
 CASES = [("transposed", pair, NO_ATTRIBUTES) for pair in PAIRS]
-CASES += [(shape, pair, NO_ATTRIBUTES) for number, shape in enumerate(SHAPES) for pair in PAIRS[number::5]]
+CASES += [(shape, pair, NO_ATTRIBUTES) for number, shape in enumerate(SHAPES) for pair in PAIRS[number::7]]
 CASES += [("tailed", pair, SCALED) for pair in PAIRS[::6]]
 CASES += BY_INDEX
+CASES += [(shape, pair, NO_ATTRIBUTES) for number, shape in enumerate(SHAPES) for pair in PACKED[number % 3 :: 3]]
+CASES += [("even", pair, SCALED) for pair in PACKED[::4]]
 TARGETS = ("avx512", "sse2")
 
 

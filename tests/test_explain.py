@@ -64,7 +64,6 @@ def test_words_of_each_rule() -> None:
 
 def test_reorders_without_a_plan() -> None:
     assert explained("ab", "ba", (4, 4), target="plain") == "the textbook loop nest, as the target plain asks for it\n"
-    assert explained("ab", "ba", (4, 4), "boolean").startswith("the textbook loop nest, as vectors of boolean")
     source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
     assert "a border" in layoutc.Kernel(source, desc("nchw", source.dims, "f32")).explain()
 

@@ -35,15 +35,27 @@ class Widths:
     Bytes of an element in the source and in the destination; they differ where elements are converted.
 
     Those are narrowed as they are loaded (`src`), and widened as they are stored (`dst`), unless `converted` says
-    otherwise.
+    otherwise. Elements that share bytes have a byte each in registers, where these widths hold, and so many to a byte
+    in memory.
     """
 
     src: int
     dst: int
     converted: SideName | None = None
+    src_per_byte: int = 1
+    dst_per_byte: int = 1
 
     def of(self, side: SideName) -> int:
         return self.src if side == "src" else self.dst
+
+    def per_byte(self, side: SideName) -> int:
+        """Elements that share a byte of memory."""
+        return self.src_per_byte if side == "src" else self.dst_per_byte
+
+    @property
+    def are_packed(self) -> bool:
+        """Whether elements share bytes on a side."""
+        return max(self.src_per_byte, self.dst_per_byte) > 1
 
     @property
     def converted_at(self) -> SideName:
@@ -92,6 +104,8 @@ class CopyPlan:
     """of an element of the destination, where elements are converted (0: they are moved as they are)"""
     converted_at: SideName | None = None
     """on the way in (`src`) or out (`dst`); None: narrowed on the way in, widened on the way out"""
+    per_byte: tuple[int, int] = (1, 1)
+    """elements that share a byte of the source, and of the destination; registers have a byte for each"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -125,7 +139,7 @@ class CopyPlan:
     @property
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
-        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, self.converted_at)
+        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, self.converted_at, *self.per_byte)
 
     @property
     def stages_stores(self) -> bool:

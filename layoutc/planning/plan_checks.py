@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import prod
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import Carry, SideName
+from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
+from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.unions import unions
 
@@ -34,6 +35,8 @@ def check_parts(plan: CopyPlan) -> None:
     else:
         _check_powers_of_two(plan)
     _check_buffers(plan)
+    if (side := first_inside_a_byte(plan)) is not None:
+        raise LayoutcError(f"lanes of the {'source' if side == 'src' else 'destination'} begin or end inside of a byte")
 
 
 def check_together(part: Together) -> None:
@@ -52,6 +55,11 @@ def _check_numbers(plan: CopyPlan) -> None:
             f"got elements of {plan.element_bytes} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
             "2, 4 or 8 and vectors of 16, 32 or 64"
         )
+    shares = [(plan.widths.of(side), plan.widths.per_byte(side)) for side in SIDES]
+    if any(shared != 1 and (width != 1 or shared not in (2, 4)) for width, shared in shares):
+        raise LayoutcError("elements that share bytes are 1/2 or 1/4 of one")
+    if plan.converted_bytes and plan.widths.converted_at == "dst" and not all(d.is_whole for d in plan.copy.digits):
+        raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
     if plan.prefetch > MAX_PREFETCH:
         raise LayoutcError(f"got prefetch {plan.prefetch}, expected at most 2^40")
 

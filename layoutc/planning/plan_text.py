@@ -7,9 +7,10 @@ lanes 1:16 -> 2:8 1:2, macro 1x20x8, outer 0 1 2, inner 0 1 2, normal stores
 
 A copy goes from an offset to an offset through digits `extent x (source stride, destination stride)`; `8x(20, 1)/3`
 loads the first 3 of 8 and makes the rest zero, and digits in brackets count as one. Offsets and strides count elements
-of that many bytes. `elements of 4 to 1` are converted on the way; `copy 0 -> 0 with 16` and a third number of each
-digit, `64x(1, 1, 1)`, say where their parameters are. Copies that run together stand indented under a line
-with their shared loops, `together: 512x(100352, 53312) by 2, in bytes`. `docs/plans.md` has all words.
+of that many bytes. `elements of 4 to 1` are converted on the way, and two of `1/2` share a byte; `copy 0 -> 0 with 16`
+and a third number of each digit, `64x(1, 1, 1)`, say where their parameters are. Copies that run together stand
+indented under a line with their shared loops, `together: 512x(100352, 53312) by 2, in bytes`. `docs/plans.md` has all
+words.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, fuse, unfused, without_partial
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
@@ -34,11 +35,12 @@ WHEN: dict[str | None, SideName | None] = {None: None, "loaded": "src", "stored"
 _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
+_WIDTH = r"\d+(?:/\d)?"
 _ONE = r"\d+x\(\d+(?:, \d+)+\)(?:/\d+)?"
 _LINE = re.compile(
     rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+)(?: with (?P<params>\d+(?: \d+)*))?:"
     rf"(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
-    r", elements of (?P<element>\d+)(?: to (?P<converted>\d+)(?: when (?P<when>loaded|stored))?)?"
+    rf", elements of (?P<element>{_WIDTH})(?: to (?P<converted>{_WIDTH})(?: when (?P<when>loaded|stored))?)?"
     r", vectors of (?P<vector>\d+)"
     rf", (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
     rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
@@ -89,10 +91,15 @@ def _line(plan: CopyPlan) -> str:
 
 
 def _widths(plan: CopyPlan) -> str:
+    source, target = (f"{plan.widths.of(side)}{_share(plan.widths.per_byte(side))}" for side in SIDES)
     if not plan.converted_bytes:
-        return f"{plan.element_bytes}"
+        return source
     when = {None: "", "src": " when loaded", "dst": " when stored"}[plan.converted_at]
-    return f"{plan.element_bytes} to {plan.converted_bytes}{when}"
+    return f"{source} to {target}{when}"
+
+
+def _share(per_byte: int) -> str:
+    return f"/{per_byte}" if per_byte > 1 else ""
 
 
 def _joined(numbers: Sequence[int], separator: str) -> str:
@@ -144,9 +151,11 @@ def _parse_copy(line: str) -> CopyPlan:
     for first, group in enumerate(groups):
         if len(group) > 1:
             copy = fuse(copy, range(first, first + len(group))[::-1])
+    element, shared = _width(found["element"])
+    converted, shared_to = _width(found["converted"] or f"0/{shared}")
     plan = CopyPlan(
         copy,
-        int(found["element"]),
+        element,
         int(found["vector"]),
         SHUFFLES[found["shuffles"]],
         _numbers(found["tile"]),
@@ -158,8 +167,9 @@ def _parse_copy(line: str) -> CopyPlan:
         STORES[found["store"]],
         int(found["prefetch"] or 0),
         "staged" if found["load"] else "normal",
-        int(found["converted"] or 0),
+        converted,
         WHEN[found["when"]],
+        (shared, shared_to),
     )
     check_parts(plan)
     return plan
@@ -170,6 +180,12 @@ def _digits(text: str) -> list[CopyDigit]:
         CopyDigit(int(n), int(src), int(dst), int(loaded or n), params=_numbers(params))
         for n, src, dst, params, loaded in _DIGIT.findall(text)
     ]
+
+
+def _width(text: str) -> tuple[int, int]:
+    """The bytes of an element, and how many share them: `1/2`."""
+    width, _, shared = text.partition("/")
+    return int(width), int(shared or 1)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from layoutc.targets.bounds import Bounds
@@ -179,9 +180,7 @@ class FunctionPrinter:
         elif (spelling := LANE_SPELLINGS.get(op.__class__)) is not None and is_vector(op.results[0].type):
             self.spelled(op, spelling)
         elif (spelling := SPELLINGS.get(op.__class__)) is not None:
-            for value in (*op.operands, *op.results):
-                scalar_name(value.type)
-            self.spelled(op, spelling)
+            self.scalars(op, spelling)
         elif (spelling := VECTOR_SPELLINGS.get(op.__class__)) is not None:
             self.spelled(op, spelling)
         else:
@@ -198,7 +197,19 @@ class FunctionPrinter:
         else:
             self.values[op.result] = spell_constant(op)
 
-    def alias(self, op: memref.ReinterpretCastOp | memref.CastOp) -> None:
+    def cast(self, op: UnrealizedConversionCastOp) -> None:
+        """Of a value, or of a buffer: booleans as bytes."""
+        if is_memref(op.results[0].type) and len(op.operands) == 1 and is_memref(op.operands[0].type):
+            self.alias(op)
+        else:
+            self.scalars(op, SPELLINGS[UnrealizedConversionCastOp])
+
+    def scalars(self, op: Operation, spelling: Spelling) -> None:
+        for value in (*op.operands, *op.results):
+            scalar_name(value.type)
+        self.spelled(op, spelling)
+
+    def alias(self, op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:
         check_alias(op)
         self.values[op.results[0]] = self.values[op.operands[0]]
 
@@ -287,6 +298,7 @@ STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     memref.GetGlobalOp: FunctionPrinter.array,
     memref.ReinterpretCastOp: FunctionPrinter.alias,
     memref.CastOp: FunctionPrinter.alias,
+    UnrealizedConversionCastOp: FunctionPrinter.cast,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     scf.YieldOp: print_yield,

@@ -7,7 +7,13 @@ from functools import reduce
 from typing import Any, cast
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerType, MemRefType
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    UnrealizedConversionCastOp,
+)
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.c_expressions import Expression, address, binary, bits_literal, call, element, floating, integer
@@ -122,7 +128,7 @@ def _static(op: memref.AllocOp | memref.AllocaOp) -> MemRefType[Any]:
     return type
 
 
-def check_alias(op: memref.ReinterpretCastOp | memref.CastOp) -> None:
+def check_alias(op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:
     """
     Raises EmissionError unless the result's type alone says where its elements are.
 

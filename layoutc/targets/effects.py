@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.dialects import func, memref, vector
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from layoutc.targets.c_types import is_memref
 from layoutc.targets.errors import no_spelling
 
-ALIASES = (memref.ReinterpretCastOp, memref.CastOp)
-"""ops whose result is the buffer of their first operand"""
+ALIASES = (memref.ReinterpretCastOp, memref.CastOp, UnrealizedConversionCastOp)
+"""ops whose result is the buffer of their first operand, where that is one"""
 
 
 def root(value: SSAValue) -> SSAValue:

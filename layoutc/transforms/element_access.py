@@ -9,7 +9,7 @@ from struct import pack, unpack
 from typing import Any
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, func, memref, vector
+from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
@@ -36,6 +36,7 @@ from layoutc.transforms.convert_values import Values, convert, register_type, to
 from layoutc.transforms.lanes import F32, Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
+from layoutc.transforms.shared_bytes import load_part
 
 I64 = IntegerType(64)
 Index = Sequence[Any]
@@ -73,13 +74,9 @@ def _has_sign(element: Attribute) -> bool:
 
 def load_element(lanes: Lanes, memory: SSAValue, element: ElementType, offset: SSAValue, name: str) -> SSAValue:
     """The element at an offset in elements; of those that share a byte, its low bits."""
-    if element.bits >= 8:
-        return to_register(lanes, lanes.insert(memref.LoadOp.get(memory, [offset]), name), element)
-    d0, count = AffineExpr.dimension(0), 8 // element.bits
-    byte = lanes.insert(memref.LoadOp.get(memory, [apply(lanes.builder, d0 // count, [offset], "at")]), "byte")
-    place = apply(lanes.builder, (d0 % count) * element.bits, [offset], "place")
-    shift = lanes.insert(arith.IndexCastOp(place, IntegerType(8)), "shift")
-    return lanes.and_(lanes.shr(byte, shift), (1 << element.bits) - 1, name)
+    if element.bits < 8:
+        return load_part(lanes, memory, 8 // element.bits, offset, name)
+    return to_register(lanes, lanes.insert(memref.LoadOp.get(memory, [offset]), name), element)
 
 
 def store_element(lanes: Lanes, value: SSAValue, memory: SSAValue, element: ElementType, offset: SSAValue) -> None:

@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
@@ -25,9 +25,9 @@ from layoutc.layout import AxisGroup
 from layoutc.transforms.element_access import Conversions, element_offset, load_element, offset_value
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
-from layoutc.transforms.plain_nest import COMMENT, Buffer, IndexSpace, comment
+from layoutc.transforms.plain_nest import COMMENT, IndexSpace, comment
+from layoutc.transforms.shared_bytes import I8, store_part
 
-I8 = IntegerType(8)
 Condition = SSAValue | None
 """None where it always holds"""
 
@@ -261,7 +261,7 @@ def _build_in_order(nest: NestBuilder, conversions: Conversions, names: Sequence
         if conversions.conversion.sum:
             old = load_element(lanes, target.memory, target.desc.element_type, to_offset, "old")
         value = conversions.value(lanes, space.index, counters, from_offset, old)
-        return _put(lanes, value, target, to_offset)
+        return store_part(lanes, value, target.memory, 8 // target.desc.element_type.bits, to_offset)
 
     outermost = nest.nest(space.loops, copy)
     outermost.attributes[COMMENT] = comment(source.desc, target.desc, names)
@@ -271,20 +271,6 @@ def _build_in_order(nest: NestBuilder, conversions: Conversions, names: Sequence
         def fill(inner: Builder, counters: Sequence[SSAValue], padding: IndexSpace = padding) -> Operation:
             lanes = Lanes(inner, nest)
             offset = offset_value(lanes, target.desc.coordinate_offset(padding.coordinates), counters, "dst_offset")
-            return _put(lanes, lanes.constant(0, I8), target, offset)
+            return store_part(lanes, lanes.constant(0, I8), target.memory, 8 // target.desc.element_type.bits, offset)
 
         nest.nest(padding.loops, fill).attributes[COMMENT] = StringAttr("zero the block padding")
-
-
-def _put(lanes: Lanes, value: SSAValue, target: Buffer, offset: SSAValue) -> Operation:
-    """Replaces one element of a byte, and leaves its other bits."""
-    bits, d0 = target.desc.element_type.bits, AffineExpr.dimension(0)
-    last = (1 << bits) - 1
-    at = apply(lanes.builder, d0 // (8 // bits), [offset], "at")
-    place = apply(lanes.builder, d0 % (8 // bits) * bits, [offset], "place")
-    shift = lanes.insert(arith.IndexCastOp(place, I8), "shift")
-    mask = lanes.shl(lanes.constant(last, I8), shift, "mask")
-    before = lanes.insert(memref.LoadOp.get(target.memory, [at]), "before")
-    others = lanes.and_(before, lanes.binary(arith.XOrIOp, mask, -1))
-    merged = lanes.or_(others, lanes.shl(lanes.and_(value, last), shift), "merged")
-    return lanes.builder.insert(memref.StoreOp.get(merged, target.memory, [at]))

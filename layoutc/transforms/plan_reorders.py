@@ -14,14 +14,14 @@ layout.reorder %src into %dst plan ["threads 1",
 A reorder that converts has `elements of 4 to 1`: they are widened last, and narrowed first.
 
 Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: a plan on each reorder that has
-a form as strided copies and elements of whole bytes; the others are lowered by the plain plan. A plan that is there
+a form as strided copies; the others are lowered by the plain plan. A plan that is there
 already is kept: it may have been edited, and `lower-reorders` checks it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xdsl.context import Context
@@ -34,18 +34,13 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
-from layoutc.planning.choose import choose_plan
+from layoutc.planning.choose import choose_plan, copies_of
 from layoutc.planning.copy_digits import unfused
 from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
-
-
-def can_plan(desc: MemoryDesc) -> bool:
-    """Whether elements are whole bytes in vectors too: MLIR packs vectors of i1 to bits."""
-    return desc.element_type.bits >= 8 and desc.element_type.name != "boolean"
+from layoutc.planning.strided_copy import NotStridedError
 
 
 def plan_of(op: ReorderOp) -> Plan | None:
@@ -61,25 +56,39 @@ def plan_of(op: ReorderOp) -> Plan | None:
 
 def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> Plan:
     """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
-    if not (can_plan(source) and can_plan(target)):
+    if not has_vectors(source, target, conversion):
         raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
-    copies = conversion.arithmetic(source.element_type, target.element_type) == "move"
-    return read_plan(lines, source, target) if copies else read_converting_plan(lines, source, target, conversion)
+    if conversion.arithmetic(source.element_type, target.element_type) == "move":
+        return read_plan(lines, source, target)
+    return read_converting_plan(lines, source, target, conversion)
+
+
+def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
+    """Whether values go through vectors: all but sums where elements share bytes."""
+    are_packed = min(source.element_type.bits, target.element_type.bits) < 8
+    return not (conversion.sum and are_packed)
 
 
 def read_converting_plan(
     lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion = NO_ATTRIBUTES
 ) -> Plan:
-    """The plan of these lines for a reorder that converts. Raises LayoutcError as `read_plan` does."""
+    """
+    The plan of these lines for a reorder that converts, or whose elements share bytes.
+
+    Raises LayoutcError as `read_plan` does.
+    """
     plan = parse_plan(lines)
-    # What is copied, apart from how, is the same on every machine.
-    chosen = choose_plan(source, target, machine("generic"), conversion=conversion)
+    # What is copied, apart from how, follows from the registers alone.
+    registers = machine("generic")
+    for copy in plan.copies[:1]:
+        registers = replace(registers, vector=copy.vector_bytes, shuffles=copy.shuffles)
+    chosen = choose_plan(source, target, registers, conversion=conversion)
     expected, found = (
-        [(unfused(c.copy), c.element_bytes, c.converted_bytes) for c in p.copies] for p in (chosen, plan)
+        [(unfused(c.copy), c.element_bytes, c.converted_bytes, c.per_byte) for c in p.copies] for p in (chosen, plan)
     )
     if found != expected or len(plan.parts) != len(plan.copies):
-        raise LayoutcError("the plan is not one of this reorder, which converts: expected the copies of plan-reorders")
-    if any(copy.load == "staged" or copy.stages_stores for copy in plan.copies):
+        raise LayoutcError("the plan is not one of this reorder: expected the copies of plan-reorders")
+    if any(copy.converted_bytes and (copy.load == "staged" or copy.stages_stores) for copy in plan.copies):
         raise LayoutcError("copies that convert are not staged")
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
@@ -89,10 +98,11 @@ def read_converting_plan(
 
 def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
     """The plan of these lines. Raises LayoutcError for text that is no plan, or not one of this reorder."""
-    if not can_plan(target):
-        raise LayoutcError(f"elements of {target.element_type} have no plan, only the plain one")
+    copies, widths = copies_of(source, target, NO_ATTRIBUTES)
+    if widths.are_packed:
+        return read_converting_plan(lines, source, target)
     plan = parse_plan(lines)
-    check_covers(plan, strided_copies(source, target), target.element_type.bits // 8)
+    check_covers(plan, copies, widths.dst)
     return plan
 
 
@@ -132,7 +142,7 @@ class AttachPlan(RewritePattern):
         if op.destination is None or op.plan is not None:
             return
         source, target = op.source_desc, op.target_desc
-        if not (can_plan(source) and can_plan(target)):
+        if not has_vectors(source, target, op.conversion):
             return
         lines = None
         if self.tuned and op.copies_elements:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import MemRefType, StringAttr, UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
+from layoutc.element_type import ElementType, element_type
 from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
@@ -26,6 +28,9 @@ from layoutc.transforms.together_nest import build_together
 from layoutc.transforms.vector_sums import VectorSums
 from layoutc.transforms.weight_sums import build_weight_sums
 
+BYTE = element_type("u8")
+"""what a boolean is in memory"""
+
 
 def build_planned_nest(
     nest: NestBuilder,
@@ -36,21 +41,24 @@ def build_planned_nest(
     conversions: Conversions | None = None,
 ) -> None:
     """The copies of a plan, one after the other, with the conversion that goes with them, if any."""
+    read, written = _in_bytes(nest, source), _in_bytes(nest, target)
     needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
-    zero = build_zero(nest, target) if needs_zero else None
-    element = target.desc.element_type
-    memory = Memory(source.memory, target.memory, mlir_element_type(element), element.bits // 8, zero)
+    zero = build_zero(nest, written) if needs_zero else None
+    element = written.desc.element_type
+    memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero)
     if conversions is not None:
-        read = mlir_element_type(source.desc.element_type)
+        loaded = mlir_element_type(read.desc.element_type)
         convert = partial(convert_loaded, nest, conversions)
-        memory = replace(memory, converted_from=read, convert=convert, adds=bool(conversions.conversion.sum))
+        memory = replace(memory, converted_from=loaded, convert=convert, adds=bool(conversions.conversion.sum))
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
             first, copies = build_together(nest, part, memory, plan.threads)
             made += (first, *copies)
         else:
-            made.append(tiled_copy(nest, part, memory, plan.threads).build())
+            # Elements that are put into a byte one by one leave no byte to two threads.
+            threads = plan.threads if part.target_lanes or part.widths.dst_per_byte == 1 else 1
+            made.append(tiled_copy(nest, part, memory, threads).build())
     _, *lines = plan_lines(plan)
     for number, (first, line) in enumerate(zip(made, lines, strict=True)):
         text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line.strip())
@@ -80,6 +88,19 @@ def build_planned_sums(nest: NestBuilder, plan: Plan, conversions: Conversions, 
             outermost.attributes[COMMENT] = StringAttr(text)
 
 
+def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
+    """A buffer as vectors take it: MLIR packs vectors of i1 to bits, and has none of s4 in memory."""
+    if buffer.desc.element_type.bits < 8:
+        return replace(buffer, desc=replace(buffer.desc, element_type=element_type("s8")))
+    if buffer.desc.element_type.name != "boolean":
+        return buffer
+    type = cast("MemRefType[Any]", buffer.memory.type)
+    view = MemRefType(mlir_element_type(BYTE), type.shape, memory_space=type.memory_space)
+    memory = nest.insert_ahead(UnrealizedConversionCastOp.cast_one(buffer.memory, view)[0]).results[0]
+    memory.name_hint = f"{buffer.memory.name_hint or 'memory'}_bytes"
+    return Buffer(memory, replace(buffer.desc, element_type=BYTE))
+
+
 def convert_loaded(
     nest: NestBuilder,
     conversions: Conversions,
@@ -91,7 +112,22 @@ def convert_loaded(
 ) -> SSAValue:
     """What is stored for a value that was loaded, or for the lanes of a vector."""
     lanes = Lanes(builder, nest, count)
-    value = to_register(lanes, loaded, conversions.source.desc.element_type)
-    before = None if old is None else to_register(lanes, old, conversions.target.desc.element_type)
+    source, target = (buffer.desc.element_type for buffer in (conversions.source, conversions.target))
+    value = _from_memory(lanes, loaded, source)
+    before = None if old is None else _from_memory(lanes, old, target)
     result = conversions.converted_with(lanes, value, lambda name: params.value(nest, conversions, name, count), before)
-    return from_register(lanes, result, conversions.target.desc.element_type)
+    return _to_memory(lanes, result, target)
+
+
+def _from_memory(lanes: Lanes, loaded: SSAValue, element: ElementType) -> SSAValue:
+    """What was loaded, as arithmetic takes it; of elements that share bytes, it has a byte for each."""
+    if element.name == "boolean":
+        return lanes.compare("ne", to_register(lanes, loaded, BYTE), 0, "is_true")
+    return to_register(lanes, loaded, element)
+
+
+def _to_memory(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAValue:
+    """A value as it is stored."""
+    if element.name == "boolean":
+        return from_register(lanes, lanes.widen(value, 8, is_signed=False, name="value"), BYTE)
+    return value if element.bits < 8 else from_register(lanes, value, element)

@@ -1,5 +1,5 @@
 """
-The body of a tile: loads, shuffles and stores of whole registers, or one element where none fits.
+The body of a tile: loads, shuffles and stores of whole registers.
 
 Leaves arith, memref and vector ops on flat buffers.
 """
@@ -27,12 +27,14 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.copy_digits import CopyDigit
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.shared_bytes import packed, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.vector_ops import vector_type
 
@@ -63,52 +65,6 @@ class Memory:
     """
     adds: bool = False
     """whether what the destination holds counts"""
-
-
-class ElementBody:
-    """One element of the plan: for digits without a contiguous run on one of the sides."""
-
-    def __init__(self, copy: TiledCopy):
-        self.copy = copy
-        self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
-        """an element of the plan may be several of the memory"""
-        self.zero: SSAValue | None = copy.memory.zero
-
-    def constants(self) -> Sequence[int]:
-        """Index constants of the body."""
-        return ()
-
-    def prepare(self) -> None:
-        """The zero of a fill, ahead of the loops."""
-        if self.copy.plan.copy.is_fill and self.type is not None:
-            self.zero = zeros(self.copy.nest, self.type)
-
-    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
-        """A load and a store, or the store of a zero."""
-        value, first = self.zero, None
-        if src is not None:
-            first = builder.insert(self._load(src.offset))
-            first.results[0].name_hint = "value"
-            params = PieceParams(self.copy.param_sites, [(0,)] * len(self.copy.plan.copy.params))
-            memory, old = self.copy.memory, None
-            if memory.adds:
-                old = builder.insert(memref.LoadOp.get(memory.target, [dst.offset])).res
-            value = memory.convert(builder, first.results[0], None, params, old)
-        assert value is not None
-        store = builder.insert(self._store(value, dst.offset))
-        return first or store
-
-    def _load(self, offset: SSAValue) -> Operation:
-        memory = self.copy.memory.source
-        return memref.LoadOp.get(memory, [offset]) if self.type is None else vector.LoadOp(memory, [offset], self.type)
-
-    def _store(self, value: SSAValue, offset: SSAValue) -> Operation:
-        memory = self.copy.memory.target
-        return (
-            memref.StoreOp.get(value, memory, [offset])
-            if self.type is None
-            else vector.StoreOp(value, memory, [offset])
-        )
 
 
 def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
@@ -177,9 +133,12 @@ class VectorBody:
         """Offsets of the pieces from the tile's first element."""
         found = {0}
         for starts, registers in zip(self.starts, self.loads, strict=True):
-            for side, pieces in (("src", registers), ("dst", self.stores)):
-                base, ratio = self._static(starts, side), self.copy.ratio
-                found |= {base + p.offset * ratio for register in pieces for p in register.pieces if p is not None}
+            for side, pieces in zip(SIDES, (registers, self.stores), strict=True):
+                base, offsets = (
+                    self._static(starts, side),
+                    {p.offset for r in pieces for p in r.pieces if p is not None},
+                )
+                found |= {base + self.copy.in_memory(side, offset) for offset in offsets}
         return sorted(found)
 
     def prepare(self) -> None:
@@ -218,10 +177,10 @@ class VectorBody:
         block.args[0].name_hint = "tile"
         self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
         self.builder = Builder(InsertPoint.at_start(block))
-        step = run.step * self.copy.ratio
+        steps = {side: self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES}
         if self.src is not None:
-            self.src = self._moved(self.src, step * digit.src, block.args[0])
-        self.dst = self._moved(self.dst, step * digit.dst, block.args[0])
+            self.src = self._moved(self.src, steps["src"], block.args[0])
+        self.dst = self._moved(self.dst, steps["dst"], block.args[0])
 
     def _moved(self, place: Place, step: int, counter: SSAValue) -> Place:
         """A place so many times `step` further on."""
@@ -246,9 +205,10 @@ class VectorBody:
         for register, value in zip(self.stores, results, strict=True):
             self._store(register, value, self._static(starts, "dst"))
 
-    def _static(self, starts: Sequence[int], side: str) -> int:
+    def _static(self, starts: Sequence[int], side: SideName) -> int:
         """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
-        return sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True)) * self.copy.ratio
+        elements = sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True))
+        return self.copy.in_memory(side, elements)
 
     # --- loads and stores ----------------------------------------------------------------------------------------
 
@@ -269,10 +229,14 @@ class VectorBody:
                 return self.zero
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
-        index = self._at(self.src, piece, base)
-        memory_type = vector_type(self.source_element, lanes * self.copy.ratio)
-        load = vector_ops.load(self.copy.tile_source, index, memory_type, self.plan.prefetch * self.copy.ratio)
+        index = self._at(self.src, piece, base, "src")
+        count = self.copy.in_memory("src", lanes)
+        memory_type = vector_type(self.source_element, count)
+        prefetch = self.copy.in_memory("src", self.plan.prefetch)
+        load = vector_ops.load(self.copy.tile_source, index, memory_type, prefetch)
         value: SSAValue = self.builder.insert(load).result
+        if (share := self.plan.widths.src_per_byte) > 1:
+            value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
         if self.converts_loads:
             value = self._converted(value, piece, lanes)
         return self._cast(value, vector_type(self.lane_type, lanes))
@@ -284,12 +248,14 @@ class VectorBody:
             part = value
             if len(register.pieces) > 1:
                 part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
-            index = self._at(self.dst, piece, base)
+            index, share = self._at(self.dst, piece, base, "dst"), self.plan.widths.dst_per_byte
             if self.converts_loads:
                 stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
             else:
                 read = self._cast(part, vector_type(self.source_element, lanes))
                 stored = self._converted(read, piece, lanes, index)
+            if share > 1:
+                stored = packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share)
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
 
@@ -298,13 +264,16 @@ class VectorBody:
         memory, old = self.copy.memory, None
         if memory.adds:
             assert target is not None, "a sum is made where elements are stored"
-            old = self.builder.insert(vector_ops.load(memory.target, target, vector_type(self.element, lanes))).result
+            count = self.copy.in_memory("dst", lanes)
+            old = self.builder.insert(vector_ops.load(memory.target, target, vector_type(self.element, count))).result
+            if (share := self.plan.widths.dst_per_byte) > 1:
+                old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
         params = PieceParams(self.copy.param_sites, piece.params)
         return memory.convert(self.builder, value, lanes, params, old)
 
-    def _at(self, place: Place, piece: Piece, base: int) -> SSAValue:
+    def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
         """Where a piece begins."""
-        offset, distance = place.offset, base + piece.offset * self.copy.ratio
+        offset, distance = place.offset, base + self.copy.in_memory(side, piece.offset)
         if place.steps is not None:
             offset = self.builder.insert(vector_ops.sum_of(offset, self._step(place, piece))).result
         if distance == 0:

@@ -10,7 +10,13 @@ from xdsl.builder import Builder
 from xdsl.dialects import affine, scf
 from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.ir.affine import (
+    AffineBinaryOpExpr,
+    AffineBinaryOpKind,
+    AffineConstantExpr,
+    AffineExpr,
+    AffineMap,
+)
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import Carry, Stride
@@ -142,12 +148,19 @@ class TileLoops:
         self.counters.append(op.result)
         return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1))
 
-    def offset(self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str) -> SSAValue:
-        """The sum of the terms' positions x strides and a base; the base alone is a constant made before."""
+    def offset(
+        self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str, share: int = 1
+    ) -> SSAValue:
+        """
+        The sum of the terms' positions x strides and a base; the base alone is a constant made before.
+
+        `share` elements have an offset together.
+        """
         total = self.sum_of(terms, strides)
         if total is None:
-            return self.nest.constants[base]
-        return apply(self.builder, total + base if base else total, self.counters, name)
+            return self.nest.constants[base // share]
+        total = total + base if base else total
+        return apply(self.builder, _quotient(total, share) or total // share, self.counters, name)
 
     @classmethod
     def sum_of(cls, terms: Sequence[Term], strides: Sequence[Stride]) -> Any:
@@ -169,3 +182,22 @@ class TileLoops:
         """Where a digit stands."""
         positions = [term.position for term in terms if term.digit == digit]
         return sum(positions[1:], start=positions[0]) if positions else AffineExpr.constant(0)
+
+
+def _quotient(expr: AffineExpr, divisor: int) -> AffineExpr | None:
+    """An expression divided by a number, if each of its terms shows that it is a multiple."""
+    if divisor == 1:
+        return expr
+    match expr:
+        case AffineConstantExpr(value=value):
+            return None if value % divisor else AffineExpr.constant(value // divisor)
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=rhs):
+            parts = _quotient(lhs, divisor), _quotient(rhs, divisor)
+            return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=AffineConstantExpr(value=value)):
+            if value % divisor == 0:
+                return lhs * (value // divisor) if value != divisor else lhs
+            part = _quotient(lhs, divisor)
+            return None if part is None else part * value
+        case _:
+            return None

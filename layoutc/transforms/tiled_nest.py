@@ -13,10 +13,11 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plan import CopyPlan
+from layoutc.transforms.element_body import ElementBody
 from layoutc.transforms.lane_params import ParamSite
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place, tabulate
-from layoutc.transforms.tile_body import ElementBody, Memory, VectorBody
+from layoutc.transforms.tile_body import Memory, VectorBody
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 
 
@@ -36,6 +37,9 @@ class TiledCopy:
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         self.nest, self.plan, self.memory, self.threads = nest, plan, memory, threads
         self.ratio = 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+        widths = plan.widths
+        self.shares = {side: widths.per_byte(side) if plan.target_lanes else 1 for side in SIDES}
+        """elements of each side that have an offset together, as vectors begin and end with bytes"""
         self.loops = TileLoops(nest)
         self.around: Around | None = None
         digits = plan.copy.digits
@@ -95,19 +99,21 @@ class TiledCopy:
         """Makes all constants, which stand ahead of the loops that use them."""
         self.loops.constants((*self.outer, *self.inner))
         distances = self.body.constants()
-        for base, strides in ((self.plan.copy.src, self.src_strides), (self.plan.copy.dst, self.dst_strides)):
-            self.nest.constant(base * self.ratio)
+        bases = (self.plan.copy.src, self.plan.copy.dst)
+        for side, first, strides in zip(SIDES, bases, (self.src_strides, self.dst_strides), strict=True):
+            base = self.in_memory(side, first)
+            self.nest.constant(base)
             if not any(strides[loop.digit] for loop in (*self.outer, *self.inner)):
                 # The offset of the tile is a constant: so are those of its pieces.
                 for distance in distances:
-                    self.nest.constant(base * self.ratio + distance)
+                    self.nest.constant(base + distance)
         for distance in distances:
             self.nest.constant(distance)
         self.body.prepare()
-        for strides in self.touched:
-            if (carry := self._carry(strides)) is not None:
+        for side, strides in zip(SIDES, (self.src_strides, self.dst_strides), strict=True):
+            if any(strides is touched for touched in self.touched) and (carry := self._carry(strides)) is not None:
                 digit, stride = carry
-                self.tables[carry] = tabulate(self.nest, stride, self.plan.tile[digit])
+                self.tables[carry] = tabulate(self.nest, stride.shared(self.shares[side]), self.plan.tile[digit])
 
     def _carry(self, strides: Sequence[Stride]) -> tuple[int, Carry] | None:
         """The digit that carries within a tile, if there is one."""
@@ -127,17 +133,22 @@ class TiledCopy:
         """Where a tile is loaded from."""
         if self.plan.copy.is_fill:
             return None
-        return self.place(self.loops, terms, self.src_strides, self.plan.copy.src * self.ratio, "src_offset")
+        return self.place(self.loops, terms, "src", self.src_strides)
 
     def destination(self, terms: Sequence[Term]) -> Place:
         """Where a tile is stored to."""
-        return self.place(self.loops, terms, self.dst_strides, self.plan.copy.dst * self.ratio, "dst_offset")
+        return self.place(self.loops, terms, "dst", self.dst_strides)
 
-    def place(self, loops: TileLoops, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str) -> Place:
+    def in_memory(self, side: SideName, elements: int) -> int:
+        """So many elements of the plan in elements of a side's memory."""
+        return elements * self.ratio // self.shares[side]
+
+    def place(self, loops: TileLoops, terms: Sequence[Term], side: SideName, strides: Sequence[Stride]) -> Place:
         """Where a tile lies; its digit that carries, if it has one, is counted out per piece."""
+        base, share, name = getattr(self.plan.copy, side) * self.ratio, self.shares[side], f"{side}_offset"
         carry = self._carry(strides[: len(self.plan.tile)])
         if carry is None:
-            return Place(loops.offset(terms, strides, base, name))
+            return Place(loops.offset(terms, strides, base, name, share))
         digit, stride = carry
         others = [term for term in terms if term.digit != digit]
         position = TileLoops.position(terms, digit)
@@ -145,4 +156,4 @@ class TiledCopy:
         periods = Term(digit, position // stride.period)
         slowest = [stride.steps[-1][1] if g == digit else other for g, other in enumerate(strides)]
         rest = loops.offset([Term(digit, position % stride.period)], [1] * len(strides), 0, "rest")
-        return Place(loops.offset((*others, periods), slowest, base, name), self.tables[carry], rest)
+        return Place(loops.offset((*others, periods), slowest, base, name, share), self.tables[carry], rest)
