@@ -192,7 +192,7 @@ _HEADERS = (
     ("stdlib.h", r"\b(malloc|aligned_alloc|free|abort)\("),
     ("string.h", r"\bmemcpy\("),
 )
-_INTRINSICS = """#if defined(__F16C__) || defined(__AVX2__)
+_INTRINSICS = """#ifdef __F16C__
 #include <immintrin.h>
 #endif"""
 
@@ -207,7 +207,7 @@ def prelude(code: str, helpers: Iterable[str]) -> str:
     functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(_without_comments(code))
     everything = _without_comments("\n".join((*functions, code)))
     includes = [f"#include <{header}>" for header, uses in _HEADERS if re.search(uses, everything)]
-    includes += [_INTRINSICS] if re.search(r"__F16C__|__AVX2__", everything) else []
+    includes += [_INTRINSICS] if "__F16C__" in everything else []
     pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in everything else []
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
 

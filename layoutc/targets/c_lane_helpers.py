@@ -11,18 +11,7 @@ from collections.abc import Callable
 
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
 
-WIDENED = ("i8", "u8", "i16", "u16")
-"""lanes that macros widen to 32 bits: of parts of a register gcc makes scalars, if it is not told the instruction"""
-OPERATIONS = (
-    "select",
-    "min",
-    "max",
-    "round_even",
-    "widen_f16",
-    "narrow_f16",
-    "unfused",
-    *(f"widen_{n}" for n in WIDENED),
-)
+OPERATIONS = ("select", "min", "max", "round_even", "widen_f16", "narrow_f16", "unfused")
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
 
@@ -113,7 +102,7 @@ def _widen_f16(type: VectorType) -> str:
         f"const {i} mask_ = ({i})(magnitude_ < 0x00800000)",
         f"(f32x{lanes})((tiny_ & mask_) | (normal_ & ~mask_) | ((code_ & 0x8000) << 16))",
     )
-    return _by_hardware(name, lanes, portable, ("u16", "f32"), lambda part, n: _WIDEN[n].format(part))
+    return _by_hardware(name, lanes, portable, "f32", lambda part, n: _WIDEN[n].format(part))
 
 
 def _narrow_f16(type: VectorType) -> str:
@@ -136,28 +125,7 @@ def _narrow_f16(type: VectorType) -> str:
         f"const {i} sign_ = ({i})(({u})bits_ >> 16) & 0x8000",
         f"__builtin_convertvector(({u})(number_ | sign_), u16x{lanes})",
     )
-    return _by_hardware(name, lanes, portable, ("f32", "u16"), lambda part, n: _NARROW[n].format(part))
-
-
-# --- integers ----------------------------------------------------------------------------------------------------
-
-
-def _widen(narrow: str) -> Callable[[VectorType], str]:
-    """Integers of 8 and 16 bits to 32."""
-    bits, sign = int(narrow[1:]), "i" if narrow[0] == "i" else "u"
-
-    def convert(part: str, lanes: int) -> str:
-        size = bits * lanes
-        # Eight bytes are half of the register that they are taken from.
-        given = f"(__m128i){{(long long)({part})}}" if size == 64 else f"(__m{size}i)({part})"
-        return f"({sign}32x{lanes})_mm{32 * lanes}_cvtep{sign}{bits}_epi32({given})"
-
-    def text(type: VectorType) -> str:
-        name = f"widen_{narrow}_{type}"
-        portable = f"#define {name}(x) __builtin_convertvector(x, {type})"
-        return _by_hardware(name, type.lanes, portable, (narrow, str(type).split("x")[0]), convert, "__AVX2__")
-
-    return text
+    return _by_hardware(name, lanes, portable, "u16", lambda part, n: _NARROW[n].format(part))
 
 
 _WIDEN = {
@@ -170,30 +138,23 @@ _NARROW = {
 }
 
 
-def _by_hardware(
-    name: str,
-    lanes: int,
-    portable: str,
-    kinds: tuple[str, str],
-    convert: Callable[[str, int], str],
-    feature: str = "__F16C__",
-) -> str:
-    """The instructions of processors that have them, 16 or 8 lanes at a time: from lanes of one kind to another."""
+def _by_hardware(name: str, lanes: int, portable: str, kind: str, convert: Callable[[str, int], str]) -> str:
+    """The instructions of processors that have them, 16 or 8 lanes at a time."""
     if lanes < 8:
         return portable
-    choices = [f"#elif defined({feature})\n#define {name}(x) \\\n{_pieces(lanes, 8, kinds, convert)}"]
+    choices = [f"#elif defined(__F16C__)\n#define {name}(x) \\\n{_pieces(lanes, 8, kind, convert)}"]
     if lanes >= 16:
-        choices.insert(0, f"#elif defined(__AVX512F__)\n#define {name}(x) \\\n{_pieces(lanes, 16, kinds, convert)}")
+        choices.insert(0, f"#elif defined(__AVX512F__)\n#define {name}(x) \\\n{_pieces(lanes, 16, kind, convert)}")
     text = "\n".join(choices).removeprefix("#elif defined(")
     macro, rest = text.split(")", 1)
     return f"#ifdef {macro}{rest}\n#else\n{portable}\n#endif"
 
 
-def _pieces(lanes: int, size: int, kinds: tuple[str, str], convert: Callable[[str, int], str]) -> str:
+def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]) -> str:
     """As many conversions as it takes, put together again."""
     if lanes == size:
         return f"  ({convert('x', size)})"
-    source, kind = kinds
+    source = "u16" if kind == "f32" else "f32"
     parts = [f"__builtin_shufflevector(x_, x_, {_numbers(s, size)})" for s in range(0, lanes, size)]
     parts = [convert(part, size) for part in parts]
     lines = [f"  ({{ const {source}x{lanes} x_ = (x);"]
@@ -224,5 +185,4 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "widen_f16": _widen_f16,
     "narrow_f16": _narrow_f16,
     "unfused": _unfused,
-    **{f"widen_{narrow}": _widen(narrow) for narrow in WIDENED},
 }

@@ -18,7 +18,6 @@ from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_floats import is_fusible
-from layoutc.targets.c_lane_helpers import WIDENED
 from layoutc.targets.c_types import is_boolean, is_float, is_vector, lane_count, vector_name, width
 from layoutc.targets.errors import no_spelling
 
@@ -210,9 +209,7 @@ def _resized(kind: str) -> Spelling:
             raise no_spelling(site.op, f"from {source.type} to {site.op.results[0].type}")
         operand = _as(kind, site.operands[0], source)
         wide = _name(kind, width(_element(site.op.results[0])), _lanes(site))
-        narrow = f"{kind}{width(_element(source))}"
-        widens = narrow in WIDENED and wide.startswith(f"{kind}32x")
-        result = call(f"widen_{narrow}_{wide}", operand) if widens else _converted(operand, wide)
+        result = _converted(operand, wide)
         return result if wide == type else spell_cast(type, result)
 
     return spell
