@@ -17,7 +17,7 @@
 // CHECK-NEXT:    const f32x4 x = load_f32x4(src);
 // CHECK-NEXT:    const i32x4 above = (i32x4)(x > low);
 // CHECK-NEXT:    const f32x4 y = round_even_f32x4(select_f32x4(above, x, low));
-// CHECK-NEXT:    store_i8x4(dst, __builtin_convertvector(__builtin_convertvector(y, i32x4), i8x4));
+// CHECK-NEXT:    store_i8x4(dst, resize_i32x4_i8x4(__builtin_convertvector(y, i32x4)));
 // CHECK-NEXT:  }
 func.func @clamp(%src : memref<4xf32>, %dst : memref<4xi8>) {
   %c0 = arith.constant 0 : index

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
 
 OPERATIONS = ("select", "min", "max", "round_even", "widen_f16", "narrow_f16", "unfused")
@@ -20,7 +21,9 @@ def lane_helpers(used: set[str]) -> list[str]:
     """The macros among the names that code uses, in a fixed order."""
     found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
-    return [_TEXTS[operation](type) for operation, type in named]
+    resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
+    resizes = [resize_helper(VectorType.named(match[1]), VectorType.named(match[3])) for match in resized]
+    return resizes + [_TEXTS[operation](type) for operation, type in named]
 
 
 def _macro(name: str, parameters: str, *statements: str) -> str:

@@ -64,12 +64,18 @@ def mask_of(site: Site, number: int, bits: int) -> Expression:
         raise no_spelling(site.op, "of a vector of i1 that no comparison made")
     if operand.mask_bits == bits:
         return operand
-    return _converted(operand, _name("i", bits, lane_count(_typed(site.op.operands[number]))))
+    lanes = lane_count(_typed(site.op.operands[number]))
+    return _resize(operand, *(_name("i", width, lanes) for width in (operand.mask_bits, bits)))
 
 
 def _converted(operand: Expression, type: str) -> Expression:
     """Lane by lane as another type: numbers keep their value, as in C's casts."""
     return call("__builtin_convertvector", operand, Expression(type))
+
+
+def _resize(operand: Expression, source: str, target: str) -> Expression:
+    """Lanes of integers as wider or narrower ones."""
+    return call(f"resize_{source}_{target}", operand)
 
 
 def _compared(site: Site, relation: str, kind: str) -> Expression:
@@ -209,7 +215,7 @@ def _resized(kind: str) -> Spelling:
             raise no_spelling(site.op, f"from {source.type} to {site.op.results[0].type}")
         operand = _as(kind, site.operands[0], source)
         wide = _name(kind, width(_element(site.op.results[0])), _lanes(site))
-        result = _converted(operand, wide)
+        result = _resize(operand, _name(kind, width(_element(source)), _lanes(site)), wide)
         return result if wide == type else spell_cast(type, result)
 
     return spell

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 
 from layoutc.targets.c_lane_helpers import OPERATIONS, lane_helpers
+from layoutc.targets.c_resize_helpers import RESIZED
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
-    rf"|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$"
+    rf"|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 
