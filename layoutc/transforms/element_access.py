@@ -32,7 +32,7 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.transforms.convert_integers import as_number
-from layoutc.transforms.convert_values import Values, convert, register_type, to_f32
+from layoutc.transforms.convert_values import FAR, Values, convert, register_type, to_f32
 from layoutc.transforms.lanes import F32, Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
@@ -127,6 +127,16 @@ class Conversions:
         """Whether the arithmetic is that of integers."""
         types = self.source.desc.element_type, self.target.desc.element_type
         return self.conversion.arithmetic(*types) == "integer"
+
+    @property
+    def widest_bytes(self) -> int:
+        """Bytes of the widest number that a value is on its way."""
+        source, target = self.source.desc.element_type, self.target.desc.element_type
+        sides = max(source.bits, target.bits) // 8
+        if self.in_integers or (source.is_integer and source.bits > 16 and target.name in FAR):
+            return 8
+        is_exact = source.is_integer and target.is_integer and not self.conversion.has_attributes
+        return max(1, sides) if is_exact else max(4, sides)
 
     def value(
         self, lanes: Lanes, index: Index, counters: Sequence[SSAValue], offset: SSAValue, old: SSAValue | None = None

@@ -51,6 +51,12 @@ class PieceParams:
     sites: Sequence[ParamSite]
     distances: Sequence[Distances]
 
+    def part(self, start: int, count: int | None) -> PieceParams:
+        """Those of some lanes that follow one another; of a scalar (None) the same."""
+        if count is None:
+            return self
+        return PieceParams(self.sites, [lanes[start : start + count] for lanes in self.distances])
+
     def value(self, nest: NestBuilder, conversions: Conversions, name: str, count: int | None) -> SSAValue:
         """One parameter in all lanes of the piece; a scalar where there are none (`count`)."""
         param = conversions.conversion.params[name]

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.transforms import vector_ops
 from layoutc.transforms.loop_nest import NestBuilder
 
 F32, F64 = Float32Type(), Float64Type()
@@ -90,6 +91,21 @@ class Lanes:
         if self.count is None:
             return value
         return self.insert(vector.BroadcastOp(value, VectorType(value.type, [self.count])), value.name_hint)
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    def part(self, value: SSAValue, start: int, count: int | None) -> SSAValue:
+        """So many lanes of a value; of a scalar, and of all lanes, the value itself."""
+        if count == self.count or count is None:
+            return value
+        op = vector_ops.shuffle(value, value, range(start, start + count), self.element(value), "part")
+        return self.builder.insert(op).result
+
+    def joined(self, low: SSAValue, high: SSAValue) -> SSAValue:
+        """The lanes of two vectors of as many, one behind the other."""
+        type: Any = low.type
+        op = vector_ops.shuffle(low, high, range(2 * type.get_shape()[0]), type.element_type, "joined")
+        return self.builder.insert(op).result
 
     # --- ops -------------------------------------------------------------------------------------------------------
 

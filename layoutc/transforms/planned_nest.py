@@ -48,7 +48,8 @@ def build_planned_nest(
     memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero)
     if conversions is not None:
         loaded = mlir_element_type(read.desc.element_type)
-        convert = partial(convert_loaded, nest, conversions)
+        vector_bytes = max(copy.vector_bytes for copy in plan.copies)
+        convert = partial(convert_loaded, nest, conversions, vector_bytes)
         memory = replace(memory, converted_from=loaded, convert=convert, adds=bool(conversions.conversion.sum))
     made: list[Operation] = []
     for part in plan.parts:
@@ -104,6 +105,7 @@ def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
 def convert_loaded(
     nest: NestBuilder,
     conversions: Conversions,
+    vector_bytes: int,
     builder: Builder,
     loaded: SSAValue,
     count: int | None,
@@ -112,22 +114,40 @@ def convert_loaded(
 ) -> SSAValue:
     """What is stored for a value that was loaded, or for the lanes of a vector."""
     lanes = Lanes(builder, nest, count)
+    source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
+    value = to_register(lanes, loaded, source)
+    before = None if old is None else to_register(lanes, old, target)
+    # Compilers take vectors apart that are wider than the registers.
+    at_once = None if count is None else min(count, max(1, vector_bytes // conversions.widest_bytes))
+    found: list[SSAValue] = []
+    for start in range(0, count or 1, at_once or 1):
+        here, part = replace(lanes, count=at_once), params.part(start, at_once)
+        old_part = None if before is None else lanes.part(before, start, at_once)
+        found.append(_converted(here, conversions, part, lanes.part(value, start, at_once), old_part))
+    while len(found) > 1:
+        found = [lanes.joined(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+    return from_register(lanes, found[0], target)
+
+
+def _converted(
+    lanes: Lanes, conversions: Conversions, params: PieceParams, value: SSAValue, old: SSAValue | None
+) -> SSAValue:
+    """A value of the target from one of the source; booleans are bytes on both sides."""
     source, target = (buffer.desc.element_type for buffer in (conversions.source, conversions.target))
-    value = _from_memory(lanes, loaded, source)
-    before = None if old is None else _from_memory(lanes, old, target)
-    result = conversions.converted_with(lanes, value, lambda name: params.value(nest, conversions, name, count), before)
-    return _to_memory(lanes, result, target)
+    value = _as_truth(lanes, value, source)
+    before = None if old is None else _as_truth(lanes, old, target)
+    result = conversions.converted_with(
+        lanes, value, lambda name: params.value(lanes.nest, conversions, name, lanes.count), before
+    )
+    return lanes.widen(result, 8, is_signed=False, name="value") if target.name == "boolean" else result
 
 
-def _from_memory(lanes: Lanes, loaded: SSAValue, element: ElementType) -> SSAValue:
-    """What was loaded, as arithmetic takes it; of elements that share bytes, it has a byte for each."""
+def _as_truth(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAValue:
+    return lanes.compare("ne", value, 0, "is_true") if element.name == "boolean" else value
+
+
+def _in_vectors(element: ElementType) -> ElementType:
+    """What lanes hold of an element: a byte of a boolean, and of those that share bytes."""
     if element.name == "boolean":
-        return lanes.compare("ne", to_register(lanes, loaded, BYTE), 0, "is_true")
-    return to_register(lanes, loaded, element)
-
-
-def _to_memory(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAValue:
-    """A value as it is stored."""
-    if element.name == "boolean":
-        return from_register(lanes, lanes.widen(value, 8, is_signed=False, name="value"), BYTE)
-    return value if element.bits < 8 else from_register(lanes, value, element)
+        return BYTE
+    return element if element.bits >= 8 else element_type("s8")
