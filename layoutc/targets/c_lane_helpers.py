@@ -48,9 +48,35 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
         relation = "<" if name == "min" else ">"
         given = f"const {type} yes_ = (a)", f"const {type} no_ = (b)"
         compared = f"const {type.mask} mask_ = ({type.mask})(yes_ {relation} no_)"
-        return _macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
+        portable = _macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
+        return portable if type.kind != "f" else _float_extremum(name, type, portable)
 
     return text
+
+
+FLOAT_REGISTERS = {16: ("SSE2", ""), 32: ("AVX", "256"), 64: ("AVX512F", "512")}
+"""bytes of a register -> the macro of processors that have it, and what gcc's names for it end in"""
+
+
+def _float_extremum(name: str, type: VectorType, portable: str) -> str:
+    """x86 has this very choice, which gcc does not find in the comparison; clang does."""
+    if type.bytes not in FLOAT_REGISTERS:
+        return portable
+    feature, size = FLOAT_REGISTERS[type.bytes]
+    called = f"__builtin_ia32_{name}{'ps' if type.bits == 32 else 'pd'}{size}"
+    native = f"{called}(a, b)"
+    if size == "512":
+        every = f"{(1 << type.lanes) - 1:#x}"
+        native = f"{called}_mask(a, b, ({type}){{0}}, {every}, 4)"
+    return "\n".join(
+        (
+            f"#if defined(__{feature}__) && !defined(__clang__)",
+            f"#define {name}_{type}(a, b) (({type}){native})",
+            "#else",
+            portable,
+            "#endif",
+        )
+    )
 
 
 def _round_even(type: VectorType) -> str:

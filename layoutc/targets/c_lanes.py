@@ -133,8 +133,21 @@ def _spell_select(site: Site) -> Expression:
         raise no_spelling(site.op, f"of {type} by one condition")
     if is_boolean(_element(site.op.results[0])):
         raise no_spelling(site.op, f"of {type}")
+    # A comparison that has a name is a variable, which compilers want to be used.
+    if not site.operands[0].is_name and (relation := _extremum_of(site.op)) is not None:
+        return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
     mask = mask_of(site, 0, width(_element(site.op.results[0])))
     return call(f"select_{vector_name(type)}", mask, *site.operands[1:])
+
+
+def _extremum_of(op: Operation) -> str | None:
+    """`max` or `min` where floats are chosen as they compare: the second one where they are equal, or one is NaN."""
+    condition = op.operands[0].owner
+    if not isinstance(condition, arith.CmpfOp) or not condition.result.has_one_use():
+        return None
+    if (*condition.operands,) != (*op.operands[1:],):
+        return None
+    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[condition.predicate.value.data])
 
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
