@@ -132,9 +132,11 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
 
 
 def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
-    """A load is an expression that reads; the prefetch that it carries stands above it."""
+    """A load is an expression that reads; the prefetch that it carries stands above it, or alone if nobody uses it."""
     address = _address(printer, op)
     _print_prefetch(printer, op, address)
+    if op.result.first_use is None:
+        return
     loaded = call(f"load_{vector_name(_typed(op.result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
 

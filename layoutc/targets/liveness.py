@@ -10,16 +10,16 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
-from layoutc.targets.c_vectors import VECTOR_SPELLINGS
+from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 
 MENTION_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
 
 
 def live_ops(ops: Iterable[Operation]) -> set[Operation]:
-    """Of all ops of a function those that do something, and those whose results such ops use."""
+    """Of all ops of a function those that do something, prefetch too, and those whose results such ops use."""
     removable = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
-    worklist = [op for op in ops if op.__class__ not in removable]
+    worklist = [op for op in ops if op.__class__ not in removable or PREFETCH in op.attributes]
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):

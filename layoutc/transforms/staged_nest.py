@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 
 from xdsl.dialects import memref
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.planning.plan import LINE, CopyPlan
@@ -50,6 +52,8 @@ class StagedCopy(TiledCopy):
         out = self.loops.inside()
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
+        if self.stages_loads and self.plan.prefetch:
+            self._ask_ahead(outer, inner)
         src = self._in_stage(inner, self.load_strides, "load_offset") if self.stages_loads else self.source(terms)
         dst = (
             self._in_stage(inner, self.store_stage.strides, "store_offset")
@@ -83,6 +87,7 @@ class StagedCopy(TiledCopy):
             self.nest.constant(value)
         if self.stages_loads:
             self.loops.constants((*self._source_runs(), self._along_run()))
+            self.nest.constant(self._asked_by_a_tile())
         if self.stages_stores:
             self.store_stage.prepare(self.loops)
 
@@ -111,8 +116,41 @@ class StagedCopy(TiledCopy):
         builder, lanes = loops.builder, self._along_run().size
         here, there = (builder.insert(sum_of(start, at)).result for start in (row, into))
         type = vector_type(self.memory.element, lanes)
-        value = builder.insert(load(self.memory.source, here, type, self.plan.prefetch * self.ratio)).result
+        value = builder.insert(load(self.memory.source, here, type)).result
         builder.insert(store(value, self.tile_source, there))
+
+    # --- the next macro tile ---------------------------------------------------------------------------------------
+
+    def _source_lines(self) -> list[Steps]:
+        """Loops over the lines of the runs in the source."""
+        line = LINE // self.memory.element_bytes
+        lines = -(-self.plan.source_run * self.ratio // line)
+        return [*self._source_runs(), Steps.of(self.plan.source_run_digits[0], line, lines * line)]
+
+    def _asked_by_a_tile(self) -> int:
+        """How many of these lines each tile asks for, so that memory is busy while registers are."""
+        lines, tiles = (prod(loop.count for loop in loops) for loops in (self._source_lines(), self.inner))
+        return -(-lines // tiles)
+
+    def _ask_ahead(self, outer: Sequence[Term], inner: Sequence[Term]) -> None:
+        """A tile asks for its share of the next macro tile's lines: the next ones of all, by the tile's number."""
+        number: AffineExpr = AffineExpr.constant(0)
+        for steps, term in zip(self.inner, inner, strict=True):
+            number = number * steps.count + steps.number(term.position)
+        share = self._asked_by_a_tile()
+        loops = self.loops.inside()
+        asked = loops.serial([Steps.of(0, 1, share)])[0].position
+        terms: list[Term] = []
+        left = number * share + asked
+        for steps in reversed(self._source_lines()):
+            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
+            left = left // steps.count
+        strides: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(self.src_strides)]
+        row = loops.offset((*outer, *terms[:-1]), self.src_strides, self.plan.copy.src * self.ratio, "row")
+        at = loops.offset(terms[-1:], strides, 0, "at")
+        here = loops.builder.insert(sum_of(row, at)).result
+        one = vector_type(self.memory.element, 1)
+        loops.builder.insert(load(self.memory.source, here, one, self.plan.prefetch * self.ratio))
 
 
 def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:

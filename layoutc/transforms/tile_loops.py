@@ -50,6 +50,12 @@ class Steps:
         """Whether the last piece is a whole step behind the one before."""
         return (self.count - 1) * self.step + self.size == self.extent
 
+    def number(self, position: AffineExpr) -> AffineExpr:
+        """Which of the pieces starts at a position."""
+        if isinstance(position, AffineBinaryOpExpr) and position.rhs == AffineExpr.constant(self.step):
+            return position.lhs
+        return position.ceil_div(self.step)
+
 
 @dataclass(frozen=True)
 class Term:
