@@ -481,7 +481,9 @@ DEAD = """
 
 def test_what_nobody_uses_is_left_out() -> None:
     text = f"func.func @f(%m : memref<16xf32>, %i : index) {{\n{DEAD}\nfunc.return\n}}"
-    assert "x4" not in emitted(text)
+    written = emitted(text)
+    assert "x4" not in written
+    assert written.count("prefetch(m + i, 16)") == 1
 
 
 REFUSED = {

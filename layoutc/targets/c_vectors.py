@@ -135,7 +135,7 @@ def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     """A load is an expression that reads; the prefetch that it carries stands above it, or alone if nobody uses it."""
     address = _address(printer, op)
     _print_prefetch(printer, op, address)
-    if op.result.first_use is None:
+    if not any(use.operation in printer.live for use in op.result.uses):
         return
     loaded = call(f"load_{vector_name(_typed(op.result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
