@@ -139,6 +139,11 @@ PAIRS: dict[str, Pair] = {
     "border of the source": (desc("ab", (3, 4), low=(1, 1), high=(1, 1)), desc("ba", (3, 4))),
     "border of a blocked axis": (desc("ab", (2, 9)), desc("aB4b", (2, 9), low=(0, 3), high=(0, 2))),
     "low border of a blocked axis with a tail": (desc("ab", (2, 9)), desc("aB4b", (2, 9), low=(0, 2))),
+    "borders that keep blocks out of step": (desc("aB4b", (2, 19), low=(0, 1)), desc("aB8b", (2, 19), low=(0, 2))),
+    "a border beyond the first blocks": (
+        desc("aB6b", (2, 23), low=(0, 3)),
+        desc("aB4b", (2, 23), low=(0, 9), high=(0, 2)),
+    ),
     "high border of a blocked axis with a tail": (desc("ab", (2, 9)), desc("aB4b", (2, 9), high=(0, 2))),
     "borders next to a tail": (desc("abc", (2, 5, 3)), desc("aBc4b", (2, 5, 3), low=(1, 0, 1), high=(0, 0, 2))),
     "borders of two blocked axes": (desc("ab", (5, 7)), desc("AB4a4b", (5, 7), low=(1, 2), high=(2, 0))),

@@ -64,8 +64,7 @@ def test_words_of_each_rule() -> None:
 
 def test_reorders_without_a_plan() -> None:
     assert explained("ab", "ba", (4, 4), target="plain") == "the textbook loop nest, as the target plain asks for it\n"
-    source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
-    assert "a border" in layoutc.Kernel(source, desc("nchw", source.dims, "f32")).explain()
+    assert "a border" in layoutc.Kernel(*PAIRS["low border of flattened axes beside tails"]).explain()
 
 
 def test_nobody_hears_what_is_said_outside() -> None:

@@ -167,7 +167,7 @@ def test_strided_copies_are_the_reorder(name: str) -> None:
     try:
         run_copies(source, destination, read.view("u4"), written.view("u4"))
     except NotStridedError:
-        assert "border" in name
+        assert "flattened" in name
         return
     np.testing.assert_array_equal(written, expected)
 

@@ -210,9 +210,8 @@ def test_a_plan_with_a_wrong_result_is_out(
 def test_reorders_without_plans_are_not_tuned() -> None:
     with pytest.raises(layoutc.LayoutcError, match="nothing to tune: f32 to s8 converts"):
         layoutc.tune.tune(PAIR[0], desc("ba", (65, 300), "s8"))
-    source = desc("nChw8c", (1, 16, 4, 4), "f32", low=(0, 1, 0, 0))
     with pytest.raises(layoutc.LayoutcError, match=r"nothing to tune: .*border"):
-        layoutc.tune.tune(source, desc("nchw", source.dims, "f32"))
+        layoutc.tune.tune(*PAIRS["low border of flattened axes beside tails"])
 
 
 @needs_compiler

@@ -51,11 +51,19 @@ func.func @flattened(%a: memref<3x3xf32>, %b: memref<3x3xf32, #layout.map<(d0, d
   func.return
 }
 
-// Without a form as strided copies there is no plan, and the textbook nest serves.
+// Behind a border the first block is cut short, and whole blocks and the tail follow.
 // CHECK-LABEL: func.func @border(
-// CHECK: layout.reorder %a into %b : memref<5x3xf32>
+// CHECK: plan ["threads 1", "copy 0 -> 1: 3x(1, 4) 3x(3, 1), {{.*}}", "copy 9 -> 12: 3x(1, 4) 4x(3, 1)/2,
 func.func @border(%a: memref<5x3xf32>, %b: memref<5x3xf32, #layout.map<(d0, d1) -> (d0 floordiv 4, d1, d0 mod 4), low = [1, 0]>>) {
   layout.reorder %a into %b : memref<5x3xf32> into memref<5x3xf32, #layout.map<(d0, d1) -> (d0 floordiv 4, d1, d0 mod 4), low = [1, 0]>>
+  func.return
+}
+
+// Without vectors there is no plan, and the textbook nest serves.
+// CHECK-LABEL: func.func @booleans(
+// CHECK: layout.reorder %a into %b : memref<5x3xi1>
+func.func @booleans(%a: memref<5x3xi1>, %b: memref<5x3xi1, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  layout.reorder %a into %b : memref<5x3xi1> into memref<5x3xi1, #layout.map<(d0, d1) -> (d1, d0)>>
   func.return
 }
 

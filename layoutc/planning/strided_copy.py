@@ -2,14 +2,15 @@
 A reorder as strided copies: boxes of digits that have one stride on each side.
 
 Both layouts cut an axis into digits. Where the cuts of both sides divide each other, their union is one list of
-digits that every element runs through; where they do not (blocks of 6 and of 16), a period of the axis falls into
-segments of different lengths. A tail is cut off into segments of its own, in which only the first `loaded` values
-of a digit exist in the source and the rest is zero. So every copy is a plain box without conditions.
+digits that every element runs through; where they do not (blocks of 6 and of 16), or where borders keep them out of
+step, a period of the axis falls into segments of different lengths. What lies before the first coordinate at which all
+blocks start is cut wherever one does. A tail is cut off into segments of its own, in which only the first `loaded`
+values of a digit exist in the source and the rest is zero. So every copy is a plain box without conditions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import lcm, prod
@@ -38,18 +39,39 @@ class Piece:
 
 @dataclass(frozen=True)
 class Side:
-    """One axis of one descriptor: its pieces from the least significant, and its coordinates with block padding."""
+    """
+    One axis of one descriptor: its pieces from the least significant, and its coordinates with block padding.
+
+    Before coordinate 0 lies a border of `low`, and between the last one and the block padding one of `high`.
+    """
 
     pieces: tuple[Piece, ...]
     padded: int
+    low: int = 0
+    high: int = 0
 
     def at(self, coordinate: int) -> int:
-        """The offset of a coordinate from that of coordinate 0."""
+        """The offset of a coordinate from that of the border's first."""
         total = 0
+        coordinate += self.low
         for piece, larger in zip(self.pieces, (*(p.cut for p in self.pieces[1:]), None), strict=True):
             value = coordinate if larger is None else coordinate % larger
             total += value // piece.cut * piece.stride
         return total
+
+    def edges(self, cuts: Collection[int], stop: int) -> set[int]:
+        """The coordinates before `stop` at which a block of one of these cuts starts."""
+        known = [piece.cut for piece in self.pieces if piece.cut in cuts]
+        return {edge for cut in known for edge in range(-self.low % cut, stop, cut)}
+
+    @property
+    def starts_blocks(self) -> bool:
+        """Whether a block of each cut starts at coordinate 0."""
+        return all(self.low % piece.cut == 0 for piece in self.pieces)
+
+    def shifted(self, by: int) -> Side:
+        """The side with its coordinates counted from one of them."""
+        return replace(self, padded=self.padded - by, low=self.low + by)
 
     def stride(self, cut: int) -> int:
         """Elements between coordinates that are `cut` apart, inside of the piece that `cut` lies in."""
@@ -65,15 +87,15 @@ def strided_copies(
 
     Each copy says where the values of parameters are that belong to its elements, one list for each of `groupings`.
 
-    Raises NotStridedError where a border before a blocked axis, or axes that each side flattens with others, leave
-    digits without a common form.
+    Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
+    without a common form.
     """
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
     parts: list[tuple[StridedCopy, ...]] = []
     for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
         src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
         params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
-        parts.append(tuple(_segments(src, dst, params, prod(destination.dims[axis] for axis in axes))))
+        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes))))
     copies = (
         StridedCopy(
             src_offset + sum(part.src for part in chosen),
@@ -105,21 +127,21 @@ def side_of(desc: MemoryDesc, axes: tuple[int, ...], groups: Iterable[NormalGrou
         raise NotStridedError("flattened axes with a border are reordered by the plain plan")
     pieces: list[Piece] = []
     padded = prod(desc.dims[axis] for axis in axes)
+    low = high = 0
     inner = 1
     found = {group.axes: group for group in groups}
     for part in [axes] if axes in found else [(axis,) for axis in reversed(axes)]:
         group = found.get(part, NormalGroup(part, (0,), ((1, 1, 0),), None))
         high, extent, end = group.tail or (0, 0, 0)
-        if high or any(group.low):
-            raise NotStridedError("an axis with blocks and a border is reordered by the plain plan")
+        low = group.low[0]
         if len(axes) > len(part) and (
             group.tail or any(inner * cut % lower.cut for cut, _, _ in group.pieces for lower in pieces)
         ):
             raise NotStridedError("blocks that straddle flattened axes are reordered by the plain plan")
         pieces += (Piece(cut * inner, stride) for cut, _, stride in group.pieces)
-        padded += end - extent
+        padded += end - extent + high
         inner *= prod(desc.dims[axis] for axis in part)
-    return Side(_joined(pieces), padded)
+    return Side(_joined(pieces), padded, low, high)
 
 
 def _param_side(grouping: Grouping, axes: tuple[int, ...], dims: Sequence[int]) -> Side:
@@ -149,10 +171,64 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 # --- one axis ------------------------------------------------------------------------------------------------------
 
 
+def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
+    """The coordinates of an axis and the destination's padding of it, without the border between them."""
+    if not dst.high:
+        yield from _from_a_block(src, dst, params, dim)
+        return
+    yield from _from_a_block(src, replace(dst, padded=dim), params, dim)
+    padding = dst.shifted(dim + dst.high)
+    if padding.padded:
+        yield from _from_a_block(padding, padding, params, 0)
+
+
+def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
+    """
+    Coordinates as `_segments` has them, of sides that may start within a block, behind a border.
+
+    What lies before the first coordinate at which all blocks start is cut wherever one does.
+    """
+    sides = (src, dst, *params)
+    origin = _origin(sides, dst.padded)
+    if origin is None:
+        yield from _segments(src, dst, params, dim)
+        return
+    if origin:
+        cuts = {piece.cut for side in sides for piece in side.pieces} - {1}
+        for start, stop in pairwise([*_edges(sides, cuts, origin), origin]):
+            yield from _Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
+    if origin < dst.padded:
+        src, dst, *params_from = (side.shifted(origin) for side in sides)
+        yield from _segments(src, dst, tuple(params_from), max(dim - origin, 0))
+
+
+def _origin(sides: Sequence[Side], stop: int) -> int | None:
+    """The first coordinate at which blocks of all sides start, `stop` if none starts before; None if they never do."""
+    origin, step = 0, 1
+    # `origin` is right for all blocks so far, and so is every `step` from there.
+    for low, cut in ((side.low, piece.cut) for side in sides for piece in side.pieces):
+        found = next((at for at in range(origin, origin + step * cut, step) if (at + low) % cut == 0), None)
+        if found is None:
+            return None
+        origin, step = found, lcm(step, cut)
+    return min(origin, stop)
+
+
+def _edges(sides: Sequence[Side], cuts: Collection[int], stop: int) -> list[int]:
+    """0, and where blocks of these cuts start before `stop`. Raises NotStridedError for too many."""
+    least = stop // min(cuts)
+    found = {0}.union(*(side.edges(cuts, stop) for side in sides)) if least <= MAX_SEGMENTS else ()
+    if not 0 < len(found) <= MAX_SEGMENTS:
+        raise NotStridedError(f"blocks cut an axis into {max(least, len(found))} segments")
+    return sorted(found)
+
+
 def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
-    cuts = sorted({1, *(p.cut for side in (src, dst, *params) for p in side.pieces if p.cut < dst.padded)})
-    nesting = [cut for cut in cuts if all(larger % cut == 0 for larger in cuts if larger > cut)]
+    sides = (src, dst, *params)
+    nests = all(side.starts_blocks for side in sides)
+    cuts = sorted({1, *(p.cut for side in sides for p in side.pieces if p.cut < dst.padded or not nests)})
+    nesting = [cut for cut in cuts if cut == 1 or (nests and all(n % cut == 0 for n in cuts if n > cut))]
     shared = nesting if len(nesting) == len(cuts) else [c for c in nesting if c < min(set(cuts) - set(nesting))]
     walk = _Axis(src, dst, params, tuple(reversed(shared)))
     odd = [cut for cut in cuts if cut not in shared]
@@ -160,9 +236,7 @@ def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Itera
         yield from walk.cover(walk.cuts, 0, dim, dst.padded)
         return
     period = lcm(*odd)
-    inside = sorted({edge for cut in odd for edge in range(0, period, cut)})
-    if len(inside) > MAX_SEGMENTS:
-        raise NotStridedError(f"blocks cut an axis into {len(inside)} segments")
+    inside = _edges(sides, odd, period)
     whole = dim // period
     if whole:
         steps, (in_src, in_dst) = (

@@ -96,7 +96,7 @@ def _strided_sums(weights: MemoryDesc, axes: Sequence[int]) -> StridedCopy:
         if not together.isdisjoint(part) and not strides.keys().isdisjoint(part):
             raise NotStridedError("sums of axes that are flattened with others are added up one by one")
         if part[0] in strides:
-            if side.padded != weights.padded_dims[part[0]]:
+            if side.low or side.high or side.padded != weights.padded_dims[part[0]]:
                 raise NotStridedError("sums of an axis with a border are added up one by one")
             stride = strides[part[0]]
         digits += _digits(side, stride)
