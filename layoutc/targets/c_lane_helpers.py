@@ -56,6 +56,8 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
 
 FLOAT_REGISTERS = {16: ("SSE2", ""), 32: ("AVX", "256"), 64: ("AVX512F", "512")}
 """bytes of a register -> the macro of processors that have it, and what gcc's names for it end in"""
+TO_EVEN = 8
+"""the mode of rounding: to nearest, half to even, without a trap"""
 
 
 def _float_extremum(name: str, type: VectorType, portable: str) -> str:
@@ -66,17 +68,19 @@ def _float_extremum(name: str, type: VectorType, portable: str) -> str:
     called = f"__builtin_ia32_{name}{'ps' if type.bits == 32 else 'pd'}{size}"
     native = f"{called}(a, b)"
     if size == "512":
-        every = f"{(1 << type.lanes) - 1:#x}"
-        native = f"{called}_mask(a, b, ({type}){{0}}, {every}, 4)"
-    return "\n".join(
-        (
-            f"#if defined(__{feature}__) && !defined(__clang__)",
-            f"#define {name}_{type}(a, b) (({type}){native})",
-            "#else",
-            portable,
-            "#endif",
-        )
-    )
+        native = f"{called}_mask(a, b, ({type}){{0}}, {_every(type)}, 4)"
+    return _by_gcc(feature, f"{name}_{type}(a, b)", f"({type}){native}", portable)
+
+
+def _every(type: VectorType) -> str:
+    """The mask of all lanes."""
+    return f"{(1 << type.lanes) - 1:#x}"
+
+
+def _by_gcc(feature: str, macro: str, native: str, portable: str) -> str:
+    """gcc's own name of an instruction, where it has the feature; clang finds it in the portable form."""
+    lines = (f"#if defined(__{feature}__) && !defined(__clang__)", f"#define {macro} ({native})", "#else", portable)
+    return "\n".join((*lines, "#endif"))
 
 
 def _round_even(type: VectorType) -> str:
@@ -93,18 +97,14 @@ def _round_even(type: VectorType) -> str:
         f"const {whole} mask_ = ({whole})((({whole})no_ ^ sign_) < {exponent:#x})",
         _chosen(type),
     )
-    if bits != 32:
+    if type.bytes not in FLOAT_REGISTERS:
         return portable
-    kinds = "f32", "f32"
-    return _by_hardware(
-        f"round_even_{type}", type.lanes, portable, kinds, lambda part, n: _ROUND[n].format(part), "__AVX2__"
-    )
-
-
-_ROUND = {
-    16: "(f32x16)_mm512_roundscale_ps((__m512)({}), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
-    8: "(f32x8)_mm256_round_ps((__m256)({}), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)",
-}
+    feature, size = FLOAT_REGISTERS[type.bytes]
+    suffix = "ps" if bits == 32 else "pd"
+    native = f"__builtin_ia32_round{suffix}{size}(x, {TO_EVEN})"
+    if size == "512":
+        native = f"__builtin_ia32_rndscale{suffix}_mask(x, {TO_EVEN}, ({type}){{0}}, {_every(type)}, 4)"
+    return _by_gcc("SSE4_1" if feature == "SSE2" else feature, f"round_even_{type}(x)", f"({type}){native}", portable)
 
 
 def _unfused(type: VectorType) -> str:
