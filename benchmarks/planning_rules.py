@@ -273,6 +273,18 @@ RULES = (
         (*CACHES, IN_DRAM),
     ),
     Rule(
+        "BOX_GAIN",
+        "boxes are merged where that takes less than 0.8 of the instructions of lanes",
+        {"never": {"BOX_GAIN": to(0.0)}, "always": {"BOX_GAIN": to(1.0)}, "0.6": {"BOX_GAIN": to(0.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "BOX_REGISTERS",
+        "a box has up to 16 registers",
+        {"half": {"BOX_REGISTERS": times(0.5)}, "twice": {"BOX_REGISTERS": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
         "NEAR",
         "copies that begin within 4 KiB of each other run together, if they are larger than L2",
         {"never": {"NEAR": to(0)}, "64 bytes": {"NEAR": to(64)}, "64 KiB": {"NEAR": to(64 * KIB)}},

@@ -18,6 +18,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
@@ -114,7 +115,9 @@ def owned(union: Union, shared: Sequence[int], steps: Sequence[int], address: in
 def run_copy(plan: CopyPlan, read: NDArray, written: NDArray) -> None:
     digits = plan.copy.digits
     macros = product(*(starts(d.extent, m) for d, m in zip(digits, plan.macro, strict=True)))
-    program = TileProgram(plan) if plan.target_lanes else None
+    program = None
+    if plan.target_lanes:
+        program = MergedTile(plan) if plan.merges else TileProgram(plan)
     for macro in macros:
         for tile in product(*(starts(m, t) for m, t in zip(plan.macro, plan.tile, strict=True))):
             position = [a + b for a, b in zip(macro, tile, strict=True)]
@@ -135,7 +138,7 @@ def place(copy: StridedCopy, side: SideName, position: list[int], piece: Piece) 
     return start + piece.offset + sum(d.offset(side, step) for d, step in zip(copy.digits, steps, strict=True))
 
 
-def run_tile(program: TileProgram, position: list[int], read: NDArray, written: NDArray) -> None:
+def run_tile(program: TileProgram | MergedTile, position: list[int], read: NDArray, written: NDArray) -> None:
     piece = program.load_piece
     if program.plan.copy.is_fill:
         registers = [[0] * program.lanes for _ in program.stores()]
@@ -143,13 +146,16 @@ def run_tile(program: TileProgram, position: list[int], read: NDArray, written: 
         lanes: list[list[int]] = []
         for register in program.loads(position):
             starts = [None if p is None else place(program.plan.copy, "src", position, p) for p in register.pieces]
-            lanes.append([v for at in starts for v in ([0] * piece if at is None else read[at : at + piece])])
+            values = [v for at in starts for v in ([0] * piece if at is None else read[at : at + piece])]
+            (count,) = {0 if p is None else p.count for p in register.pieces}
+            lanes.append([*(values[:count] if count else values), *[POISON] * program.lanes][: program.lanes])
         registers = execute(program.network, lanes)
     for register, values in zip(program.stores(), registers, strict=True):
         for number, stored in enumerate(register.pieces):
             assert stored is not None
             at = place(program.plan.copy, "dst", position, stored)
-            written[at : at + program.store_piece] = values[number * program.store_piece :][: program.store_piece]
+            piece = stored.count or program.store_piece
+            written[at : at + piece] = values[number * program.store_piece :][:piece]
 
 
 def buffers(source: MemoryDesc, destination: MemoryDesc) -> tuple[NDArray, NDArray, NDArray]:

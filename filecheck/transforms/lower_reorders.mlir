@@ -84,6 +84,21 @@ func.func @border(%src: memref<2x3xf32>, %dst: memref<2x3xf32, #layout.tag<"aB4b
   func.return
 }
 
+// Merged lanes: rows of any length go through registers, the last load earlier, the last store under a mask.
+// CHECK-LABEL: func.func @merged(
+// CHECK: [[FIRST:%.*]] = vector.create_mask %c7 : vector<8xi1>
+// CHECK-NEXT: [[A:%.*]] = vector.load %src_flat[%c0] : memref<15xf64>, vector<8xf64>
+// CHECK-NEXT: [[B:%.*]] = vector.load %src_flat[%c7] : memref<15xf64>, vector<8xf64>
+// CHECK-NEXT: [[C:%.*]] = vector.shuffle [[A]], [[B]] [0, 5, 11, 1, 6, 12, 2, 7] : vector<8xf64>, vector<8xf64>
+// CHECK-NEXT: [[D:%.*]] = vector.shuffle [[A]], [[B]] [13, 3, 9, 14, 4, 10, 15, 7] : vector<8xf64>, vector<8xf64>
+// CHECK-NEXT: vector.store [[C]], %dst[%c0] : memref<15xf64>, vector<8xf64>
+// CHECK-NEXT: vector.maskedstore %dst[%c8], [[FIRST]], [[D]] : memref<15xf64>, vector<8xi1>, vector<8xf64>
+// CHECK-NEXT: func.return
+func.func @merged(%src: memref<3x5xf64>, %dst: memref<3x5xf64, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  layout.reorder %src into %dst plan ["threads 1", "copy 0 -> 0: 5x(1, 3) 3x(5, 1), elements of 8, vectors of 64, any shuffles, tile 5x3, merged lanes 0:5 1:3 -> 1:3 0:5, macro 5x3, outer 0 1, inner 0 1, normal stores"] : memref<3x5xf64> into memref<3x5xf64, #layout.map<(d0, d1) -> (d1, d0)>>
+  func.return
+}
+
 // A plain or strided memref keeps its type; the loops see it through a flat view.
 // CHECK-LABEL: func.func @foreign_types(
 // CHECK-SAME: %src: memref<2x3xf32, strided<[5, 1], offset: 2>>, %dst: memref<2x3xf32>

@@ -9,6 +9,7 @@ from math import prod
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+from layoutc.planning.boxes import with_box
 from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
 from layoutc.planning.even_copies import even_copies, with_even_macro
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
@@ -302,10 +303,11 @@ def _plan_copy(
     must divide it.
     """
     next_copy()
-    copy = copy if is_even else fused(copy, widths, target)
+    alone, copy = copy, copy if is_even else fused(copy, widths, target)
     source_lanes, target_lanes = choose_lanes(copy, widths, target, is_even)
     plan = _with_lanes(copy, widths, target, source_lanes, target_lanes, converted)
-    if not target_lanes:
+    plan = plan if is_even else with_box(plan, alone, target)
+    if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
         macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
         if buffered:

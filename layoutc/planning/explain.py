@@ -10,6 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import CopyDigit
 from layoutc.planning.machine import Machine
+from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan, Part, Together
 from layoutc.planning.reasons import listening
 from layoutc.planning.tile import TileProgram
@@ -120,7 +121,7 @@ def _digit(digit: CopyDigit, is_fill: bool) -> str:
 
 
 def _tiles(plan: CopyPlan) -> str:
-    size, program = _times(plan.tile), TileProgram(plan)
+    size, program = _times(plan.tile), MergedTile(plan) if plan.merges else TileProgram(plan)
     if plan.copy.is_fill:
         return f"{size}, zeros along {_lanes(plan.target_lanes)}"
     if plan.source_lanes == plan.target_lanes:
@@ -128,6 +129,7 @@ def _tiles(plan: CopyPlan) -> str:
     return (
         f"{size}, loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}, with "
         f"{len(program.network.steps)} shuffles in registers between"
+        f"{', which merge them in pairs' if plan.merges else ''}"
     )
 
 

@@ -90,7 +90,7 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
         while length * macro[position] < run and macro[position] < digit.extent:
             larger = min(2 * macro[position], digit.extent)
             if prod(macro) // macro[position] * larger * max(plan.widths.src, plan.widths.dst) > budget:
-                return
+                break
             macro[position] = larger
         if macro[position] < digit.extent:
             _balance(macro, position, digit.extent, plan.tile[position])

@@ -106,6 +106,8 @@ class CopyPlan:
     """on the way in (`src`) or out (`dst`); None: narrowed on the way in, widened on the way out"""
     per_byte: tuple[int, int] = (1, 1)
     """elements that share a byte of the source, and of the destination; registers have a byte for each"""
+    merges: bool = False
+    """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -120,10 +122,13 @@ class CopyPlan:
             raise LayoutcError("staged loads gather runs of other digits than those of their lanes")
         if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
+        if self.stages_stores and self.merges and any(part.digit not in self.run_digits for part in self.target_lanes):
+            raise LayoutcError("staged stores keep runs of other digits than those of their lanes")
 
     def _check_tiles(self) -> None:
         for digit, tile, macro in zip(self.copy.digits, self.tile, self.macro, strict=True):
-            if not 1 <= tile <= macro <= digit.extent or (tile & (tile - 1) and tile != digit.extent):
+            fits = 1 <= tile <= macro <= digit.extent
+            if not fits or not (self.merges or is_power_of_two(tile) or tile == digit.extent):
                 raise LayoutcError(
                     f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two or "
                     "all of the digit, and tile <= macro tile <= extent"

@@ -8,6 +8,7 @@ from math import prod
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.lanes import lane_count
+from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
@@ -30,7 +31,9 @@ def check_parts(plan: CopyPlan) -> None:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
     _check_chain(plan, "src", plan.source_lanes)
     _check_chain(plan, "dst", plan.target_lanes)
-    if any(not is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
+    if plan.merges:
+        _check_merged(plan)
+    elif any(not is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
         _check_channels(plan)
     else:
         _check_powers_of_two(plan)
@@ -119,6 +122,24 @@ def _check_channels(plan: CopyPlan) -> None:
         )
     if channel.extent > REGISTER_LIMIT or not plan.copy.digits[channel.digit].is_whole:
         raise LayoutcError(f"got {channel.extent} channels, expected at most {REGISTER_LIMIT}, all of them loaded")
+
+
+def _check_merged(plan: CopyPlan) -> None:
+    """Any box of elements, contiguous on both sides along some of its digits."""
+    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.element_bytes) or plan.converted_bytes:
+        raise LayoutcError("merged lanes need vectors of 64 bytes, any shuffles of their elements, and no conversion")
+    if plan.copy.is_fill or any(not digit.is_whole or digit.carries for digit in plan.copy.digits):
+        raise LayoutcError("merged lanes are of a copy that loads all of its digits, none of which carries")
+    for part in (*plan.source_lanes, *plan.target_lanes):
+        if part.extent != plan.tile[part.digit]:
+            raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
+    if not (plan.source_lanes and plan.target_lanes):
+        raise LayoutcError("merged lanes need contiguous elements on both sides")
+    for side, parts in (("loads", plan.source_lanes), ("stores", plan.target_lanes)):
+        rows = prod(plan.tile) // lane_count(parts)
+        count = rows * -(-lane_count(parts) * plan.element_bytes // plan.vector_bytes)
+        if count > REGISTER_LIMIT:
+            raise LayoutcError(f"tile {_text(plan.tile)} has {count} {side}, expected at most {REGISTER_LIMIT}")
 
 
 def _check_buffers(plan: CopyPlan) -> None:

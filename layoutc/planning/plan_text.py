@@ -43,7 +43,8 @@ _LINE = re.compile(
     rf", elements of (?P<element>{_WIDTH})(?: to (?P<converted>{_WIDTH})(?: when (?P<when>loaded|stored))?)?"
     r", vectors of (?P<vector>\d+)"
     rf", (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
-    rf", tile (?P<tile>{_NUMBERS}), lanes (?P<source>{_LANES}) -> (?P<target>{_LANES}), macro (?P<macro>{_NUMBERS})"
+    rf", tile (?P<tile>{_NUMBERS}), (?P<merges>merged )?lanes (?P<source>{_LANES}) -> (?P<target>{_LANES})"
+    rf", macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
     r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
@@ -83,7 +84,8 @@ def _line(plan: CopyPlan) -> str:
     return (
         f"{_copy_text(plan.copy)}, elements of {_widths(plan)}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
-        f", tile {_joined(plan.tile, 'x')}, lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
+        f", tile {_joined(plan.tile, 'x')}"
+        f", {'merged ' if plan.merges else ''}lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
         f", macro {_joined(plan.macro, 'x')}"
         f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{', staged loads' if plan.load == 'staged' else ''}{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
@@ -170,6 +172,7 @@ def _parse_copy(line: str) -> CopyPlan:
         converted,
         WHEN[found["when"]],
         (shared, shared_to),
+        found["merges"] is not None,
     )
     check_parts(plan)
     return plan

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
 
 PREFETCH = "layout.prefetch"
-"""on a vector.load: so many elements further on lies what is asked for into the second-level cache meanwhile"""
+"""on a load of lanes: so many elements further on lies what is asked for into the second-level cache meanwhile"""
 
 Load = vector.LoadOp | vector.MaskedLoadOp
 Store = vector.StoreOp | vector.MaskedStoreOp
@@ -173,6 +173,7 @@ def _is_aligned_within(op: vector.StoreOp) -> bool:
 def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
     """The first lanes come from memory, the others from a vector."""
     address, count = _address(printer, op), _first_lanes(printer, op)
+    _print_prefetch(printer, op, address)
     printer.settle_reads()
     name = printer.declare(op.result, printer.take(op.pass_thru).text, qualifier="")
     printer.line(f"load_first_{vector_name(_typed(op.result))}(&{name}, {address.text}, {count.text});")
@@ -240,7 +241,7 @@ def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation]) -> 
     return found
 
 
-def _print_prefetch(printer: FunctionPrinter, op: vector.LoadOp, address: Expression) -> None:
+def _print_prefetch(printer: FunctionPrinter, op: Load, address: Expression) -> None:
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
         ahead_bytes = distance.value.data * max(8, width(_typed(op.result).element_type)) // 8

@@ -14,7 +14,7 @@ from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.shared_bytes import load_part, store_part
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import zeros
+from layoutc.transforms.vector_ops import zeros
 
 if TYPE_CHECKING:
     from layoutc.transforms.tiled_nest import TiledCopy

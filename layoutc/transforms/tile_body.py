@@ -9,16 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseIntOrFPElementsAttr,
-    Float16Type,
-    Float32Type,
-    Float64Type,
     IntegerAttr,
     IntegerType,
     VectorType,
@@ -28,21 +23,19 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName
+from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
-from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.loop_nest import INDEX, apply
 from layoutc.transforms.shared_bytes import packed, unpacked
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.vector_ops import vector_type
+from layoutc.transforms.vector_ops import vector_type, zeros
 
 if TYPE_CHECKING:
     from layoutc.transforms.tiled_nest import TiledCopy
-
-FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
-"""float types that arith has constants of"""
 
 
 @dataclass(frozen=True)
@@ -67,22 +60,6 @@ class Memory:
     """whether what the destination holds counts"""
 
 
-def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
-    """A vector whose bits are all zero, ahead of the loops."""
-    element = type.get_element_type()
-    if isinstance(element, FLOATS):
-        made = DenseIntOrFPElementsAttr.from_list(VectorType(element, type.get_shape()), [0.0])
-    else:
-        width = IntegerType(element.bitwidth)
-        made = DenseIntOrFPElementsAttr.from_list(VectorType(width, type.get_shape()), [0])
-    value = nest.insert(arith.ConstantOp(made)).results[0]
-    value.name_hint = "zeros"
-    if value.type != type:
-        value = nest.insert(vector.BitcastOp(value, type)).results[0]
-        value.name_hint = "zeros"
-    return value
-
-
 def _constant(offset: SSAValue) -> int | None:
     """The value of an offset that is made ahead of all loops."""
     value = offset.owner.value if isinstance(offset.owner, arith.ConstantOp) else None
@@ -105,7 +82,7 @@ class VectorBody:
     def __init__(self, copy: TiledCopy, plan: CopyPlan):
         self.copy, self.plan = copy, plan
         digits = plan.copy.digits
-        self.program = TileProgram(plan)
+        self.program = MergedTile(plan) if plan.merges else TileProgram(plan)
         self.is_fill = plan.copy.is_fill
         self.runs = list(product(*map(_runs, digits, plan.tile)))
         """the starts of tiles along each digit, of tiles that are alike: they share a body"""
@@ -128,6 +105,8 @@ class VectorBody:
         )
         self.lane_type: Attribute = moved if is_direct else width
         self.zero: SSAValue | None = None
+        self.masks: dict[int, SSAValue] = {}
+        """of the first lanes, by their number"""
 
     def constants(self) -> list[int]:
         """Offsets of the pieces from the tile's first element."""
@@ -148,6 +127,19 @@ class VectorBody:
             self.copy.nest.constant(value)
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
             self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
+        self._prepare_masks()
+
+    def _prepare_masks(self) -> None:
+        """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
+        loaded, stored = (
+            {piece.count * self.copy.ratio for register in tile for piece in register.pieces if piece is not None} - {0}
+            for tile in ([register for tile in self.loads for register in tile], self.stores)
+        )
+        if loaded:
+            self.zero = zeros(self.copy.nest, vector_type(self.element, self.program.lanes * self.copy.ratio))
+        for count in sorted(loaded | stored):
+            mask = vector_ops.first_lanes(self.copy.nest.constant(count), self.program.lanes * self.copy.ratio)
+            self.masks[count] = self.copy.nest.insert(mask).results[0]
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
@@ -197,13 +189,27 @@ class VectorBody:
             assert self.zero is not None
             results = [self.zero] * len(self.stores)
         else:
-            values = [self._load(register, self._static(starts, "src")) for register in registers]
-            for step in self.program.network.steps:
-                second = values[step.first if step.second is None else step.second]
-                values.append(self._shuffle(values[step.first], second, step.mask, "t"))
-            results = [values[output] for output in self.program.network.outputs]
+            results = self._moved_through(registers, self._static(starts, "src"))
         for register, value in zip(self.stores, results, strict=True):
             self._store(register, value, self._static(starts, "dst"))
+
+    def _moved_through(self, registers: Sequence[Register], base: int) -> list[SSAValue]:
+        """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
+        network, values = self.program.network, dict[int, SSAValue]()
+
+        def value(number: int) -> SSAValue:
+            if number not in values:
+                values[number] = self._load(registers[number], base)
+            return values[number]
+
+        if not self.plan.merges:
+            for number in range(network.inputs):
+                value(number)
+        for number, step in enumerate(network.steps, network.inputs):
+            first = value(step.first)
+            second = first if step.second is None else value(step.second)
+            values[number] = self._shuffle(first, second, step.mask, "t")
+        return [value(output) for output in network.outputs]
 
     def _static(self, starts: Sequence[int], side: SideName) -> int:
         """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
@@ -230,10 +236,15 @@ class VectorBody:
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
         index = self._at(self.src, piece, base, "src")
+        ahead = self.copy.in_memory("src", self.plan.prefetch)
+        if piece.count:
+            assert self.zero is not None
+            mask = self.masks[self.copy.in_memory("src", piece.count)]
+            first = vector_ops.load_first(self.copy.tile_source, index, mask, self.zero, ahead)
+            return self._cast(self.builder.insert(first).result, vector_type(self.lane_type, lanes))
         count = self.copy.in_memory("src", lanes)
         memory_type = vector_type(self.source_element, count)
-        prefetch = self.copy.in_memory("src", self.plan.prefetch)
-        load = vector_ops.load(self.copy.tile_source, index, memory_type, prefetch)
+        load = vector_ops.load(self.copy.tile_source, index, memory_type, ahead)
         value: SSAValue = self.builder.insert(load).result
         if (share := self.plan.widths.src_per_byte) > 1:
             value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
@@ -256,6 +267,10 @@ class VectorBody:
                 stored = self._converted(read, piece, lanes, index)
             if share > 1:
                 stored = packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share)
+            if piece.count:
+                mask = self.masks[self.copy.in_memory("dst", piece.count)]
+                self.builder.insert(vector_ops.store_first(stored, self.copy.target, index, mask))
+                continue
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
 

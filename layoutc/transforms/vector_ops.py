@@ -12,16 +12,33 @@ from typing import Any
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.arith import IntegerOverflowAttr
-from xdsl.dialects.builtin import BoolAttr, BytesAttr, DenseArrayBase, IntegerAttr, VectorType, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BoolAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 
-from layoutc.transforms.loop_nest import INDEX
+from layoutc.transforms.loop_nest import INDEX, NestBuilder
 
 PREFETCH = "layout.prefetch"
-"""discardable attribute of vector.load: how many elements further on memory will be needed next"""
+"""discardable attribute of a load of lanes: how many elements further on memory will be needed next"""
 
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
+
+FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+"""float types that arith has constants of"""
 
 
 @lru_cache(maxsize=4096)
@@ -54,6 +71,29 @@ def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = F
     return vector.StoreOp.create(operands=(value, memory, offset), properties=STREAMS if streams else {})
 
 
+def load_first(
+    memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
+) -> vector.MaskedLoadOp:
+    """The lanes of a mask out of a flat buffer, the others from a vector."""
+    op = vector.MaskedLoadOp.create(operands=(memory, offset, mask, otherwise), result_types=(otherwise.type,))
+    if prefetch:
+        op.attributes[PREFETCH] = IntegerAttr(prefetch, i64)
+    op.result.name_hint = "r"
+    return op
+
+
+def store_first(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAValue) -> vector.MaskedStoreOp:
+    """The lanes of a mask into a flat buffer."""
+    return vector.MaskedStoreOp.create(operands=(memory, offset, mask, value))
+
+
+def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
+    """A mask of the first `count` of so many lanes."""
+    op = vector.CreateMaskOp.create(operands=(count,), result_types=(vector_type(i1, lanes),))
+    op.mask_vector.name_hint = "first"
+    return op
+
+
 def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, name: str) -> vector.ShuffleOp:
     """Lanes of two vectors of `element`."""
     type = vector_type(element, len(mask))
@@ -67,3 +107,19 @@ def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
     op = vector.BitcastOp.create(operands=(value,), result_types=(type,))
     op.result.name_hint = value.name_hint
     return op
+
+
+def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
+    """A vector whose bits are all zero, ahead of the loops."""
+    element = type.get_element_type()
+    if isinstance(element, FLOATS):
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(element, type.get_shape()), [0.0])
+    else:
+        width = IntegerType(element.bitwidth)
+        made = DenseIntOrFPElementsAttr.from_list(VectorType(width, type.get_shape()), [0])
+    value = nest.insert(arith.ConstantOp(made)).results[0]
+    value.name_hint = "zeros"
+    if value.type != type:
+        value = nest.insert(vector.BitcastOp(value, type)).results[0]
+        value.name_hint = "zeros"
+    return value

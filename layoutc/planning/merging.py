@@ -1,0 +1,146 @@
+"""
+Any rearrangement of elements in registers, where one instruction takes any lanes of two registers.
+
+Registers are merged in pairs, and the results again, as in a merge sort: what goes to one output stays together, so
+that each output finds its elements in two registers at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.network import Network, Shuffle
+
+Elements = tuple[int, ...]
+"""what the lanes of a register hold, from the lowest up"""
+Places = dict[int, list[tuple[int, int]]]
+"""by output: pairs of a lane there and the lane that its element is in now"""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value, and where in it what outputs wait for is."""
+
+    number: int
+    places: Places
+
+
+@lru_cache(maxsize=256)
+def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) -> Network:
+    """
+    The network that leaves a register for each of `wanted`, of elements that the registers `held` have.
+
+    Lanes that are not mentioned may hold anything. Raises LayoutcError for elements that no register has.
+    """
+    return _Merge(held, wanted, lanes).network()
+
+
+class _Merge:
+    """The steps so far, and the outputs that are made."""
+
+    def __init__(self, held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int):
+        self.wanted, self.lanes = wanted, lanes
+        self.steps: list[Shuffle] = []
+        self.outputs: dict[int, int] = {}
+        place = {e: (number, lane) for number, row in reversed([*enumerate(held)]) for lane, e in enumerate(row)}
+        found: list[Places] = [{} for _ in held]
+        for output, row in enumerate(wanted):
+            for lane, element in enumerate(row):
+                if element not in place:
+                    raise LayoutcError(f"output {output} wants element {element}, which no register has")
+                number, at = place[element]
+                found[number].setdefault(output, []).append((lane, at))
+        self.inputs = [Held(number, places) for number, places in enumerate(found)]
+
+    def network(self) -> Network:
+        self._merged(self.inputs)
+        outputs = tuple(self.outputs[number] for number in range(len(self.wanted)))
+        return Network(len(self.inputs), self.lanes, tuple(self.steps), outputs)
+
+    def _merged(self, inputs: Sequence[Held]) -> list[Held]:
+        """What is left of these once the outputs that need no others are made."""
+        if len(inputs) == 1:
+            return self._finished(list(inputs))
+        half = 1 << (len(inputs) - 1).bit_length() - 1
+        return self._finished([*self._merged(inputs[:half]), *self._merged(inputs[half:])])
+
+    def _finished(self, values: list[Held]) -> list[Held]:
+        by_output: dict[int, list[Held]] = {}
+        for value in values:
+            for output in value.places:
+                by_output.setdefault(output, []).append(value)
+        left: dict[int, list[Held]] = {}
+        for output, sources in sorted(by_output.items()):
+            if sum(len(source.places[output]) for source in sources) == len(self.wanted[output]):
+                self.outputs[output] = self._gathered(output, sources)
+            else:
+                left[output] = sources
+        if len(values) == 1 and left:
+            return [Held(values[0].number, {output: values[0].places[output] for output in left})]
+        return self._packed(left)
+
+    def _gathered(self, output: int, sources: Sequence[Held]) -> int:
+        """The output from all its registers, one after the other."""
+        first, *rest = sources
+        value, moved = first.number, dict(first.places[output])
+        if not rest:
+            if all(lane == at for lane, at in moved.items()):
+                return value
+            return self._step(value, None, moved)
+        for source in rest:
+            moved |= {lane: self.lanes + at for lane, at in source.places[output]}
+            value = self._step(value, source.number, moved)
+            moved = {lane: lane for lane in moved}
+        return value
+
+    def _step(self, first: int, second: int | None, moved: dict[int, int]) -> int:
+        mask = tuple(moved.get(lane, lane) for lane in range(self.lanes))
+        self.steps.append(Shuffle(first, second, mask))
+        return len(self.inputs) + len(self.steps) - 1
+
+    def _packed(self, left: dict[int, list[Held]]) -> list[Held]:
+        """Fewer registers, each out of two, with what outputs wait for side by side."""
+        bins: list[_Bin] = []
+        for output, sources in left.items():
+            for part in [sources] if len(sources) <= 2 else [[source] for source in sources]:
+                count = sum(len(source.places[output]) for source in part)
+                if not bins or not bins[-1].takes(part, count, self.lanes):
+                    bins.append(_Bin())
+                bins[-1].add(output, part, count)
+        return [self._bin_value(b) for b in bins]
+
+    def _bin_value(self, packed: _Bin) -> Held:
+        if len(packed.sources) == 1:
+            (source,) = packed.sources.values()
+            return Held(source.number, {output: source.places[output] for output, _ in packed.parts})
+        first, second = packed.sources.values()
+        places: Places = {}
+        moved: dict[int, int] = {}
+        for output, sources in packed.parts:
+            for source in sources:
+                base = 0 if source is first else self.lanes
+                for lane, at in source.places[output]:
+                    places.setdefault(output, []).append((lane, len(moved)))
+                    moved[len(moved)] = base + at
+        return Held(self._step(first.number, second.number, moved), places)
+
+
+class _Bin:
+    """What is packed into one register."""
+
+    def __init__(self) -> None:
+        self.sources: dict[int, Held] = {}
+        self.parts: list[tuple[int, list[Held]]] = []
+        self.count = 0
+
+    def takes(self, sources: Sequence[Held], count: int, lanes: int) -> bool:
+        """Whether this fits: two sources, so many lanes."""
+        return self.count + count <= lanes and len({*self.sources, *(source.number for source in sources)}) <= 2
+
+    def add(self, output: int, sources: list[Held], count: int) -> None:
+        self.sources |= {source.number: source for source in sources}
+        self.parts.append((output, sources))
+        self.count += count

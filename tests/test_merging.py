@@ -1,0 +1,93 @@
+"""Boxes of odd extents: registers that are merged in pairs, and when the planner takes them."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import pytest
+
+import layoutc
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS, Machine
+from layoutc.planning.merging import merge
+from layoutc.planning.network import check_elements, execute
+from layoutc.planning.plan import CopyPlan, Plan
+from layoutc.planning.plan_text import parse_plan, plan_lines
+
+VBMI = replace(TARGETS["avx512"], shuffles="any")
+WEIGHTS = (64, 64, 3, 3), "abcd", "ABcd4b16a4b"
+
+
+def planned(dims: tuple[int, ...], source: str, destination: str, element: str, machine: Machine) -> CopyPlan:
+    (copy,) = choose_plan(layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element), machine).copies
+    return copy
+
+
+@pytest.mark.parametrize(("rows", "columns", "lanes"), [(38, 24, 64), (9, 16, 16), (5, 7, 8), (64, 16, 64), (3, 3, 16)])
+def test_any_matrix_is_transposed(rows: int, columns: int, lanes: int):
+    """Also where the last register of a side is not full."""
+    source = range(rows * columns)
+    wanted = [row * columns + column for column in range(columns) for row in range(rows)]
+    held = tuple(tuple(source[first : first + lanes]) for first in range(0, len(source), lanes))
+    outputs = tuple(tuple(wanted[first : first + lanes]) for first in range(0, len(wanted), lanes))
+    network = merge(held, outputs, lanes)
+    registers = execute(network, [[*row, *[-1] * (lanes - len(row))] for row in held])
+    assert [lane for row, out in zip(registers, outputs, strict=True) for lane in row[: len(out)]] == wanted
+
+
+def test_merging_powers_of_two_takes_as_many_shuffles_as_exchanges():
+    held = tuple(tuple(range(first, first + 16)) for first in range(0, 256, 16))
+    network = merge(held, tuple(zip(*held, strict=True)), 16)
+    assert len(network.steps) == 64
+    check_elements(network, [16 * lane + row for row in range(16) for lane in range(16)])
+
+
+def test_elements_of_any_registers_are_brought_together():
+    draw = random.Random(1)
+    for _ in range(50):
+        elements = draw.sample(range(1000), 96)
+        held = tuple(tuple(elements[first : first + 8]) for first in range(0, 96, 8))
+        wanted = tuple(tuple(draw.sample(elements, draw.randint(1, 8))) for _ in range(draw.randint(1, 12)))
+        registers = execute(merge(held, wanted, 8), held)
+        assert [tuple(row[: len(out)]) for row, out in zip(registers, wanted, strict=True)] == list(wanted)
+
+
+def test_an_element_that_no_register_has_is_named():
+    with pytest.raises(LayoutcError, match="output 1 wants element 9, which no register has"):
+        merge(((0, 1),), ((1,), (0, 9)), 2)
+
+
+def test_filters_are_merged_where_bytes_can_be_permuted():
+    """36 contiguous bytes of 16 rows are 9 lines of the destination."""
+    copy = planned(*WEIGHTS, "s8", VBMI)
+    assert copy.merges
+    assert copy.tile == (1, 1, 9, 1, 16, 4)
+    assert not planned(*WEIGHTS, "s8", TARGETS["avx512"]).merges
+    assert planned((64, 64, 3, 3), "abcd", "ABcd8b16a2b", "bf16", TARGETS["avx512"]).merges
+    assert not planned(*WEIGHTS, "s8", TARGETS["avx2"]).merges
+
+
+def test_powers_of_two_go_along_index_bits():
+    assert not planned((512, 512), "ab", "ba", "s8", VBMI).merges
+
+
+EDITS = {
+    "merged lanes 2:9 5:4": ("merged lanes 2:9 5:2", "got merged lanes 5:2, expected all 4"),
+    "merged lanes": ("lanes", "lanes that are no power of two are all of a few channels"),
+    "any shuffles": ("words shuffles", "merged lanes need vectors of 64 bytes, any shuffles of their elements"),
+    "-> 5:4 4:16": ("-> -", "merged lanes need contiguous elements on both sides"),
+    "2:9 5:4 -> 5:4 4:16": ("2:9 -> 5:4", "tile 1x1x9x1x16x4 has 144 stores, expected at most 64"),
+}
+"""of the plan of the filters: text, what it becomes, the error"""
+
+
+@pytest.mark.parametrize("text", EDITS)
+def test_merged_lanes_that_do_not_fit_are_named(text: str):
+    head, line = plan_lines(Plan((planned(*WEIGHTS, "s8", VBMI),)))
+    becomes, message = EDITS[text]
+    assert text in line
+    with pytest.raises(LayoutcError, match=re.escape(message)):
+        parse_plan([head, line.replace(text, becomes)])
