@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from layoutc import notations
 from layoutc.buffers import address_of
 from layoutc.checks import instance, integers
-from layoutc.conversion import Attributes, Conversion
+from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, check_whole_bytes
 from layoutc.element_type import element_type as type_named
@@ -60,11 +60,12 @@ def reorder(
     instance("array", array, np.ndarray)
     src = source_desc(array, source, dims, element_type)
     dst = _destination_desc(src, destination, to_dtype)
-    conversion = Conversion(**attributes)
+    conversion = conversion_of(reorder, attributes)
     if conversion.sum and out is None:
         raise LayoutcError("sum adds to what the destination holds, got no out")
     dtype = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
     result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
+    _check_codes(array, src.element_type)
     read, written = _buffer(np.ascontiguousarray(array, array.dtype.newbyteorder("=")), src), _buffer(result, dst)
     _kernel(src, dst, executor, threads, conversion)(read, written)
     if written is not result:
@@ -124,6 +125,18 @@ def _buffer(array: Array, desc: MemoryDesc) -> Array:
     from layoutc.numeric.packing import packed
 
     return packed(array.reshape(-1).view(np.uint8), desc.element_type.bits)
+
+
+def _check_codes(array: Array, element: ElementType) -> None:
+    """Raises LayoutcError for NumPy's own integers that an element below a byte has no code for."""
+    if element.bits >= 8 or array.dtype.kind not in "ui" or array.size == 0:
+        return
+    is_signed = array.dtype.kind == "i"
+    has_sign = is_signed and element.is_integer and element.integer_range[0] < 0
+    least, most = -(1 << element.bits - 1) if is_signed else 0, (1 << element.bits - has_sign) - 1
+    found = int(array.min()), int(array.max())
+    if found[0] < least or found[1] > most:
+        raise LayoutcError(f"array has values from {found[0]} to {found[1]}, expected {least} to {most} for {element}")
 
 
 @lru_cache(maxsize=256)

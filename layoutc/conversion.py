@@ -30,8 +30,10 @@ A common scale that is known to be 1, a common zero point known to be 0 and a su
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from inspect import Parameter, signature
 from math import frexp
 from typing import Literal, TypedDict
 
@@ -214,6 +216,16 @@ def _is_normal(value: float) -> bool:
     format = element_type("f32").float_format
     assert format is not None
     return format.smallest_normal <= abs(value) <= format.max
+
+
+def conversion_of(function: Callable[..., object], attributes: Attributes) -> Conversion:
+    """The conversion of a function's keywords. Raises TypeError for one that it has not, as Python does."""
+    unknown = [name for name in attributes if name not in Attributes.__annotations__]
+    if unknown:
+        own = [p.name for p in signature(function).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+        expected = " ".join((*own, *Attributes.__annotations__))
+        raise TypeError(f"{function.__name__}() got an unexpected keyword {unknown[0]}, expected one of {expected}")
+    return Conversion(**attributes)
 
 
 NO_ATTRIBUTES = Conversion()

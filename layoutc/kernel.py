@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 from layoutc.checks import instance
-from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion
+from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.once import once
@@ -70,6 +70,11 @@ class Kernel:
             from layoutc.transforms.plan_reorders import read_plan_of
 
             read_plan_of(self.plan, self.source, self.destination, self.conversion)
+
+    def __repr__(self) -> str:
+        conversion = f", {self.conversion}" if self.conversion.has_attributes else ""
+        how = f"{self.executor}, {self.target}, {self.threads} thread{'s' * (self.threads > 1)}"
+        return f"<layoutc.Kernel {self.name}: {self.source} into {self.destination}{conversion}; {how}>"
 
     @property
     def moves_bytes(self) -> bool:
@@ -280,7 +285,7 @@ def compile(
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
-    conversion = Conversion(**attributes)
+    conversion = conversion_of(compile, attributes)
     kernel = Kernel(source, destination, executor or default_executor(), name, target, threads, conversion)
     return with_tuned_plan(kernel, tuned).prepare()
 

@@ -52,6 +52,11 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is a int, expected a"),  # pyright: ignore[reportArgumentType]
     "compile under _init": (lambda: layoutc.compile(NCHW, NCHW, name="_init"), "'_init' cannot be the name"),
     "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected a ndarray"),  # pyright: ignore[reportArgumentType]
+    "20 as u4": (
+        lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", element_type="u4"),
+        "20 to 20, .* 0 to 15",
+    ),
+    "-9 as s4": (lambda: layoutc.reorder(np.full(4, -9, np.int8), "a", "a", element_type="s4"), "-9 to -9, .* -8 to 7"),
     "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
     "type of a list": (lambda: layoutc.desc("a", (2,), []), r"unknown element type '\[\]'"),  # pyright: ignore[reportArgumentType]
     "type of Python": (lambda: layoutc.desc("a", (2,), int), "unknown element type 'int'"),  # pyright: ignore[reportArgumentType]
@@ -161,6 +166,24 @@ def test_a_kernel_survives_pickling(executor: layoutc.kernel.Executor) -> None:
     assert again == kernel
     again(source, got)
     np.testing.assert_array_equal(got, expected)
+
+
+def test_an_unknown_keyword_names_the_function_and_those_it_has() -> None:
+    wrong: Any = {"dtype": "s8"}
+    with pytest.raises(
+        TypeError, match=r"^compile\(\) got an unexpected keyword dtype, expected .* threads .* dst_scale"
+    ):
+        layoutc.compile(NCHW, NCHW, **wrong)
+    with pytest.raises(TypeError, match=r"^reorder\(\) got an unexpected keyword dtype, expected .* to_dtype .* sum"):
+        layoutc.reorder(np.zeros(4), "a", "a", **wrong)
+
+
+def test_a_kernel_shows_what_it_does_in_a_line() -> None:
+    kernel = layoutc.compile(NCHW, NCHW, executor="reference", dst_scale=0.5, threads=2)
+    assert repr(kernel) == (
+        "<layoutc.Kernel reorder: 2x3x2x2xf32, (n, c, h, w) -> (n, c, h, w) into "
+        "2x3x2x2xf32, (n, c, h, w) -> (n, c, h, w), dst scale 0.5 f32; reference, native, 2 threads>"
+    )
 
 
 def test_kernels_of_arrays_are_kept_within_bounds() -> None:
