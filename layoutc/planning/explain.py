@@ -8,7 +8,7 @@ from math import prod
 from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import CopyDigit
+from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan, Part, Together
@@ -65,7 +65,7 @@ def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
         plan.element_bytes * 8 // destination.element_type.bits,
     )
     if plan.converted_bytes:
-        bits = " to ".join(str(8 * width) for width in (plan.widths.src, plan.widths.dst))
+        bits = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{plan.copy.elements} elements, converted from {bits} bits"
     joined = f", each {together} of {destination.element_type} that stay neighbours" if together > 1 else ""
     return f"{plan.copy.elements} {what} of {plan.element_bytes * 8} bits{joined}"
