@@ -1,0 +1,114 @@
+"""Planning the copies of elements that are converted, or that share bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
+from layoutc.planning.even_copies import even_copies, with_even_macro
+from layoutc.planning.lanes import choose_lanes, fused, tile_of
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan, Part, Widths
+from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
+from layoutc.planning.promotion import in_bytes
+from layoutc.planning.reasons import because, forget_copies, next_copy
+from layoutc.planning.shared_bytes import cut_at_bytes, first_inside_a_byte
+
+ELEMENTS = 64
+"""steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
+
+
+def converting_plans(
+    copies: Sequence[StridedCopy], adds: bool, widths: Widths, target: Machine, streams: bool, *, moves: bool
+) -> Iterator[CopyPlan]:
+    """
+    Copies of elements that are converted, or that share bytes, each by itself.
+
+    What is padding becomes zero, and no converted zero. Where they add to what the destination holds, nothing is
+    stored twice.
+    """
+    for copy in copies:
+        partial = _apart(copy, widths, target)
+        whole = in_bytes(copy, widths.dst_per_byte) if moves or copy.is_fill else None
+        if partial is not None:
+            parts = without_partial(copy, partial)
+            yield from converting_plans(parts, adds, widths, target, streams, moves=moves)
+        elif whole is not None:
+            for piece in pieces(whole, widths.dst, target):
+                yield plan_moved(*piece, target, streams)
+        elif adds:
+            yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
+        elif not widths.are_packed:
+            at = _cheaper_side(copy, widths, target)
+            yield plan_copy(copy, replace(widths, converted=at), target, streams, converted=widths.dst)
+        else:
+            yield from _packed_plans(copy, widths, target, streams)
+
+
+def _apart(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
+    """A digit that is loaded in part, whose zeros cannot be in the tiles of what is loaded."""
+    if widths.dst_per_byte > 1 and widths.converted_at == "src":
+        # Zeros are none of the values that are converted, as those are narrowed first; the next copy has half a byte.
+        return without_lanes(copy, widths, target)
+    return _first_partial(copy)
+
+
+def _first_partial(copy: StridedCopy) -> int | None:
+    """The first digit that is loaded in part."""
+    return next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
+
+
+def _packed_plans(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> Iterator[CopyPlan]:
+    """The plan of a copy of elements that share bytes, or several where its rows begin or end inside of a byte."""
+    plan = plan_copy(copy, widths, target, streams, converted=widths.dst)
+    if plan.target_lanes and first_inside_a_byte(plan) is None:
+        yield plan
+        return
+    forget_copies(1)
+    partial = _first_partial(copy)
+    if partial is not None:
+        yield from converting_plans(without_partial(copy, partial), False, widths, target, streams, moves=False)
+        return
+    for part in cut_at_bytes(copy, widths):
+        plan = plan_copy(part.copy, widths, target, streams, widths.dst) if part.is_whole else None
+        if plan is not None and first_inside_a_byte(plan) is None:
+            yield plan
+            continue
+        if plan is not None:
+            forget_copies(1)
+        yield _plan_elements(part.copy, widths, target)
+
+
+def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+    """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
+    plan = plan_copy(copy, replace(widths, converted="dst"), target, False, widths.dst, is_even=True)
+    because("stores", "through the caches and nothing twice, as what the destination holds counts")
+    return with_even_macro(plan)
+
+
+def _plan_elements(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+    """The plan of a copy that goes element by element, as its rows begin or end inside of a byte."""
+    next_copy()
+    because("tiles", "element by element, as rows begin or end inside of a byte")
+    plan = with_lanes(copy, widths, target, (), (), converted=widths.dst)
+    return replace(plan, macro=tuple(min(digit.extent, ELEMENTS) for digit in copy.digits))
+
+
+def _cheaper_side(copy: StridedCopy, widths: Widths, target: Machine) -> SideName | None:
+    """Where elements of one width on both sides are converted: where fewer registers have parameters of their own."""
+    if widths.src != widths.dst or not copy.params:
+        return None
+    copy = fused(copy, widths, target)
+    lanes = choose_lanes(copy, widths, target)
+    tile = tile_of(copy, *lanes)
+    loaded, stored = (_with_own_params(copy, tile, parts) for parts in lanes)
+    return "dst" if stored < loaded else None
+
+
+def _with_own_params(copy: StridedCopy, tile: Sequence[int], lanes: Sequence[Part]) -> int:
+    """How many registers of a tile have other parameters than the ones before."""
+    along = {part.digit: part.extent for part in lanes}
+    digits = enumerate(zip(copy.digits, tile, strict=True))
+    return prod(size // along.get(g, 1) for g, (digit, size) in digits if any(digit.params))
