@@ -108,13 +108,17 @@ def _widen_specials(
 # --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
 
 
-def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAValue:
-    """The code that an f32 or f64 becomes, as an integer of 8 or 16 bits."""
+def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_nan_quiet: bool = False) -> SSAValue:
+    """
+    The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
+
+    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others.
+    """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, _width(format))
-    bits = lanes.as_bits(number, "bits")
     if _is_upper_half(format, wide):
-        return lanes.truncate(_narrow_to_upper_half(lanes, number, bits, format), code_width, "code")
+        return lanes.truncate(_narrow_to_upper_half(lanes, number, format, is_nan_quiet), code_width, "code")
+    bits = lanes.as_bits(number, "bits")
     magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
     if not format.has_zero:
         return lanes.truncate(_narrow_to_power_of_two(lanes, magnitude, wide, format), code_width, "code")
@@ -125,12 +129,14 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAVa
     return lanes.truncate(lanes.or_(code, sign), code_width, "code")
 
 
-def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, bits: SSAValue, format: FloatFormat) -> SSAValue:
+def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, format: FloatFormat, is_nan_quiet: bool) -> SSAValue:
     """Sign and exponent stay where they are, and what rounds past the largest number carries into infinity."""
-    shift = lanes.bits(number) - _width(format)
+    bits, shift = lanes.as_bits(number, "bits"), lanes.bits(number) - _width(format)
     upper = lanes.shr(bits, shift, "upper")
     odd = lanes.and_(upper, 1, "odd")
     rounded = lanes.shr(lanes.add(lanes.add(bits, (1 << (shift - 1)) - 1), odd), shift, "rounded")
+    if is_nan_quiet:
+        return rounded
     quiet = lanes.or_(upper, 1 << (format.fraction_bits - 1), "quiet")
     return lanes.select(lanes.compare("uno", number, number), quiet, rounded, "code")
 

@@ -17,8 +17,8 @@ def as_number(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
         return lanes.widen(value, 8, is_signed=False, name="number")
     if type.bits == 8 or type.bits > 8 or type.integer_range[0] == 0:
         return value
-    unused = 8 - type.bits
-    return lanes.sar(lanes.shl(value, unused), unused, "number")
+    sign = 1 << type.bits - 1
+    return lanes.sub(lanes.xor(value, sign), sign, "number")
 
 
 def saturate(lanes: Lanes, number: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:

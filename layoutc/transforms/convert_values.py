@@ -67,6 +67,8 @@ def convert(
                 # Which NaN comes out of arithmetic is the processor's choice.
                 quiet = lanes.constant(nan, F32)
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
+                if destination.name == "bf16":
+                    return narrow_to_code(lanes, number, format_of("bf16"), is_nan_quiet=True)
             return convert_directly(lanes, number, element_type("f32"), destination)
 
 

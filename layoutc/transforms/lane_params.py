@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -20,6 +20,8 @@ from layoutc.transforms.element_access import Conversions, load_element, to_regi
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
+from layoutc.transforms.shared_bytes import unpacked
+from layoutc.transforms.tile_loops import exact_quotient
 from layoutc.transforms.vector_ops import load, shuffle, vector_type
 
 Distances = tuple[int, ...]
@@ -77,6 +79,7 @@ class _Loader:
     def __init__(self, nest: NestBuilder, conversions: Conversions, name: str, site: ParamSite):
         self.nest, self.conversions, self.name, self.site = nest, conversions, name, site
         self.memory: Buffer = conversions.memories[name]
+        self.per_byte = max(1, 8 // self.memory.desc.element_type.bits)
 
     def lanes(self, distances: Distances, is_scalar: bool = False) -> SSAValue:
         """Values at these distances."""
@@ -85,8 +88,8 @@ class _Loader:
             return self._scalar(first)
         if distances == (first,) * count:
             return self._at(count).spread(self._scalar(first))
-        if distances == tuple(range(first, first + count)) and self.memory.desc.element_type.bits >= 8:
-            return self._vector(first, count)
+        if distances == tuple(range(first, first + count)) and (place := self._place(first, count)) is not None:
+            return self._vector(place, count)
         return self._shuffled(distances)
 
     def _shuffled(self, distances: Distances) -> SSAValue:
@@ -110,21 +113,30 @@ class _Loader:
 
     def _scalar(self, distance: int) -> SSAValue:
         lanes, type = self._at(None), self.memory.desc.element_type
-        loaded = load_element(lanes, self.memory.memory, type, self._offset(distance), self.name)
+        loaded = load_element(lanes, self.memory.memory, type, self._index(self.site.offset + distance), self.name)
         return self.conversions.as_operand(lanes, loaded, self.name)
 
-    def _vector(self, distance: int, count: int) -> SSAValue:
-        lanes, type = self._at(count), self.memory.desc.element_type
-        of = vector_type(mlir_element_type(type), count)
-        loaded = lanes.insert(load(self.memory.memory, self._offset(distance), of), self.name)
-        return self.conversions.as_operand(lanes, to_register(lanes, loaded, type), self.name)
+    def _place(self, distance: int, count: int) -> AffineExpr | int | None:
+        """Where values side by side begin in memory; of those that share bytes none, where it is inside of one."""
+        place = self.site.offset + distance
+        if self.per_byte == 1 or count % self.per_byte:
+            return place if self.per_byte == 1 else None
+        if isinstance(place, int):
+            return None if place % self.per_byte else place // self.per_byte
+        return exact_quotient(place, self.per_byte)
+
+    def _vector(self, place: AffineExpr | int, count: int) -> SSAValue:
+        lanes, type, stored = self._at(count), self.memory.desc.element_type, count // self.per_byte
+        element = mlir_element_type(type) if self.per_byte == 1 else IntegerType(8)
+        value = lanes.insert(load(self.memory.memory, self._index(place), vector_type(element, stored)), self.name)
+        if self.per_byte > 1:
+            value = unpacked(self._at(stored), value, self.per_byte)
+        return self.conversions.as_operand(lanes, to_register(lanes, value, type), self.name)
 
     def _at(self, count: int | None) -> Lanes:
         return Lanes(self.site.builder, self.nest, count)
 
-    def _offset(self, distance: int) -> SSAValue:
-        """How far in the list a value is, in elements."""
-        offset = self.site.offset + distance
-        if isinstance(offset, int):
-            return self.nest.element(IntegerAttr.from_index_int_value(offset))
-        return apply(self.site.builder, offset, self.site.counters, f"{self.name}_offset")
+    def _index(self, place: AffineExpr | int) -> SSAValue:
+        if isinstance(place, int):
+            return self.nest.element(IntegerAttr.from_index_int_value(place))
+        return apply(self.site.builder, place, self.site.counters, f"{self.name}_offset")

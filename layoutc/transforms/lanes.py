@@ -147,6 +147,9 @@ class Lanes:
     def or_(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
         return self.binary(arith.OrIOp, a, b, name)
 
+    def xor(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
+        return self.binary(arith.XOrIOp, a, b, name)
+
     def shl(self, a: SSAValue, places: Operand, name: str | None = None) -> SSAValue:
         return self.binary(arith.ShLIOp, a, places, name)
 

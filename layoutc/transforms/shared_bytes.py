@@ -31,7 +31,7 @@ def store_part(lanes: Lanes, value: SSAValue, memory: SSAValue, per_byte: int, o
     at, shift = _place(lanes, per_byte, offset)
     taken = lanes.shl(lanes.constant(_mask(per_byte), I8), shift, "taken")
     before = lanes.insert(memref.LoadOp.get(memory, [at]), "before")
-    others = lanes.and_(before, lanes.binary(arith.XOrIOp, taken, -1))
+    others = lanes.and_(before, lanes.xor(taken, -1))
     merged = lanes.or_(others, lanes.shl(lanes.and_(value, _mask(per_byte)), shift), "merged")
     return lanes.builder.insert(memref.StoreOp.get(merged, memory, [at]))
 

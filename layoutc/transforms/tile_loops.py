@@ -166,7 +166,7 @@ class TileLoops:
         if total is None:
             return self.nest.constants[base // share]
         total = total + base if base else total
-        return apply(self.builder, _quotient(total, share) or total // share, self.counters, name)
+        return apply(self.builder, exact_quotient(total, share) or total // share, self.counters, name)
 
     @classmethod
     def sum_of(cls, terms: Sequence[Term], strides: Sequence[Stride]) -> Any:
@@ -190,7 +190,7 @@ class TileLoops:
         return sum(positions[1:], start=positions[0]) if positions else AffineExpr.constant(0)
 
 
-def _quotient(expr: AffineExpr, divisor: int) -> AffineExpr | None:
+def exact_quotient(expr: AffineExpr, divisor: int) -> AffineExpr | None:
     """An expression divided by a number, if each of its terms shows that it is a multiple."""
     if divisor == 1:
         return expr
@@ -198,12 +198,12 @@ def _quotient(expr: AffineExpr, divisor: int) -> AffineExpr | None:
         case AffineConstantExpr(value=value):
             return None if value % divisor else AffineExpr.constant(value // divisor)
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add, lhs=lhs, rhs=rhs):
-            parts = _quotient(lhs, divisor), _quotient(rhs, divisor)
+            parts = exact_quotient(lhs, divisor), exact_quotient(rhs, divisor)
             return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
         case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mul, lhs=lhs, rhs=AffineConstantExpr(value=value)):
             if value % divisor == 0:
                 return lhs * (value // divisor) if value != divisor else lhs
-            part = _quotient(lhs, divisor)
+            part = exact_quotient(lhs, divisor)
             return None if part is None else part * value
         case _:
             return None
