@@ -23,6 +23,8 @@ from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
 """segments of one axis, past which blocks that do not divide each other are not worth unrolling"""
+MAX_PARTIAL, PARTIAL = 256, 64
+"""the longest digit that is loaded in part, and the multiple that a longer one is cut at"""
 
 
 class NotStridedError(LayoutcError):
@@ -269,7 +271,12 @@ class _Axis:
         """
         cut, rest = cuts[0], cuts[1:]
         if not rest:
-            yield self.box(cuts, start, stop - start, min(max(dim - start, 0), stop - start))
+            extent, loaded = stop - start, min(max(dim - start, 0), stop - start)
+            # A macro tile has all of a digit that is loaded in part, so of a long one only the end is.
+            whole = loaded // PARTIAL * PARTIAL if loaded < extent and extent > MAX_PARTIAL else 0
+            if whole:
+                yield self.box(cuts, start, whole, whole)
+            yield self.box(cuts, start + whole * cut, extent - whole, loaded - whole)
             return
         if whole := max(min(dim, stop) - start, 0) // cut:
             yield self.box(cuts, start, whole, whole)
