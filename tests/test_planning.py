@@ -386,9 +386,9 @@ def test_rows_are_gathered_only_along_the_lanes() -> None:
 )
 def test_of_a_long_digit_only_the_end_is_loaded_in_part(source: str, destination: str, dims: tuple[int, int]) -> None:
     """Else a macro tile, which has all of such a digit, and its buffer, would be as long."""
-    sides = [layoutc.desc(name, (dims[0] - 1, dims[1] - 1), "s8") for name in (source, destination)]
+    src, dst = (layoutc.desc(name, (dims[0] - 1, dims[1] - 1), "s8") for name in (source, destination))
     for target in ("avx512", "avx2", "sse2"):
-        kernel = layoutc.Kernel(*sides, target=target)
+        kernel = layoutc.Kernel(src, dst, target=target)
         assert kernel.c_source
-        plan = choose_plan(*sides, TARGETS[target])
+        plan = choose_plan(src, dst, TARGETS[target])
         assert all(digit.is_whole or digit.extent <= 256 for copy in plan.copies for digit in copy.copy.digits)
