@@ -37,12 +37,12 @@ ShapedType: TypeAlias = MemRefType[Any] | TensorType[Any]
 
 def is_memref(type: Attribute) -> TypeIs[MemRefType[Any]]:
     """Whether a type is a memref."""
-    return isinstance(type, MemRefType)
+    return type.__class__ is MemRefType
 
 
 def is_shaped(type: Attribute) -> TypeIs[ShapedType]:
     """Whether a type is a memref or a tensor."""
-    return isinstance(type, MemRefType | TensorType)
+    return type.__class__ is MemRefType or type.__class__ is TensorType
 
 
 def layout_of(type: ShapedType) -> Attribute:

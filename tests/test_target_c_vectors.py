@@ -305,7 +305,7 @@ MULTIPLES = {
 @pytest.mark.parametrize("expr", MULTIPLES)
 def test_known_multiples_hold(expr: str) -> None:
     """What the analysis finds for %a, a multiple of 4, and any %b is as much as it should, and true of numbers."""
-    from layoutc.targets.multiples import known_divisor
+    from layoutc.targets.multiples import Divisors
 
     map = f"affine_map<(d0, d1) -> ({expr})>"
     text = f"""
@@ -317,7 +317,7 @@ def test_known_multiples_hold(expr: str) -> None:
       func.return
     }}"""
     (op,) = (op for op in parsed(text).walk() if op.name == "affine.apply")
-    divisor = known_divisor(op.results[0])
+    divisor = Divisors()[op.results[0]]
     found = next(size for size in (32, 16, 8, 4, 2, 1) if divisor % size == 0)
     assert found == MULTIPLES[expr]
     for a, b in product(range(0, 100, 4), range(20)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.exchanges import ENTERING, OTHER, Machine, Move, find_moves
@@ -126,6 +127,7 @@ class _Program:
         return Network(self.inputs, lanes, tuple(self.steps), tuple(self.values), tuple(self.registers))
 
 
+@lru_cache(maxsize=4096)
 def _mask(sources: tuple[int, ...], leaving: int | None, half: int) -> tuple[int, ...]:
     """Per lane, where its element lay: the entering bit chooses the register, the leaving bit is `half`."""
     operand = len(sources)  # the bit above those of a lane number: first or second operand

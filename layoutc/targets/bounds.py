@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
@@ -155,9 +155,6 @@ RULES: dict[type[Operation], Rule] = {
     arith.AndIOp: _and,
 }
 
-SAME_NUMBER = (arith.IndexCastOp, arith.ExtUIOp, arith.TruncIOp, UnrealizedConversionCastOp)
-"""ops that keep a number which their result type can hold, and was not negative"""
-
 
 class Bounds:
     """The interval of every value seen so far; `visit` ops in the order of the text."""
@@ -176,44 +173,57 @@ class Bounds:
         elif isinstance(op, scf.ParallelOp):
             for index, low, high in zip(op.body.block.args, op.lowerBound, op.upperBound, strict=True):
                 self._known[index] = self._loop_index(low, high)
-        elif len(op.results) == 1:
-            found = self.computed(op)
-            if found is not None and found in type_range(op.results[0].type):
-                self._known[op.results[0]] = found
-            elif found is not None and isinstance(op.results[0].type, IndexType):
-                self._known[op.results[0]] = found.clipped(type_range(op.results[0].type))
+        elif (found := self.computed(op)) is not None:
+            result = op.results[0]
+            limits = type_range(result.type)
+            if found in limits:
+                self._known[result] = found
+            elif isinstance(result.type, IndexType):
+                self._known[result] = found.clipped(limits)
 
     def computed(self, op: Operation) -> Interval | None:
-        """The exact results of an op, before they are cut to its type; None where nothing is known."""
-        match op:
-            case arith.ConstantOp():
-                value = op.value
-                return Interval(value.value.data, value.value.data) if isinstance(value, IntegerAttr) else None
-            case affine.ApplyOp():
-                operands = [self[operand] for operand in op.mapOperands]
-                dims = op.map.data.num_dims
-                return affine_interval(op.map.data.results[0], operands[:dims], operands[dims:])
-            case affine.MinOp():
-                return self._affine_minimum(op)
-            case memref.ExtractAlignedPointerAsIndexOp():
-                return ADDRESSES
-            case arith.SelectOp():
-                return self[op.lhs] | self[op.rhs]
-            case arith.ExtSIOp():
-                return Interval(-1, 0) if is_boolean(op.input.type) else self[op.input]
-            case _ if isinstance(op, SAME_NUMBER) and len(op.operands) == 1:
-                source = self[op.operands[0]]
-                return source if source.is_natural or isinstance(op, arith.IndexCastOp) else None
-            case _:
-                rule = RULES.get(op.__class__)
-                return rule(self[op.operands[0]], self[op.operands[1]]) if rule else None
+        """The exact result of an op, before it is cut to its type; None where nothing is known."""
+        if (rule := RULES.get(op.__class__)) is not None:
+            return rule(self[op.operands[0]], self[op.operands[1]])
+        compute = COMPUTED.get(op.__class__)
+        return None if compute is None else compute(self, op)
 
-    def _affine_minimum(self, op: affine.MinOp) -> Interval:
+    def constant(self, op: arith.ConstantOp) -> Interval | None:
+        value = op.value
+        return Interval(value.value.data, value.value.data) if isinstance(value, IntegerAttr) else None
+
+    def applied(self, op: affine.ApplyOp | affine.MinOp) -> Interval:
+        """The only result of a map, or the least."""
         operands = [self[operand] for operand in op.operands]
         dims = op.map.data.num_dims
         results = (affine_interval(expr, operands[:dims], operands[dims:]) for expr in op.map.data.results)
         return reduce(_minimum, results)
 
+    def selected(self, op: arith.SelectOp) -> Interval:
+        return self[op.lhs] | self[op.rhs]
+
+    def sign_extended(self, op: arith.ExtSIOp) -> Interval:
+        return Interval(-1, 0) if is_boolean(op.input.type) else self[op.input]
+
+    def same_number(self, op: Operation) -> Interval | None:
+        """What the result type can hold, and was not negative, stays as it is."""
+        if len(op.operands) != 1:
+            return None
+        source = self[op.operands[0]]
+        return source if source.is_natural or isinstance(op, arith.IndexCastOp) else None
+
     def _loop_index(self, lower_bound: SSAValue, upper_bound: SSAValue) -> Interval:
         low, high = self[lower_bound].low, self[upper_bound].high - 1
         return Interval(low, max(low, high))
+
+
+COMPUTED: dict[type[Operation], Callable[[Bounds, Any], Interval | None]] = {
+    arith.ConstantOp: Bounds.constant,
+    affine.ApplyOp: Bounds.applied,
+    affine.MinOp: Bounds.applied,
+    memref.ExtractAlignedPointerAsIndexOp: lambda _bounds, _op: ADDRESSES,
+    arith.SelectOp: Bounds.selected,
+    arith.ExtSIOp: Bounds.sign_extended,
+    **dict.fromkeys((arith.IndexCastOp, arith.ExtUIOp, arith.TruncIOp, UnrealizedConversionCastOp), Bounds.same_number),
+}
+"""the ops whose results are bounded otherwise"""

@@ -78,7 +78,7 @@ HARMLESS = (
 
 def is_fusible(op: Operation) -> bool:
     """Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds."""
-    return isinstance(op, arith.MulfOp) and not all(isinstance(use.operation, HARMLESS) for use in op.result.uses)
+    return op.__class__ is arith.MulfOp and not all(isinstance(use.operation, HARMLESS) for use in op.results[0].uses)
 
 
 def spell_mulf(site: Site) -> Expression:

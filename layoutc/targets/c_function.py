@@ -38,6 +38,7 @@ from layoutc.targets.c_vectors import (
 )
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import live_ops
+from layoutc.targets.multiples import Divisors
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
@@ -64,7 +65,7 @@ class FunctionPrinter:
         self.function, self.ops = function, ops
         self.function_names = function_names
         self.names = names
-        self.bounds, self.helpers, self.shuffles = Bounds(), helpers, shuffles
+        self.bounds, self.divisors, self.helpers, self.shuffles = Bounds(), Divisors(), helpers, shuffles
         self.live = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
@@ -93,7 +94,7 @@ class FunctionPrinter:
         """The lines between the braces, given the names of the arguments."""
         for argument, name in zip(self.function.body.block.args, arguments, strict=True):
             self.values[argument] = Expression(name)
-        for buffer, size in aligned_buffers(self.function.body.block.args, self.ops).items():
+        for buffer, size in aligned_buffers(self.function.body.block.args, self.ops, self.divisors).items():
             self.ask_alignment(buffer, size)
         if any(op in self.live and is_fusible(op) for op in self.ops):
             self.zero = self.names.fresh("zero")

@@ -58,11 +58,13 @@ def wrapping(operator: str) -> Spelling:
 
 def _cannot_overflow(op: Operation, type: Attribute, bounds: Bounds) -> bool:
     """Indices do not, as in affine maps; others where the op or the operands' intervals say so."""
+    if isinstance(type, IndexType):
+        return True
     flags = op.properties.get("overflowFlags")
     if isinstance(flags, arith.IntegerOverflowAttr) and arith.IntegerOverflowFlag.NSW in flags.data:
         return True
     computed = bounds.computed(op)
-    return isinstance(type, IndexType) or (computed is not None and computed in type_range(type))
+    return computed is not None and computed in type_range(type)
 
 
 def divides(operator: str, signed: bool) -> Spelling:

@@ -34,16 +34,16 @@ MAX_BYTES = (1 << 63) - 1
 
 
 def is_memref(type: Attribute) -> TypeGuard[MemRefType[Any]]:
-    return isinstance(type, MemRefType)
+    return type.__class__ is MemRefType
 
 
 def is_vector(type: Attribute) -> TypeGuard[VectorType[Any]]:
-    return isinstance(type, VectorType)
+    return type.__class__ is VectorType
 
 
 def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
     """A float type that C can calculate with; the narrower ones are only bits to it."""
-    return isinstance(type, Float32Type | Float64Type)
+    return type.__class__ in FLOAT_NAMES
 
 
 def is_boolean(type: Attribute) -> bool:
@@ -70,11 +70,13 @@ def integer_name(bits: int, unsigned: bool = False) -> str:
     return f"{'u' if unsigned else ''}int{bits}_t"
 
 
-@lru_cache(maxsize=4096)
 def scalar_name(type: Attribute) -> str:
     """The C type of a value: `float`, `int64_t`, `bool`. Raises EmissionError if there is none."""
-    if isinstance(type, IndexType):
-        return "int64_t"
+    return "int64_t" if isinstance(type, IndexType) else _scalar_name(type)
+
+
+@lru_cache(maxsize=4096)
+def _scalar_name(type: Attribute) -> str:
     if is_float(type):
         return FLOAT_NAMES[type.__class__]
     if is_boolean(type):

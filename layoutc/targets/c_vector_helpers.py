@@ -40,7 +40,8 @@ def vector_prelude(code: str) -> list[str]:
 
 def _named(code: str) -> set[str]:
     """The types, and what is named after one."""
-    return {match.group() for match in re.finditer(rf"\b\w*{VECTOR_TYPE}\b", code)}
+    # Each word once, however often the code has it.
+    return {word for word in set(re.findall(r"\w+", code)) if re.fullmatch(rf"\w*{VECTOR_TYPE}", word)}
 
 
 def _definition(type: VectorType, used: set[str]) -> str:

@@ -36,7 +36,7 @@ from layoutc.targets.c_types import (
 from layoutc.targets.c_vector_helpers import STREAMED
 from layoutc.targets.effects import root
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.multiples import known_divisor
+from layoutc.targets.multiples import Divisors
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 PREFETCH = "layout.prefetch"
 """on a load of lanes: so many elements further on lies what is asked for into the second-level cache meanwhile"""
 
+YES = BoolAttr.from_bool(True)
 Load = vector.LoadOp | vector.MaskedLoadOp
 Store = vector.StoreOp | vector.MaskedStoreOp
 
@@ -158,16 +159,16 @@ def _aligned(printer: FunctionPrinter, op: vector.StoreOp, address: Expression) 
     Where the offset is known to be a multiple of the vector, the buffer's start says so once for all stores.
     """
     buffer = printer.aligned_buffers.get(root(op.base))
-    if buffer is not None and _is_aligned_within(op):
+    if buffer is not None and _is_aligned_within(op, printer.divisors):
         return buffer
     return printer.helper("is_aligned", address, integer(vector_bytes(_typed(op.vector)), INDEX)).text
 
 
-def _is_aligned_within(op: vector.StoreOp) -> bool:
+def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
     """Whether the offset is known to be a multiple of the vector's lanes."""
     strides, offset = strides_and_offset(cast("MemRefType[Any]", op.base.type))
-    divisors = (known_divisor(index) * stride for index, stride in zip(op.indices, strides, strict=True))
-    return gcd(offset, *divisors) % lane_count(_typed(op.vector)) == 0
+    multiples = (divisors[index] * stride for index, stride in zip(op.indices, strides, strict=True))
+    return gcd(offset, *multiples) % lane_count(_typed(op.vector)) == 0
 
 
 def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
@@ -230,11 +231,11 @@ def _address(printer: FunctionPrinter, op: Load | Store) -> Expression:
     return address_at(type, printer.take(op.base), [printer.take(index) for index in op.indices])
 
 
-def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation]) -> dict[SSAValue, int]:
+def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], divisors: Divisors) -> dict[SSAValue, int]:
     """The arguments whose start says whether what is streamed to them is aligned; the bytes that it asks for."""
     found: dict[SSAValue, int] = {}
     for op in ops:
-        if isinstance(op, vector.StoreOp) and streams(op) and _is_aligned_within(op):
+        if isinstance(op, vector.StoreOp) and streams(op) and _is_aligned_within(op, divisors):
             buffer = root(op.base)
             if buffer in arguments:
                 found[buffer] = max(found.get(buffer, 0), vector_bytes(_typed(op.vector)))
@@ -250,6 +251,6 @@ def _print_prefetch(printer: FunctionPrinter, op: Load, address: Expression) -> 
 
 def streams(op: Operation) -> bool:
     """Whether an op is a non-temporal store of a vector that processors have such stores for."""
-    if not isinstance(op, vector.StoreOp) or op.nontemporal != BoolAttr.from_bool(True):
+    if not isinstance(op, vector.StoreOp) or op.nontemporal != YES:
         return False
     return vector_bytes(_typed(op.vector)) in STREAMED

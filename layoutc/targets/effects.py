@@ -14,6 +14,14 @@ from layoutc.targets.errors import no_spelling
 
 ALIASES = (memref.ReinterpretCastOp, memref.CastOp, UnrealizedConversionCastOp)
 """ops whose result is the buffer of their first operand, where that is one"""
+WRITTEN: dict[type[Operation], int] = {
+    memref.StoreOp: 1,
+    memref.DeallocOp: 0,
+    memref.CopyOp: 1,
+    vector.StoreOp: 1,
+    vector.MaskedStoreOp: 0,
+}
+"""ops that write to a memref, and which of their operands it is"""
 
 
 def root(value: SSAValue) -> SSAValue:
@@ -87,15 +95,8 @@ def _written(
 
 def _target(op: Operation) -> SSAValue | None:
     """The memref that an op writes to; freeing it counts, C frees no const."""
-    match op:
-        case memref.StoreOp() | memref.DeallocOp():
-            return op.memref
-        case vector.StoreOp() | vector.MaskedStoreOp():
-            return op.base
-        case memref.CopyOp():
-            return op.destination
-        case _:
-            return None
+    position = WRITTEN.get(op.__class__)
+    return None if position is None else op.operands[position]
 
 
 def _add(written: set[tuple[str, int]], function: func.FuncOp, values: Iterable[SSAValue | None]) -> None:

@@ -14,12 +14,13 @@ from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 
 MENTION_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
+REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
+"""ops that do nothing but give their results"""
 
 
 def live_ops(ops: Iterable[Operation]) -> set[Operation]:
     """Of all ops of a function those that do something, prefetch too, and those whose results such ops use."""
-    removable = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
-    worklist = [op for op in ops if op.__class__ not in removable or PREFETCH in op.attributes]
+    worklist = [op for op in ops if op.__class__ not in REMOVABLE or PREFETCH in op.attributes]
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):
@@ -32,10 +33,11 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
 
 def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
-    if not isinstance(op, MENTION_LESS):
+    if op.__class__ not in MENTION_LESS:
         return op.operands
     if isinstance(op, affine.ApplyOp | affine.MinOp):
         return [op.operands[i] for i in used_operands(op)]
+    assert isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp)
     if isinstance(op.mask.owner, arith.ConstantOp):
         # Only the number of its lanes that are on is printed.
         return [operand for operand in op.operands if operand is not op.mask]

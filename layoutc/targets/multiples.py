@@ -20,35 +20,44 @@ SUMS = (arith.AddiOp, arith.SubiOp, arith.MinSIOp, arith.MaxSIOp, arith.MinUIOp,
 """ops whose result is divided by what divides both operands"""
 
 
-def known_divisor(value: SSAValue) -> int:
+class Divisors:
     """The greatest number that is known to divide an index; 0, which all numbers divide, has 0."""
-    if isinstance(value, BlockArgument):
-        return _loop_index(value, value.block.parent_op())
-    match value.owner:
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            return abs(number.data)
-        case affine.ApplyOp() | affine.MinOp() as op:
-            operands = [known_divisor(operand) for operand in op.operands]
-            dims, symbols = operands[: op.map.data.num_dims], operands[op.map.data.num_dims :]
-            return gcd(*(_affine(expr, dims, symbols) for expr in op.map.data.results))
-        case arith.MuliOp() as op:
-            return known_divisor(op.lhs) * known_divisor(op.rhs)
-        case arith.SelectOp() as op:
-            return gcd(known_divisor(op.lhs), known_divisor(op.rhs))
-        case op if isinstance(op, SUMS):
-            return gcd(*map(known_divisor, op.operands))
-        case _:
-            return 1
 
+    def __init__(self) -> None:
+        self._known: dict[SSAValue, int] = {}
 
-def _loop_index(index: BlockArgument, loop: Operation | None) -> int:
-    match loop:
-        case scf.ForOp() if index.index == 0:
-            return gcd(known_divisor(loop.lb), known_divisor(loop.step))
-        case scf.ParallelOp():
-            return gcd(known_divisor(loop.lowerBound[index.index]), known_divisor(loop.step[index.index]))
-        case _:
-            return 1
+    def __getitem__(self, value: SSAValue) -> int:
+        if (known := self._known.get(value)) is None:
+            known = self._known[value] = self._found(value)
+        return known
+
+    def _found(self, value: SSAValue) -> int:
+        if isinstance(value, BlockArgument):
+            return self._loop_index(value, value.block.parent_op())
+        match value.owner:
+            case arith.ConstantOp(value=IntegerAttr(value=number)):
+                return abs(number.data)
+            case affine.ApplyOp() | affine.MinOp() as op:
+                operands = [self[operand] for operand in op.operands]
+                dims, symbols = operands[: op.map.data.num_dims], operands[op.map.data.num_dims :]
+                return gcd(*(_affine(expr, dims, symbols) for expr in op.map.data.results))
+            case arith.MuliOp() as op:
+                return self[op.lhs] * self[op.rhs]
+            case arith.SelectOp() as op:
+                return gcd(self[op.lhs], self[op.rhs])
+            case op if isinstance(op, SUMS):
+                return gcd(*(self[operand] for operand in op.operands))
+            case _:
+                return 1
+
+    def _loop_index(self, index: BlockArgument, loop: Operation | None) -> int:
+        match loop:
+            case scf.ForOp() if index.index == 0:
+                return gcd(self[loop.lb], self[loop.step])
+            case scf.ParallelOp():
+                return gcd(self[loop.lowerBound[index.index]], self[loop.step[index.index]])
+            case _:
+                return 1
 
 
 def _affine(expr: AffineExpr, dims: list[int], symbols: list[int]) -> int:

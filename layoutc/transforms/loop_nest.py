@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from xdsl.builder import Builder
@@ -33,6 +34,11 @@ class Loop:
     values: range
 
 
+@lru_cache(maxsize=4096)
+def _index(value: int) -> IntegerAttr[IndexType]:
+    return IntegerAttr.from_index_int_value(value)
+
+
 @dataclass
 class NestBuilder:
     """Puts loop nests before an operation. Index constants are made once, ahead of the nest that needs them first."""
@@ -50,8 +56,7 @@ class NestBuilder:
     def constant(self, value: int) -> SSAValue:
         """An index constant, ahead of the nest; not to be asked for inside of one."""
         if value not in self.constants:
-            value_attr = IntegerAttr.from_index_int_value(value)
-            op = arith.ConstantOp.create(properties={"value": value_attr}, result_types=(value_attr.type,))
+            op = arith.ConstantOp.create(properties={"value": _index(value)}, result_types=(INDEX,))
             op.results[0].name_hint = f"c{value}"
             self.constants[value] = self.insert(op).results[0]
         return self.constants[value]

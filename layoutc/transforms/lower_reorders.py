@@ -58,10 +58,10 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
-from layoutc.dialects.memory import is_memref, is_shaped, layout_of, memory_desc
+from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp, argument_descs
 from layoutc.errors import LayoutcError
-from layoutc.transforms.convert_types import convert_types
+from layoutc.transforms.convert_types import convert_types, defined_values
 from layoutc.transforms.converting_nest import build_converting_nest
 from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
@@ -174,20 +174,30 @@ def drop_cast(op: UnrealizedConversionCastOp) -> None:
 
 
 def check_flattens(op: Operation) -> None:
-    """Refuses an op that looks into a memref with a layout in a way that has no flat form."""
+    """Refuses what looks into a memref with a layout in a way that has no flat form: an op, or one of its users."""
+    for value in defined_values(op):
+        if is_shaped(value.type) and has_any_layout(value.type):
+            for user in (op, *(use.operation for use in value.uses)):
+                _refuse(user, value.type)
+    for attribute in (*op.properties.values(), *op.attributes.values()):
+        if is_shaped(attribute) and has_any_layout(attribute):
+            _refuse(op, attribute)
+
+
+def has_any_layout(type: ShapedType) -> bool:
+    """Whether a type carries a layout that C cannot index, or one of ours on a tensor."""
+    return has_layout(type) or isinstance(layout_of(type), LayoutAttr)
+
+
+def _refuse(op: Operation, type: ShapedType) -> None:
     if op.__class__ in TRANSPARENT_OPS:
         return
-    values = (value.type for value in (*op.operands, *op.results))
-    for type in (*values, *op.properties.values(), *op.attributes.values()):
-        if not is_shaped(type):
-            continue
-        if has_layout(type):
-            raise PassFailedException(
-                f"{op.name} uses {type}: only loads, stores, allocations, calls and reorders "
-                "of a memref with a layout can be lowered"
-            )
-        if isinstance(layout_of(type), LayoutAttr):
-            raise PassFailedException(f"{op.name} uses {type}: bufferize tensors with a layout first")
+    if not has_layout(type):
+        raise PassFailedException(f"{op.name} uses {type}: bufferize tensors with a layout first")
+    raise PassFailedException(
+        f"{op.name} uses {type}: only loads, stores, allocations, calls and reorders "
+        "of a memref with a layout can be lowered"
+    )
 
 
 class LowerReordersPass(ModulePass):
