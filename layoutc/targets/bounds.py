@@ -156,6 +156,9 @@ RULES: dict[type[Operation], Rule] = {
 }
 
 
+LOOPS = (scf.ForOp, scf.ParallelOp)
+
+
 class Bounds:
     """The interval of every value seen so far; `visit` ops in the order of the text."""
 
@@ -166,13 +169,9 @@ class Bounds:
         return self._known.get(value) or type_range(value.type)
 
     def visit(self, op: Operation) -> None:
-        """Bound the results of an op, and the loop index of a loop."""
-        if isinstance(op, scf.ForOp):
-            low, high, *_ = op.operands
-            self._known[op.body.block.args[0]] = self._loop_index(low, high)
-        elif isinstance(op, scf.ParallelOp):
-            for index, low, high in zip(op.body.block.args, op.lowerBound, op.upperBound, strict=True):
-                self._known[index] = self._loop_index(low, high)
+        """Bound the result of an op, and the loop indices of a loop."""
+        if op.__class__ in LOOPS:
+            self._bound_indices(op)
         elif (found := self.computed(op)) is not None:
             result = op.results[0]
             limits = type_range(result.type)
@@ -211,6 +210,13 @@ class Bounds:
             return None
         source = self[op.operands[0]]
         return source if source.is_natural or isinstance(op, arith.IndexCastOp) else None
+
+    def _bound_indices(self, loop: Operation) -> None:
+        if isinstance(loop, scf.ForOp):
+            self._known[loop.body.block.args[0]] = self._loop_index(loop.lb, loop.ub)
+        elif isinstance(loop, scf.ParallelOp):
+            for index, low, high in zip(loop.body.block.args, loop.lowerBound, loop.upperBound, strict=True):
+                self._known[index] = self._loop_index(low, high)
 
     def _loop_index(self, lower_bound: SSAValue, upper_bound: SSAValue) -> Interval:
         low, high = self[lower_bound].low, self[upper_bound].high - 1

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
@@ -120,7 +120,7 @@ class FunctionPrinter:
 
     def is_live(self, value: SSAValue) -> bool:
         """Whether a value has a text: not if all that use it leave it out, as affine.apply may."""
-        return isinstance(value.owner, Block) or value.owner in self.live
+        return not isinstance(value, OpResult) or value.op in self.live
 
     def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
         """A variable for a value, which may be a mask; its name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from layoutc.targets.c_text import words
 from layoutc.targets.c_vector_helpers import vector_prelude
 
 
@@ -186,11 +187,12 @@ HELPERS: dict[str, str] = {**_DIVISIONS, **_FLOATS, **_INTEGERS, **_BITS, **_ALL
 """the text of each helper by its name"""
 
 _HEADERS = (
-    ("stdbool.h", r"\bbool\b"),
-    ("stddef.h", r"\bNULL\b"),
-    ("stdint.h", r"\bu?int(8|16|32|64|ptr)_t\b|\bU?INT(32|64)_(MIN|MAX)\b"),
-    ("stdlib.h", r"\b(malloc|aligned_alloc|free|abort)\("),
-    ("string.h", r"\bmemcpy\("),
+    ("stdbool.h", {"bool"}),
+    ("stddef.h", {"NULL"}),
+    ("stdint.h", {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64, "ptr")}),
+    ("stdint.h", {f"{sign}INT{bits}_{end}" for sign in ("", "U") for bits in (32, 64) for end in ("MIN", "MAX")}),
+    ("stdlib.h", {"malloc", "aligned_alloc", "free", "abort"}),
+    ("string.h", {"memcpy"}),
 )
 _INTRINSICS = """#ifdef __F16C__
 #include <immintrin.h>
@@ -206,7 +208,8 @@ def prelude(code: str, helpers: Iterable[str]) -> str:
     """The includes and the helpers that stand above `code`."""
     functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(_without_comments(code))
     everything = _without_comments("\n".join((*functions, code)))
-    includes = [f"#include <{header}>" for header, uses in _HEADERS if re.search(uses, everything)]
+    used = words(everything)
+    includes = sorted({f"#include <{header}>" for header, names in _HEADERS if names & used})
     includes += [_INTRINSICS] if "__F16C__" in everything else []
     pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in everything else []
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))

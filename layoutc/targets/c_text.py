@@ -15,6 +15,11 @@ def mentions(text: str, name: str) -> bool:
     return re.search(rf"{name}(?<!\w{name})\b", text) is not None
 
 
+def words(text: str) -> set[str]:
+    """Its words, each once however often it is there."""
+    return set(re.findall(r"\w+", text))
+
+
 def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
     """A line broken behind commas, each next part below what follows the innermost open bracket."""
     lines: list[str] = []

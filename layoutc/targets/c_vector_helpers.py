@@ -11,7 +11,7 @@ import re
 
 from layoutc.targets.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.c_resize_helpers import RESIZED
-from layoutc.targets.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.c_text import MAX_WIDTH, words, wrapped
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
 
 RESERVED_NAME = (
@@ -40,8 +40,7 @@ def vector_prelude(code: str) -> list[str]:
 
 def _named(code: str) -> set[str]:
     """The types, and what is named after one."""
-    # Each word once, however often the code has it.
-    return {word for word in set(re.findall(r"\w+", code)) if re.fullmatch(rf"\w*{VECTOR_TYPE}", word)}
+    return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, words(code)))
 
 
 def _definition(type: VectorType, used: set[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import affine, arith, vector
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
@@ -24,10 +24,9 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):
-            owner = value.owner
-            if isinstance(owner, Operation) and owner not in live:
-                live.add(owner)
-                worklist.append(owner)
+            if isinstance(value, OpResult) and value.op not in live:
+                live.add(value.op)
+                worklist.append(value.op)
     return live
 
 
