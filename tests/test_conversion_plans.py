@@ -89,6 +89,7 @@ BY_INDEX = [
     ("pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]))),
     ("pixels", ("bf16", "f32"), Conversion(src_scale=scales(3, [1]), sum=1.0)),
     ("filters", ("s8", "f32"), Conversion(src_scale=scales(80, [0, 1], [2, 4]))),
+    ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]
 """parameters of any axes and groups, also such that cut blocks"""
 CASES = [("transposed", pair, NO_ATTRIBUTES) for pair in PAIRS]
@@ -174,10 +175,12 @@ def test_a_plan_that_converts_is_explained() -> None:
     assert "1850 elements, converted from 32 to 8 bits" in Kernel(source, destination, "reference").explain()
     scales = Conversion(src_scale=Param(axes=0), dst_scale=Param(axes=(0, 1)), dst_zero_point=Param(axes=1))
     lines = Kernel(source, destination, "reference", target="avx512", conversion=scales).explain().splitlines()
-    assert "  conversion: as elements are loaded" in lines
+    assert "  conversion: as rows are gathered on the stack" in lines
     assert "  src scale: one value in all lanes, others along digit 1" in lines
     assert "  dst scale: a vector of values, others along digit 0 and digit 1" in lines
     assert "  dst zero point: a vector of values, others along digit 0" in lines
+    blocks = Kernel(*sides(CASES.index(BY_INDEX[6])), "reference", target="avx512", conversion=BY_INDEX[6][2])
+    assert "  conversion: as elements are loaded" in blocks.explain().splitlines()
     adding = Kernel(source, destination, "reference", conversion=Conversion(sum=0.5)).explain()
     assert "nothing twice, as what the destination holds counts" in adding
 
@@ -189,7 +192,7 @@ def test_an_edited_plan_is_checked() -> None:
     lower(made, "plan-reorders", target="avx2")
     (op,) = (op for op in made.walk() if isinstance(op, ReorderOp))
     assert op.plan is not None
-    changes = (("elements of 4 to 1", "elements of 4 to 2"), ("37x", "36x"), ("normal stores", "staged stores"))
+    changes = (("elements of 4 to 1", "elements of 4 to 2"), ("37x", "36x"), ("4 to 1", "4 to 1 when stored"))
     for old, new in changes:
         lines = [line.data.replace(old, new) for line in op.plan]
         assert lines != [line.data for line in op.plan], old
@@ -211,6 +214,20 @@ def test_an_edited_plan_keeps_its_parameters() -> None:
         assert old in tail
         with pytest.raises(LayoutcError):
             read_converting_plan([line.replace(old, new) for line in lines], source, destination, conversion)
+
+
+@pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])
+def test_rows_are_converted_on_their_way_into_a_buffer(stores: str) -> None:
+    """By vectors along each row, also where their lanes have parameters of their own; tiles then move bytes."""
+    number = CASES.index(BY_INDEX[-1])
+    source, destination, conversion = *sides(number), BY_INDEX[-1][2]
+    head, line = plan_lines(choose_plan(source, destination, machine("avx512"), 1, conversion))
+    assert "elements of 4 to 1, " in line and line.endswith("normal stores, staged loads")
+    edited = head, line.replace("normal stores", f"{stores} stores").replace("macro 50x37", "macro 40x37")
+    kernel = Kernel(source, destination, "interpret", target="avx512", conversion=conversion, plan=edited)
+    written = np.full(destination.size_bytes, POISON, np.uint8)
+    kernel(read(number), written)
+    np.testing.assert_array_equal(written, expected(number))
 
 
 @pytest.mark.parametrize("when", ["loaded", "stored"])

@@ -82,11 +82,17 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> 
     if not plan.copy.is_fill:
         yield f"loads: {why.get('loads', 'straight')}"
     if plan.converted_bytes:
-        yield f"conversion: as elements are {'loaded' if plan.widths.converted_at == 'src' else 'stored'}"
+        yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"
     if plan.prefetch:
         yield f"prefetch: each load asks for the next macro tile, {plan.prefetch} elements further on"
+
+
+def _when(plan: CopyPlan) -> str:
+    if plan.gathers_converted:
+        return "as rows are gathered on the stack"
+    return f"as elements are {'loaded' if plan.widths.converted_at == 'src' else 'stored'}"
 
 
 def _params(plan: CopyPlan, conversion: Conversion) -> Iterator[str]:
@@ -101,14 +107,24 @@ def _params(plan: CopyPlan, conversion: Conversion) -> Iterator[str]:
 def _lane_params(plan: CopyPlan, number: int) -> str:
     if not plan.target_lanes:
         return "a value for each element"
-    program = TileProgram(plan)
-    registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
-    pieces = [piece.params[number] for register in registers for piece in register.pieces if piece is not None]
+    pieces = list(_distances(plan, number))
     if all(len(set(distances)) == 1 for distances in pieces):
         return "one value in all lanes"
-    if all(distances == tuple(range(distances[0], distances[0] + len(distances))) for distances in pieces):
+    if all(tuple(distances) == tuple(range(distances[0], distances[0] + len(distances))) for distances in pieces):
         return "a vector of values"
     return "values that lanes share, spread in registers"
+
+
+def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
+    """How far the values of the lanes of each vector are from the first of a tile, or of a row that is gathered."""
+    if plan.gathers_converted:
+        step = plan.copy.digits[plan.row_digits[0]].params[number]
+        yield range(0, 2 * step, step) if step else (0, 0)
+        return
+    program = TileProgram(plan)
+    registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
+    for register in registers:
+        yield from (piece.params[number] for piece in register.pieces if piece is not None)
 
 
 def _digit(digit: CopyDigit, is_fill: bool) -> str:

@@ -57,6 +57,8 @@ STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
 STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src")
 STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src")
 """macro tiles that are one run, or few long ones"""
+GATHERED = MacroShape(8 << 10, 128, 64, "dst")
+"""rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 ALIGNED = MacroShape(16 << 10, 256, 1024, "src", prefetch=False)
 
 

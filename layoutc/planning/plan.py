@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params
 from layoutc.planning.machine import Shuffles
 
 Store = Literal["normal", "nontemporal", "aligned", "staged"]
@@ -83,7 +83,8 @@ class CopyPlan:
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
     contiguous elements leave that by whole lines, past the caches; with `aligned` stores they stay in them. With
-    `staged` loads it is first gathered in a buffer, where its rows do not evict each other. Each load also asks for
+    `staged` loads it is first gathered in a buffer, where its rows do not evict each other; elements that are converted
+    are so on their way there, row by row, and tiles move what they have become. Each load also asks for
     the memory `prefetch` elements further on (0: nothing).
     """
 
@@ -144,7 +145,27 @@ class CopyPlan:
     @property
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
-        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, self.converted_at, *self.per_byte)
+        at = "src" if self.load == "staged" else self.converted_at
+        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, at, *self.per_byte)
+
+    @property
+    def gathers_converted(self) -> bool:
+        """Whether elements are converted on their way into the buffer that tiles are loaded from."""
+        return self.load == "staged" and self.converted_bytes > 0
+
+    @property
+    def gathered(self) -> CopyPlan:
+        """The plan as its tiles see it: what they load is in registers as it was gathered, converted or not."""
+        if not self.gathers_converted:
+            return self
+        return replace(
+            self,
+            element_bytes=self.converted_bytes,
+            converted_bytes=0,
+            converted_at=None,
+            per_byte=(1, self.per_byte[1]),
+            load="normal",
+        )
 
     @property
     def stages_stores(self) -> bool:
@@ -213,6 +234,17 @@ class CopyPlan:
         """Elements of a run of the source."""
         return prod(map(self.loaded_steps, self.source_run_digits))
 
+    @property
+    def row_digits(self) -> tuple[int, ...]:
+        """The digits of a run of the source that are gathered as one: their parameters are as far apart as they are."""
+        first, *others = self.source_run_digits
+        found = [first]
+        for position in others:
+            if not continues_params(self.copy.digits[position], self.copy.digits[found[-1]]):
+                break
+            found.append(position)
+        return tuple(found)
+
     @cached_property
     def load_stage(self) -> tuple[tuple[int, ...], int]:
         """Strides and size of the buffer that a macro tile of the source is gathered in."""
@@ -230,7 +262,7 @@ class CopyPlan:
         A register is a small piece of many runs: a power of two apart, they would evict each other from the first
         cache (f64 transposes with 16-byte registers took 2.4 times as long).
         """
-        line = LINE // self.element_bytes
+        line = LINE // self.widths.moved
         strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
         stride = (-(-run // line) | 1) * line
         for position in sorted(range(len(strides)), key=lambda g: strides[g]):

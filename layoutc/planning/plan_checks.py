@@ -26,6 +26,10 @@ MAX_PREFETCH = 1 << 40
 def check_parts(plan: CopyPlan) -> None:
     """Raises LayoutcError, with got and expected, unless the parts of the plan fit each other."""
     _check_numbers(plan)
+    if plan.gathers_converted:
+        _check_gathered(plan)
+        check_parts(plan.gathered)
+        return
     for part in (*plan.source_lanes, *plan.target_lanes):
         if not (part.digit < len(plan.tile) and 2 <= part.extent <= plan.tile[part.digit]):
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
@@ -40,6 +44,15 @@ def check_parts(plan: CopyPlan) -> None:
     _check_buffers(plan)
     if (side := first_inside_a_byte(plan)) is not None:
         raise LayoutcError(f"lanes of the {'source' if side == 'src' else 'destination'} begin or end inside of a byte")
+
+
+def _check_gathered(plan: CopyPlan) -> None:
+    """What is converted into a buffer, row by row."""
+    if plan.converted_at == "dst":
+        raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
+    if plan.widths.src_per_byte > 1:
+        raise LayoutcError("staged loads have elements of whole bytes in the source")
+    _check_buffers(plan)
 
 
 def check_together(part: Together) -> None:
@@ -146,7 +159,7 @@ def _check_buffers(plan: CopyPlan) -> None:
     stages = (("loads", plan.load, "load_stage"), ("stores", plan.store, "store_stage"))
     for name, kind, stage in stages:
         if kind in ("aligned", "staged"):
-            size = getattr(plan, stage)[1] * plan.element_bytes
+            size = getattr(plan, stage)[1] * plan.widths.moved
             if size > MAX_STAGE_BYTES:
                 raise LayoutcError(f"staged {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
     for position, digit in enumerate(plan.copy.digits):

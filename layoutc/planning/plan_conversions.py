@@ -8,9 +8,10 @@ from math import prod
 
 from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
 from layoutc.planning.even_copies import even_copies, with_even_macro
-from layoutc.planning.lanes import choose_lanes, fused, tile_of
+from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import CopyPlan, Part, Widths
+from layoutc.planning.macro_tiles import GATHERED, with_macro
+from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
 from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
@@ -40,6 +41,8 @@ def converting_plans(
                 yield plan_moved(*piece, target, streams)
         elif adds:
             yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
+        elif (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
+            yield gathered
         elif not widths.are_packed:
             at = _cheaper_side(copy, widths, target)
             yield plan_copy(copy, replace(widths, converted=at), target, streams, converted=widths.dst)
@@ -79,6 +82,47 @@ def _packed_plans(copy: StridedCopy, widths: Widths, target: Machine, streams: b
         if plan is not None:
             forget_copies(1)
         yield _plan_elements(part.copy, widths, target)
+
+
+def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
+    """
+    The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
+
+    A few registers are converted in a tile as fast, and rows that are short fill none.
+    """
+    if widths.are_packed or _conversions(copy, widths, target) <= TILE_REGISTERS:
+        return None
+    plan = plan_copy(copy, Widths(widths.dst, widths.dst), target, streams, converted=0)
+    if is_transposed(plan) and plan.gathers_lanes and plan.source_run_digits:
+        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst)
+        row = prod(plan.loaded_steps(g) for g in plan.row_digits)
+        if row * max(widths.src, widths.dst) >= target.vector:
+            because("loads", "row by row into a buffer, which converts whole registers")
+            return plan if plan.stages_stores else _small(plan, streams)
+    forget_copies(1)
+    return None
+
+
+def _conversions(copy: StridedCopy, widths: Widths, target: Machine) -> int:
+    """How many vectors a tile converts."""
+    lanes = choose_lanes(fused(copy, widths, target), widths, target)
+    tile = prod(tile_of(fused(copy, widths, target), *lanes))
+    at_once = lane_count(lanes[0] if widths.converted_at == "src" else lanes[1])
+    return tile // min(at_once, target.vector // max(widths.src, widths.dst))
+
+
+def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
+    """The plan with macro tiles of few lines of each row."""
+    least = tuple(t if d.is_whole else d.extent for t, d in zip(plan.tile, plan.copy.digits, strict=True))
+    return with_macro(replace(plan, macro=least), replace(GATHERED, prefetch=streams))
+
+
+def is_transposed(plan: CopyPlan) -> bool:
+    """Whether registers are loaded along other digits than they are stored along."""
+    lanes = *plan.source_lanes, *plan.target_lanes
+    loaded, stored = ({part.digit for part in parts} for parts in (plan.source_lanes, plan.target_lanes))
+    is_network = plan.merges or all(is_power_of_two(part.extent) for part in lanes)
+    return is_network and bool(loaded and stored) and loaded != stored
 
 
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:

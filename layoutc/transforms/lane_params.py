@@ -16,12 +16,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.dialects.memory import mlir_element_type
+from layoutc.planning.copy_digits import StridedCopy
 from layoutc.transforms.element_access import Conversions, load_element, to_register
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
 from layoutc.transforms.shared_bytes import unpacked
-from layoutc.transforms.tile_loops import exact_quotient
+from layoutc.transforms.tile_loops import Term, TileLoops, exact_quotient
 from layoutc.transforms.vector_ops import load, shuffle, vector_type
 
 Distances = tuple[int, ...]
@@ -40,6 +41,21 @@ class ParamSite:
     offset: AffineExpr | int
     counters: Sequence[SSAValue]
     loaded: dict[tuple[str, Distances], SSAValue] = field(default_factory=dict[tuple[str, Distances], SSAValue])
+
+
+def param_sites(copy: StridedCopy, loops: TileLoops, terms: Sequence[Term]) -> list[ParamSite]:
+    """Where the parameters inside of loops are loaded, for each grouping; and at last those that all elements share."""
+    bases = (*copy.params, 0)
+    steps = [[digit.params[n] for digit in copy.digits] for n in range(len(copy.params))]
+    every = zip((*steps, [0] * len(copy.digits)), bases, strict=True)
+    return [_param_site(loops, terms, *one) for one in every]
+
+
+def _param_site(loops: TileLoops, terms: Sequence[Term], steps: Sequence[int], base: int) -> ParamSite:
+    used = [term for term in terms if steps[term.digit]]
+    total = TileLoops.sum_of(used, steps)
+    builder, counters = loops.inside_of([term.digit for term in used])
+    return ParamSite(builder, base if total is None else total + base, counters)
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,8 @@ def read_converting_plan(
     )
     if found != expected or len(plan.parts) != len(plan.copies):
         raise LayoutcError("the plan is not one of this reorder: expected the copies of plan-reorders")
-    if any(copy.converted_bytes and (copy.load == "staged" or copy.stages_stores) for copy in plan.copies):
-        raise LayoutcError("copies that convert are not staged")
+    if any(copy.gathered.converted_bytes and copy.stages_stores for copy in plan.copies):
+        raise LayoutcError("what is converted when stored is not staged")
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")

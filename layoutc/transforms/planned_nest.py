@@ -50,7 +50,8 @@ def build_planned_nest(
         loaded = mlir_element_type(read.desc.element_type)
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
         convert = partial(convert_loaded, nest, conversions, vector_bytes)
-        memory = replace(memory, converted_from=loaded, convert=convert, adds=bool(conversions.conversion.sum))
+        adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
+        memory = replace(memory, converted_from=loaded, convert=convert, adds=adds, widest_bytes=widest)
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):

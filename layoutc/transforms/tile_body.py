@@ -58,6 +58,13 @@ class Memory:
     """
     adds: bool = False
     """whether what the destination holds counts"""
+    widest_bytes: int = 0
+    """of the widest number that a value is on its way, where it is converted"""
+
+    @property
+    def as_gathered(self) -> Memory:
+        """The memory of tiles that are loaded from a buffer in which elements are converted already."""
+        return Memory(self.source, self.target, self.element, self.element_bytes, self.zero)
 
 
 def _constant(offset: SSAValue) -> int | None:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plan import CopyPlan
 from layoutc.transforms.element_body import ElementBody
-from layoutc.transforms.lane_params import ParamSite
+from layoutc.transforms.lane_params import ParamSite, param_sites
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place, tabulate
 from layoutc.transforms.tile_body import Memory, VectorBody
@@ -74,21 +74,9 @@ class TiledCopy:
         terms = self.open_outer()
         terms += self.loops.serial(self.inner)
         if self.plan.converted_bytes:
-            self.param_sites = self._param_sites(terms)
+            self.param_sites = param_sites(self.plan.copy, self.loops, terms)
         first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
         return self.loops.outermost or first
-
-    def _param_sites(self, terms: Sequence[Term]) -> list[ParamSite]:
-        """Where the parameters of a tile are loaded, for each grouping; and at last those that all elements share."""
-        digits, bases = self.plan.copy.digits, (*self.plan.copy.params, 0)
-        steps = [[digit.params[n] for digit in digits] for n in range(len(bases) - 1)]
-        return [self._param_site(terms, *one) for one in zip((*steps, [0] * len(digits)), bases, strict=True)]
-
-    def _param_site(self, terms: Sequence[Term], steps: Sequence[int], base: int) -> ParamSite:
-        used = [term for term in terms if steps[term.digit]]
-        total = TileLoops.sum_of(used, steps)
-        builder, counters = self.loops.inside_of([term.digit for term in used])
-        return ParamSite(builder, base if total is None else total + base, counters)
 
     def _strides(self, plan: CopyPlan, side: SideName) -> list[Stride]:
         """Per digit, in elements of the memory."""

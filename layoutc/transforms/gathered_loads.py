@@ -1,0 +1,135 @@
+"""
+A buffer in which rows of the source are gathered, and converted if need be, before tiles are loaded from it.
+
+Row by row a conversion is one loop over vectors: in tiles, which take a piece of each of many rows, it is spelled out
+for every piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.builder import Builder
+from xdsl.dialects import memref
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
+
+from layoutc.planning.copy_digits import Stride
+from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.tile_body import Memory
+from layoutc.transforms.tile_loops import Steps, Term, TileLoops
+from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
+from layoutc.transforms.whole_lines import run_loops
+
+UNROLLED = 4
+"""vectors of a row that take no loop"""
+
+
+class GatheredLoads:
+    """
+    The buffer of a macro tile of the source, and how it is filled.
+
+    `inner` are the loops over the tiles of a macro tile, `ratio` the elements of the memory in one of the plan.
+    """
+
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, inner: Sequence[Steps], ratio: int):
+        self.nest, self.plan, self.memory, self.inner, self.ratio = nest, plan, memory, inner, ratio
+        strides, elements = plan.load_stage
+        self.strides: list[Stride] = [stride * ratio for stride in strides]
+        self.source_element = memory.converted_from or memory.element
+        self.alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
+        """to be put on the stack: of the function, or of each thread"""
+        self.buffer: SSAValue = self.alloca.results[0]
+        self.buffer.name_hint = "load_stage"
+        self.steps = [plan.loaded_steps(position) for position in range(len(plan.macro))]
+        self.rows = run_loops(plan, plan.row_digits, self.steps)
+        """loops over the rows that are in the source: what is not there is not read"""
+        length = prod(self.steps[g] for g in plan.row_digits) * ratio
+        lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
+        self.along = Steps.of(plan.row_digits[0], lanes, length)
+        """vectors along a row; its digits move as one, by the stride of the fastest"""
+
+    def _most_lanes(self) -> int:
+        """Lanes of a vector: of what is widest on the way."""
+        widest = max(self.memory.element_bytes, self.memory.widest_bytes)
+        return self.plan.vector_bytes // widest
+
+    def prepare(self, loops: TileLoops) -> None:
+        """Makes all constants."""
+        loops.constants((*self.rows, self.along))
+        for start in self._starts:
+            self.nest.constant(start)
+        self.nest.constant(self._asked_by_a_tile())
+
+    def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
+        terms = [*outer, *loops.serial(self.rows)]
+        base = self.plan.copy.src * self.ratio
+        # Steps along a row count elements of the memory; all other counters count values of their digit.
+        row = loops.offset(terms, strides, base, "row")
+        into = loops.offset(terms[len(outer) :], self.strides, 0, "into_row")
+        if self.along.count > UNROLLED:
+            along = loops.serial([self.along])
+            single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(strides)]
+            at = loops.offset(along, single, 0, "at")
+            row, into = (loops.builder.insert(sum_of(start, at)).result for start in (row, into))
+            terms += along
+        sites = param_sites(self.plan.copy, loops, terms) if self.plan.converted_bytes else []
+        for start in self._starts:
+            self._vector(loops.builder, row, into, start, sites)
+
+    @property
+    def _starts(self) -> Sequence[int]:
+        """Where vectors begin in a row, or in what a step along it takes."""
+        size, extent = self.along.size, self.along.extent
+        return [min(n * size, extent - size) for n in range(self.along.count)] if self.along.count <= UNROLLED else [0]
+
+    def _vector(self, builder: Builder, row: SSAValue, into: SSAValue, start: int, sites: Sequence[ParamSite]) -> None:
+        """A vector out of the source and into the buffer."""
+        if start:
+            distance = self.nest.constants[start]
+            row, into = (builder.insert(sum_of(at, distance)).result for at in (row, into))
+        lanes, ahead = self.along.size, self.plan.prefetch if self.plan.converted_bytes else 0
+        type = vector_type(self.source_element, lanes)
+        value: SSAValue = builder.insert(load(self.memory.source, row, type, ahead)).result
+        if self.plan.converted_bytes:
+            digit = self.plan.copy.digits[self.along.digit]
+            distances = [tuple((start + lane) * step for lane in range(lanes)) for step in digit.params]
+            value = self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
+        builder.insert(store(value, self.buffer, into))
+
+    # --- the next macro tile ---------------------------------------------------------------------------------------
+
+    def _lines(self) -> list[Steps]:
+        """Loops over the lines of the runs in the source."""
+        line = LINE * self.ratio // self.plan.element_bytes
+        lines = -(-self.plan.source_run * self.ratio // line)
+        runs = run_loops(self.plan, self.plan.source_run_digits, self.steps)
+        return [*runs, Steps.of(self.plan.source_run_digits[0], line, lines * line)]
+
+    def _asked_by_a_tile(self) -> int:
+        """How many of these lines each tile asks for, so that memory is busy while registers are."""
+        lines, tiles = (prod(loop.count for loop in loops) for loops in (self._lines(), self.inner))
+        return -(-lines // tiles)
+
+    def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
+        """A tile asks for its share of the next macro tile's lines: the next ones of all, by the tile's number."""
+        number: AffineExpr = AffineExpr.constant(0)
+        for steps, term in zip(self.inner, inner, strict=True):
+            number = number * steps.count + steps.number(term.position)
+        share = self._asked_by_a_tile()
+        asked = loops.serial([Steps.of(0, 1, share)])[0].position
+        terms: list[Term] = []
+        left = number * share + asked
+        for steps in reversed(self._lines()):
+            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
+            left = left // steps.count
+        strides: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(src)]
+        row = loops.offset((*outer, *terms[:-1]), src, self.plan.copy.src * self.ratio, "row")
+        at = loops.offset(terms[-1:], strides, 0, "at")
+        here = loops.builder.insert(sum_of(row, at)).result
+        one = vector_type(self.source_element, 1)
+        loops.builder.insert(load(self.memory.source, here, one, self.plan.prefetch * self.ratio))
