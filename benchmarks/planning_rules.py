@@ -140,6 +140,13 @@ RULES = (
         (24 * MIB, 40 * MIB, IN_DRAM, 96 * MIB),
         threads=2,
     ),
+    Rule(
+        "evict_each_other",
+        "several threads write past the caches as early as one where rows in the caches would evict each other",
+        {"not": {"evict_each_other": answering(False)}},
+        (24 * MIB, 40 * MIB),
+        threads=2,
+    ),
     Rule("NORMAL", "macro tiles in the caches: 16 KiB, along the destination", shapes("NORMAL"), CACHES),
     Rule(
         "NORMAL_BY_SOURCE",
@@ -173,10 +180,10 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "STREAMED_COLLIDING",
-        "the same where rows of a tile evict each other",
-        shapes("STREAMED_COLLIDING", prefetches=True),
-        (IN_DRAM,),
+        "COLLIDING",
+        "macro tiles, elements of 1 and 2 bytes, where rows of a tile evict each other",
+        shapes("COLLIDING", prefetches=True),
+        (IN_L3, IN_DRAM),
     ),
     Rule(
         "STREAMED_COPY",
@@ -219,7 +226,7 @@ RULES = (
     ),
     Rule(
         "COLLIDING_ROWS",
-        "loads are gathered in a buffer where more than 6 rows of a tile share a set of the first cache",
+        "past the caches, loads are gathered where more than 6 rows of a tile share a set of the first one",
         {
             "never": {"COLLIDING_ROWS": to(NEVER)},
             "half": {"COLLIDING_ROWS": times(0.5)},

@@ -54,7 +54,8 @@ def explained(source: str, destination: str, dims: tuple[int, ...], dtype: str =
 def test_words_of_each_rule() -> None:
     assert "threads: as many as were asked for, 2\n" in explained("ab", "ba", (1024, 1024), threads=2)
     assert "threads: one, as less than 524288 bytes" in explained("ab", "ba", (64, 64), threads=2)
-    assert "through them, until both buffers fill" in explained("ab", "ba", (2048, 2048), threads=2)
+    assert "through them, until both buffers fill" in explained("ab", "ba", (2000, 2000), threads=2)
+    assert "past them, as in them rows would evict" in explained("ab", "ba", (2048, 2048), threads=2)
     assert "past them, as the destination fills a quarter" in explained("ab", "ba", (2048, 2048))
     assert "loads: gathered on the stack first, as " in explained("ab", "ba", (4096, 4096), "s8")
     assert "each 2 of bf16 that stay neighbours" in explained("abc", "bac", (6, 6, 34), "bf16")

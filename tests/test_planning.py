@@ -20,7 +20,7 @@ from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
-from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
+from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.tile import Piece, TileProgram
@@ -254,7 +254,8 @@ TOGETHER = [
     ("aBcd12b", "aBcd16b", (2, 100, 7, 9)),
 ]
 """a tail, padding, and blocks that do not divide each other: copies that share cache lines"""
-SMALL = replace(TARGETS["avx512"], l2=1 << 11)
+AVX512 = TARGETS["avx512"]
+SMALL = replace(AVX512, l2=1 << 11)
 """a machine with a cache that these do not fit"""
 
 
@@ -295,6 +296,37 @@ def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> Non
     got = np.zeros((40, 1025), np.uint16)
     kernel(values, got)
     np.testing.assert_array_equal(got, values.T)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "load"),
+    [
+        ("ab", "ba", (2048, 2048), "staged"),
+        ("ab", "ba", (512, 512), "normal"),  # in the second cache, from which lines come as fast as from a buffer
+        ("ab", "ba", (2048, 64), "normal"),  # only the source's rows evict each other
+        ("hwio", "oihw", (512, 512, 3, 3), "normal"),  # rows that a table has: the next ones cannot be asked for
+    ],
+)
+def test_rows_of_both_sides_that_evict_each_other_are_gathered(
+    source: str, destination: str, dims: tuple[int, ...], load: Load
+) -> None:
+    read, written = (layoutc.desc(name, dims, "s8") for name in (source, destination))
+    (copy,) = choose_plan(read, written, AVX512).copies
+    assert (copy.load, copy.store) == (load, "normal")
+
+
+@pytest.mark.parametrize(("rows", "store"), [(1024, "aligned"), (1040, "normal")])
+def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: Store) -> None:
+    source, destination = (layoutc.desc(name, (rows, 64), "f32") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert copy.store == store
+
+
+@pytest.mark.parametrize(("dims", "streams"), [((4096, 4096), True), ((4000, 4000), False), ((2048, 2048), False)])
+def test_threads_stream_as_early_as_one_where_rows_evict_each_other(dims: tuple[int, int], streams: bool) -> None:
+    source, destination = (layoutc.desc(name, dims, "s8") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, AVX512, threads=2).copies
+    assert copy.store == ("nontemporal" if streams else "normal")
 
 
 def test_a_tail_keeps_its_lanes_where_copies_run_together() -> None:

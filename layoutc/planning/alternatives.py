@@ -12,11 +12,11 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SideName
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.macro_tiles import (
+    COLLIDING,
     NORMAL,
     STAGED_CHUNKS,
     STAGED_ROWS,
     STREAMED,
-    STREAMED_COLLIDING,
     STREAMED_COPY,
     STREAMED_SMALL,
     MacroShape,
@@ -37,7 +37,7 @@ ALTERNATIVES: tuple[tuple[Load, Store, MacroShape], ...] = (
     ("normal", "staged", STAGED_CHUNKS),
     ("normal", "nontemporal", STREAMED_COPY),
     ("normal", "normal", STREAMED),
-    ("staged", "nontemporal", STREAMED_COLLIDING[2]),
+    ("staged", "nontemporal", COLLIDING[2]),
     ("staged", "staged", STAGED_ROWS),
     ("normal", "normal", STREAMED_SMALL),
 )

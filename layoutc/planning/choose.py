@@ -15,12 +15,15 @@ from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, pieces, plan_moved, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import Sized, groups, reduced, with_runs
 from layoutc.planning.unions import unions
 
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
+STREAMED_PART = 4
+"""one thread writes past the caches what fills that part of the last one, a quarter"""
 STAGED_TURN = 2 << 10
 """bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
 
@@ -48,6 +51,9 @@ def choose_plan(
         adds = bool(conversion.sum)
         return Plan(tuple(converting_plans(copies, adds, widths, target, streams, moves=moves)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
+    if threads > 1 and not streams and _streams_early(moved, destination.size_bytes, target):
+        because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")
+        streams = True
     if destination.size_bytes < target.l2:
         return Plan(tuple(plan_moved(*piece, target, streams) for piece in moved), threads)
     parts: list[CopyPlan | Together] = []
@@ -92,12 +98,24 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     going past it until it is full.
     """
     if threads == 1:
-        streams, limit = destination_bytes >= target.llc // 4, "the destination fills a quarter of the last one"
+        streams, limit = (
+            destination_bytes >= target.llc // STREAMED_PART,
+            "the destination fills a quarter of the last one",
+        )
     else:
         streams = 2 * (source_bytes + destination_bytes) > 3 * target.llc
         limit = "both buffers fill one and a half times the last one"
     because("caches", f"past them, as {limit}" if streams else f"through them, until {limit}")
     return streams
+
+
+def _streams_early(copies: Sequence[Sized], destination_bytes: int, target: Machine) -> bool:
+    """Whether several threads gain as early as one, as rows in the caches would evict each other."""
+    if destination_bytes < target.llc // STREAMED_PART:
+        return False
+    evict = [evict_each_other(plan_moved(*copy, target, streams=False), target) for copy in copies]
+    forget_copies(len(evict))
+    return any(evict)
 
 
 def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:

@@ -51,7 +51,7 @@ NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
-STREAMED_COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
+COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
 """the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
 STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
 STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src")

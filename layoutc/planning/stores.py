@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.cache_sets import l1_ways, most_in_a_set
-from layoutc.planning.copy_digits import SIDES
+from layoutc.planning.copy_digits import SIDES, Carry
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
+    COLLIDING,
     NORMAL,
     NORMAL_BY_SOURCE,
     STREAMED,
-    STREAMED_COLLIDING,
     STREAMED_COPY,
     STREAMED_SMALL,
     with_macro,
@@ -32,44 +32,65 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     cached = with_macro(plan, NORMAL)
     if plan.copy.is_fill or plan.converted_bytes:
         return cached
+    ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
-    if stored > l1_ways(target) and _is_better_aligned(plan, target):
-        because("stores", "through the caches by whole lines, out of a buffer: rows of parts would evict each other")
+    # A line that comes from the second cache comes as fast as one from a buffer.
+    if stored > ways and plan.copy.elements * plan.element_bytes >= target.l2:
+        gathered = _gathered(plan, target, ways)
+        if gathered is not None:
+            return gathered
+    if stored > ways and _is_better_aligned(plan, target):
+        because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
     if lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
         return cached
-    return with_macro(plan, NORMAL_BY_SOURCE) if loaded > l1_ways(target) >= stored else cached
+    return with_macro(plan, NORMAL_BY_SOURCE) if loaded > ways >= stored else cached
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
-    """Whether stores straddle the lines of long runs, which a buffer would leave by whole ones."""
+    """
+    Whether runs are long, and stores straddle their lines, or those of a tile evict each other.
+
+    A buffer leaves its runs by whole lines, one line of a run after the other.
+    """
     run = with_macro(plan, ALIGNED).run * plan.element_bytes
-    return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and not stores_whole_lines(plan, target)
+    evict = not stores_whole_lines(plan, target) or most_in_a_set(plan, "dst", plan.tile, target) > l1_ways(target)
+    return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
 
 
 def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
-    if plan.widths.moved not in STREAMED_COLLIDING:
+    if plan.widths.moved not in COLLIDING:
         return with_macro(plan, STREAMED)
     if plan.converted_bytes:
         return with_macro(plan, STREAMED_SMALL)
-    colliding = with_macro(plan, STREAMED_COLLIDING[plan.element_bytes])
-    if rows_collide(colliding, target):
-        return replace(colliding, load="staged")
-    return with_macro(plan, STREAMED_SMALL)
+    return _gathered(plan, target, COLLIDING_ROWS) or with_macro(plan, STREAMED_SMALL)
 
 
-def rows_collide(plan: CopyPlan, target: Machine) -> bool:
-    """Whether a tile takes parts of lines of more rows than a set of the first cache holds."""
+def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows of a macro tile do, in the destination."""
+    return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro, target) > l1_ways(target)
+
+
+def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
+    """The plan with its source rows gathered in a buffer, where more of a tile than that evict each other."""
+    if plan.widths.moved not in COLLIDING:
+        return None
+    gathered = with_macro(plan, COLLIDING[plan.element_bytes])
+    return replace(gathered, load="staged") if rows_collide(gathered, target, most) else None
+
+
+def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) -> bool:
+    """Whether a tile takes parts of lines of more rows than that in one set of the first cache."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
     if piece >= target.line or plan.source_run * plan.element_bytes < target.line or not plan.gathers_lanes:
         return False
-    most = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
-    if most > COLLIDING_ROWS:
-        because(
-            "loads",
-            f"gathered on the stack first, as {most} rows of a tile share one set of the first cache",
-        )
-    return most > COLLIDING_ROWS
+    # Where the next macro tile lies here or there it cannot be asked for, and gathering would wait for each row.
+    if any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits):
+        return False
+    found = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
+    if found > most:
+        because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
+    return found > most
