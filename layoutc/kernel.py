@@ -16,7 +16,7 @@ from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion, conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.once import once
-from layoutc.planning.machine import PLAIN, machine
+from layoutc.planning.machine import ALIGNMENT, PLAIN, check_alignment, machine
 from layoutc.planning.plan import MAX_THREADS
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ Executor = Literal["c", "interpret", "reference"]
 EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
 TUNED = "LAYOUTC_TUNED"
 """names a file of tuned plans"""
+STREAMED_BYTES = 1 << 20
+"""no smaller destination is written past the caches, which is what asks for aligned ones"""
 LINKED = frozenset(("_init", "_fini", "_start"))
 """what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
@@ -46,6 +48,10 @@ class Kernel:
     `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
     or `plain` for the textbook loop nest. `threads` share large reorders. `plan`, the lines of a plan as docs/plans.md
     has them, stands in for what the planner would choose; one that is not of this reorder is a LayoutcError.
+
+    `alignment` is what the destination's address is taken to be a multiple of, in bytes. Where it is not, as in most
+    arrays that NumPy makes, a call runs another kernel, whose plan does not need that, and which the first such call
+    compiles; the C function itself is right at any address, and slower there.
     """
 
     source: MemoryDesc
@@ -56,6 +62,7 @@ class Kernel:
     threads: int = 1
     conversion: Conversion = NO_ATTRIBUTES
     plan: tuple[str, ...] = ()
+    alignment: int = ALIGNMENT
 
     def __post_init__(self) -> None:
         for side in ("source", "destination"):
@@ -65,7 +72,7 @@ class Kernel:
         if self.executor not in EXECUTORS:
             raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
         check_name(self.name)
-        check_plan_options(self.target, self.threads)
+        check_plan_options(self.target, self.threads, self.alignment)
         if self.plan:
             from layoutc.transforms.plan_reorders import read_plan_of
 
@@ -131,7 +138,8 @@ class Kernel:
             return f"the textbook loop nest, as elements share bytes with those that are added to: {self.conversion}\n"
         sides = self.source, self.destination
         try:
-            lines = explain_plan(*sides, machine(self.target), self.threads, self.conversion)
+            here = machine(self.target, self.alignment)
+            lines = explain_plan(*sides, here, self.threads, self.conversion)
         except NotStridedError as error:
             return f"the textbook loop nest: {error}\n"
         return "\n".join(lines) + "\n"
@@ -151,7 +159,7 @@ class Kernel:
         from layoutc.pipeline import lower, reorder_module
 
         module = reorder_module(self.source, self.destination, self.name, self.conversion, self.plan)
-        lower(module, stage, target=self.target, threads=self.threads)
+        lower(module, stage, target=self.target, threads=self.threads, alignment=self.alignment)
         return module
 
     @once
@@ -217,7 +225,20 @@ class Kernel:
         from layoutc.runtime import load
 
         count = 2 + len(self.conversion.arguments) + len(self._sums)
-        return load(self.shared_object(), self.name, (ctypes.c_void_p,) * count)
+        function = load(self.shared_object(), self.name, (ctypes.c_void_p,) * count)
+        if self.plan or self.destination_bytes < STREAMED_BYTES:
+            return function
+
+        def call(source: int, destination: int, *others: int) -> None:
+            run = self._at_any_address if destination % self.alignment else function
+            run(source, destination, *others)
+
+        return call
+
+    @once
+    def _at_any_address(self) -> Callable[..., None]:
+        """The compiled function for destinations that are not aligned."""
+        return replace(self, alignment=1)._function
 
     def shared_object(self) -> Path:
         """The compiled C file, from the cache if it is there. Raises CompilerError."""
@@ -252,14 +273,15 @@ def check_name(name: object) -> None:
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
 
 
-def check_plan_options(target: object, threads: object) -> None:
-    """Raises LayoutcError for a target that nothing is planned for, or a number of threads that is none."""
+def check_plan_options(target: object, threads: object, alignment: object = ALIGNMENT) -> None:
+    """Raises LayoutcError for what nothing can be planned for: a target, a number of threads, an alignment."""
     instance("target", target, str)
     if target != PLAIN:
         try:
             machine(str(target))
         except LayoutcError as error:
             raise LayoutcError(f"{error} {PLAIN}") from None
+    check_alignment(alignment)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise LayoutcError(f"got {threads!r} threads, expected 1 to {MAX_THREADS}")
 
@@ -272,6 +294,7 @@ def compile(
     name: str = "reorder",
     target: str = "native",
     threads: int = 1,
+    alignment: int = ALIGNMENT,
     tuned: str | Path | None = None,
     **attributes: Unpack[Attributes],
 ) -> Kernel:
@@ -279,14 +302,16 @@ def compile(
     A kernel that reorders from one descriptor to another; the C executor is built here, not in the first call.
 
     Without `executor` it is C, or the reference where no compiler is found (which a line on stderr says once).
-    `target` and `threads` are as in `Kernel`, `attributes` the fields of `Conversion`: scales, zero points, `sum`.
-    A plan that the file `tuned` has for the reorder (default: $LAYOUTC_TUNED; `layoutc tune` writes such files) comes
-    before the planner's choice.
+    `target`, `threads` and `alignment` are as in `Kernel`, `attributes` the fields of `Conversion`: scales, zero
+    points, `sum`. A plan that the file `tuned` has for the reorder (default: $LAYOUTC_TUNED; `layoutc tune` writes such
+    files) comes before the planner's choice.
     Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
     if the compiler fails.
     """
     conversion = conversion_of(compile, attributes)
-    kernel = Kernel(source, destination, executor or default_executor(), name, target, threads, conversion)
+    kernel = Kernel(
+        source, destination, executor or default_executor(), name, target, threads, conversion, alignment=alignment
+    )
     return with_tuned_plan(kernel, tuned).prepare()
 
 

@@ -23,7 +23,7 @@ from layoutc.dialects.memory import is_shaped, layout_of, memref_type
 from layoutc.dialects.ops import ReorderOp, argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
-from layoutc.planning.machine import PLAIN
+from layoutc.planning.machine import ALIGNMENT, PLAIN
 from layoutc.transforms.convert_types import defined_values
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.transforms.plan_reorders import PlanReordersPass
@@ -51,11 +51,11 @@ class Stage:
                     raise LayoutcError(f"{value.type} remains after {self.name}")
 
 
-def stages(target: str = PLAIN, threads: int = 1) -> tuple[Stage, ...]:
+def stages(target: str = PLAIN, threads: int = 1, alignment: int = ALIGNMENT) -> tuple[Stage, ...]:
     """
     The stages in order. With the target `plain` reorders are not planned, and lower to the textbook loop nest.
     """
-    plan = None if target == PLAIN else PlanReordersPass(target, threads)
+    plan = None if target == PLAIN else PlanReordersPass(target, threads, alignment)
     return (
         Stage("source"),
         # Names first: all that follows compares and composes digits.
@@ -95,11 +95,12 @@ def lower(
     *,
     target: str = PLAIN,
     threads: int = 1,
+    alignment: int = ALIGNMENT,
 ) -> None:
     """
     Runs the stages on a module in place, up to and including the one named `until`.
 
-    `target` and `threads` are what reorders are planned for (see `stages`).
+    `target`, `threads` and `alignment` are what reorders are planned for (see `PlanReordersPass`).
     `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
     """
     names = [stage.name for stage in STAGES]
@@ -108,7 +109,7 @@ def lower(
     context = make_context()
     # What comes in may be anybody's; what the passes make of it is verified by the tests, not on every run.
     module.verify()
-    for stage in stages(target, threads)[: names.index(until) + 1]:
+    for stage in stages(target, threads, alignment)[: names.index(until) + 1]:
         with _without_collections():
             stage.run(context, module)
         if after is not None:

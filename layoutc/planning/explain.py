@@ -52,7 +52,8 @@ def _shared(part: Together) -> str:
 def _machine(target: Machine) -> str:
     shuffles = {"any": "of any bytes", "words": "of 2 bytes or more", "unpack": "by unpacking alone"}[target.shuffles]
     caches = ", ".join(map(_size, (target.l1, target.l2, target.llc)))
-    return f"{target.name}: registers of {target.vector} bytes, shuffles {shuffles}, caches of {caches}"
+    lines = "" if target.aligns_lines else f", destinations at multiples of {target.alignment}"
+    return f"{target.name}: registers of {target.vector} bytes, shuffles {shuffles}, caches of {caches}{lines}"
 
 
 def _size(size_bytes: int) -> str:

@@ -14,6 +14,9 @@ from layoutc.errors import LayoutcError
 PLAIN = "plain"
 """the target that nothing is planned for: textbook loops"""
 
+ALIGNMENT, MAX_ALIGNMENT = 64, 4096
+"""bytes: what a destination's address is taken to be a multiple of, and at most"""
+
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
@@ -23,7 +26,10 @@ Shuffles = Literal["any", "words", "unpack"]
 
 @dataclass(frozen=True)
 class Machine:
-    """Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart."""
+    """
+    Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
+    what every destination's address is a multiple of.
+    """
 
     name: str
     vector: int
@@ -33,11 +39,17 @@ class Machine:
     llc: int = 32 << 20
     line: int = 64
     page: int = 4096
+    alignment: int = ALIGNMENT
 
     @property
     def streams_whole_lines(self) -> bool:
         """Whether one store fills a cache line, so that a non-temporal store needs no neighbour."""
         return self.vector == self.line
+
+    @property
+    def aligns_lines(self) -> bool:
+        """Whether every destination starts at a cache line."""
+        return self.alignment % self.line == 0
 
 
 TARGETS = {
@@ -49,17 +61,23 @@ TARGETS = {
 }
 
 
-def machine(target: str = "native") -> Machine:
+def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
     """
-    The machine of a target's name; `native` is this one, with its caches.
+    The machine of a target's name; `native` is this one, with its caches. Destinations have this alignment, in bytes.
 
-    Raises LayoutcError for other names.
+    Raises LayoutcError for other names, and for an alignment that is no power of two up to a page.
     """
-    if target == "native":
-        return _native()
-    if target not in TARGETS:
+    if target != "native" and target not in TARGETS:
         raise LayoutcError(f"unknown target {target!r}, expected one of native {' '.join(TARGETS)}")
-    return TARGETS[target]
+    check_alignment(alignment)
+    return replace(_native() if target == "native" else TARGETS[target], alignment=alignment)
+
+
+def check_alignment(alignment: object) -> None:
+    """Raises LayoutcError unless addresses can be multiples of so many bytes."""
+    powers = {1 << bit for bit in range(MAX_ALIGNMENT.bit_length())}
+    if type(alignment) is not int or alignment not in powers:
+        raise LayoutcError(f"got an alignment of {alignment!r} bytes, expected a power of two up to {MAX_ALIGNMENT}")
 
 
 @cache

@@ -59,7 +59,8 @@ def plan_copy(
     if converted:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
-    because("stores", "past the caches by whole lines, out of a buffer on the stack: tiles store parts of lines")
+    why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
+    because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
     staged = with_macro(plan, STAGED_ROWS)
     if len(staged.run_digits) > 1:
         staged = with_macro(plan, STAGED_CHUNKS)

@@ -8,9 +8,13 @@ from layoutc.planning.plan import CopyPlan
 
 
 def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
-    """Whether every store of the plan is an aligned cache line, if the buffer is."""
+    """Whether every store of the plan is an aligned cache line."""
     per_byte = plan.widths.dst_per_byte
-    if not plan.target_lanes or lane_count(plan.target_lanes) * plan.widths.dst % (target.line * per_byte):
+    if (
+        not target.aligns_lines
+        or not plan.target_lanes
+        or lane_count(plan.target_lanes) * plan.widths.dst % (target.line * per_byte)
+    ):
         return False
     lanes = {part.digit for part in plan.target_lanes}
     line = target.line * per_byte // plan.widths.dst

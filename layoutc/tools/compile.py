@@ -34,6 +34,7 @@ STAGE = "The IR after this stage, with --emit ir. Default: after the last one."
 @click.option("--name", default="reorder", show_default=True, metavar="FUNCTION", help="Name of the C function.")
 @options.target_option
 @options.threads_option
+@options.alignment_option
 @options.tuned_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default and -: stdout.")
 def command(
@@ -48,6 +49,7 @@ def command(
     name: str,
     plan_for: str,
     threads: int,
+    alignment: int,
     tuned: Path | None,
     output: Path | None,
     **attributes: Any,
@@ -71,7 +73,15 @@ def command(
     given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.
     kernel = layoutc.compile(
-        src, dst, executor="reference", name=name, target=plan_for, threads=threads, tuned=tuned, **given
+        src,
+        dst,
+        executor="reference",
+        name=name,
+        target=plan_for,
+        threads=threads,
+        alignment=alignment,
+        tuned=tuned,
+        **given,
     )
     _write(output, _emitted(kernel, emit, stage or STAGES[-1].name))
 

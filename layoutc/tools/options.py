@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from layoutc.planning.machine import ALIGNMENT
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
@@ -73,6 +75,15 @@ def threads_option(command: Command) -> Command:
     """`--threads`: how many threads share a reorder."""
     text = "Threads that share a large reorder."
     return click.option("--threads", type=integer, default="1", show_default=True, metavar="N", help=text)(command)
+
+
+def alignment_option(command: Command) -> Command:
+    """`--alignment`: what the destination's address is a multiple of."""
+    text = "What the destination's address is a multiple of; the code is right at any other, and slower there."
+    default = str(ALIGNMENT)
+    return click.option("--alignment", type=integer, default=default, show_default=True, metavar="BYTES", help=text)(
+        command
+    )
 
 
 def from_to_options(command: Command) -> Command:

@@ -37,7 +37,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan, copies_of
 from layoutc.planning.copy_digits import unfused
 from layoutc.planning.even_copies import is_even
-from layoutc.planning.machine import machine
+from layoutc.planning.machine import ALIGNMENT, machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
@@ -135,6 +135,7 @@ class AttachPlan(RewritePattern):
 
     target: str
     threads: int
+    alignment: int
     tuned: Path | None
 
     @op_type_rewrite_pattern
@@ -149,7 +150,7 @@ class AttachPlan(RewritePattern):
             lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
         if not lines:
             try:
-                chosen = choose_plan(source, target, machine(self.target), self.threads, op.conversion)
+                chosen = choose_plan(source, target, machine(self.target, self.alignment), self.threads, op.conversion)
                 lines = plan_lines(chosen)
             except NotStridedError:
                 return
@@ -162,6 +163,8 @@ class PlanReordersPass(ModulePass):
     """
     Attaches plans for a target (`native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`) and a number of threads.
 
+    `alignment` is what the destination's address is a multiple of, in bytes; one that is not costs time, no more.
+
     Those that the file `tuned`, which `layoutc tune` writes, has for a reorder come before the planner's choice.
     """
 
@@ -169,13 +172,14 @@ class PlanReordersPass(ModulePass):
 
     target: str = "native"
     threads: int = 1
+    alignment: int = ALIGNMENT
     tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not 1 <= self.threads <= MAX_THREADS:
             raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
-        machine(self.target)
+        machine(self.target, self.alignment)
         if self.tuned:
             tuned.read(Path(self.tuned))  # said here also where no reorder asks for it
-        pattern = AttachPlan(self.target, self.threads, Path(self.tuned) if self.tuned else None)
+        pattern = AttachPlan(self.target, self.threads, self.alignment, Path(self.tuned) if self.tuned else None)
         PatternRewriteWalker(pattern, apply_recursively=False).rewrite_module(op)
