@@ -90,15 +90,17 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
 
     A few registers are converted in a tile as fast, and rows that are short fill none.
     """
-    if widths.are_packed or _conversions(copy, widths, target) <= TILE_REGISTERS:
+    if widths.src_per_byte > 1 or _conversions(copy, widths, target) <= TILE_REGISTERS:
         return None
-    plan = plan_copy(copy, Widths(widths.dst, widths.dst), target, streams, converted=0)
+    moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
+    plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.are_packed else 0)
     if is_transposed(plan) and plan.gathers_lanes and plan.source_run_digits:
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst)
         row = prod(plan.loaded_steps(g) for g in plan.row_digits)
-        if row * max(widths.src, widths.dst) >= target.vector:
+        plan = plan if plan.stages_stores else _small(plan, streams)
+        if row * max(widths.src, widths.dst) >= target.vector and first_inside_a_byte(plan.gathered) is None:
             because("loads", "row by row into a buffer, which converts whole registers")
-            return plan if plan.stages_stores else _small(plan, streams)
+            return plan
     forget_copies(1)
     return None
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from layoutc.targets.c_bf16_helper import narrow_bf16
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
-from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
+from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
 
-OPERATIONS = ("select", "min", "max", "round_even", "widen_f16", "narrow_f16", "unfused")
+OPERATIONS = ("select", "min", "max", "round_even", "widen_f16", "narrow_f16", "narrow_bf16", "unfused")
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
 
@@ -26,12 +27,6 @@ def lane_helpers(used: set[str]) -> list[str]:
     return resizes + [_TEXTS[operation](type) for operation, type in named]
 
 
-def _macro(name: str, parameters: str, *statements: str) -> str:
-    """A macro whose value is that of its last statement."""
-    lines = [f"#define {name}({parameters})", "  ({", *(f"    {statement};" for statement in statements), "  })"]
-    return " \\\n".join(lines)
-
-
 def _chosen(type: VectorType) -> str:
     """The lanes of `yes_` where `mask_` is set, of `no_` elsewhere."""
     picked = f"((({type.mask})yes_ & mask_) | (({type.mask})no_ & ~mask_))"
@@ -40,7 +35,7 @@ def _chosen(type: VectorType) -> str:
 
 def _select(type: VectorType) -> str:
     given = f"const {type.mask} mask_ = (mask)", f"const {type} yes_ = (yes)", f"const {type} no_ = (no)"
-    return _macro(f"select_{type}", "mask, yes, no", *given, _chosen(type))
+    return macro(f"select_{type}", "mask, yes, no", *given, _chosen(type))
 
 
 def _extremum(name: str) -> Callable[[VectorType], str]:
@@ -48,7 +43,7 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
         relation = "<" if name == "min" else ">"
         given = f"const {type} yes_ = (a)", f"const {type} no_ = (b)"
         compared = f"const {type.mask} mask_ = ({type.mask})(yes_ {relation} no_)"
-        portable = _macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
+        portable = macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
         return portable if type.kind != "f" else _float_extremum(name, type, portable)
 
     return text
@@ -87,7 +82,7 @@ def _round_even(type: VectorType) -> str:
     """The sum with 2^mantissa has no room for a fraction; larger numbers have none already."""
     whole, bits = type.mask, type.bits
     exponent = (MANTISSA_BITS[bits] + (127 if bits == 32 else 1023)) << MANTISSA_BITS[bits]
-    portable = _macro(
+    portable = macro(
         f"round_even_{type}",
         "x",
         f"const {type} no_ = (x)",
@@ -119,7 +114,7 @@ def _widen_f16(type: VectorType) -> str:
     """f16 to f32. Subnormals are what is left of a normal number when its leading one is taken away."""
     lanes, i = type.lanes, type.mask
     name = f"widen_f16_f32x{lanes}"
-    portable = _macro(
+    portable = macro(
         name,
         "x",
         f"const {i} code_ = __builtin_convertvector(x, {i})",
@@ -138,7 +133,7 @@ def _narrow_f16(type: VectorType) -> str:
     """f32 to f16, rounded to nearest even; NaN stays NaN and becomes quiet."""
     lanes, i, u = type.lanes, type.mask, f"u32x{type.lanes}"
     name = f"narrow_f16_f32x{lanes}"
-    portable = _macro(
+    portable = macro(
         name,
         "x",
         f"const {i} bits_ = ({i})(x)",
@@ -213,5 +208,6 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "round_even": _round_even,
     "widen_f16": _widen_f16,
     "narrow_f16": _narrow_f16,
+    "narrow_bf16": narrow_bf16,
     "unfused": _unfused,
 }

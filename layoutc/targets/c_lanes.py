@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import Float16Type, Float32Type, IntegerType, VectorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.c_context import Site, Spelling
@@ -261,6 +261,8 @@ def _spell_float_cast(site: Site) -> Expression:
             return call(f"widen_f16_f32x{_lanes(site)}", *site.operands)
         case Float32Type(), Float16Type():
             return call(f"narrow_f16_f32x{_lanes(site)}", *site.operands)
+        case Float32Type(), BFloat16Type():
+            return call(f"narrow_bf16_f32x{_lanes(site)}", *site.operands)
         case _:
             raise no_spelling(site.op, f"from {site.op.operands[0].type} to {site.op.results[0].type}")
 

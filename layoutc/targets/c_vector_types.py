@@ -41,3 +41,9 @@ class VectorType:
     @property
     def bytes(self) -> int:
         return self.bits * self.lanes // 8
+
+
+def macro(name: str, parameters: str, *statements: str) -> str:
+    """A macro whose value is that of its last statement."""
+    lines = [f"#define {name}({parameters})", "  ({", *(f"    {statement};" for statement in statements), "  })"]
+    return " \\\n".join(lines)

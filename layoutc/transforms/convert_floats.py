@@ -7,7 +7,7 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import BFloat16Type, IntegerType
 from xdsl.ir import SSAValue
 
 from layoutc.element_type import element_type
@@ -24,6 +24,8 @@ def format_of(name: str) -> FloatFormat:
 
 SINGLE, DOUBLE = format_of("f32"), format_of("f64")
 I32 = IntegerType(32)
+BF16_LANES = 16
+"""f32 in a register of processors that may have an instruction for bf16; others need the rule step by step"""
 
 
 def _width(format: FloatFormat) -> int:
@@ -116,6 +118,8 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_na
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, _width(format))
+    if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
+        return lanes.bitcast(lanes.narrow(number, BFloat16Type(), "code"), IntegerType(16), "code")
     if _is_upper_half(format, wide):
         return lanes.truncate(_narrow_to_upper_half(lanes, number, format, is_nan_quiet), code_width, "code")
     bits = lanes.as_bits(number, "bits")
