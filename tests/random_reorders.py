@@ -32,7 +32,7 @@ from tests.descriptors import layout as tagged
 MACHINES = {**TARGETS, "avx512vbmi": replace(TARGETS["avx512"], shuffles="any")}
 """those with names, and the one that `native` means where single bytes can be permuted"""
 ALL_TARGETS = (*MACHINES, PLAIN)
-TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64")
+TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64", "s4", "u4", "f4_e2m1", "u2")
 BLOCKS = (2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 16, 17, 24, 32, 48, 64)
 LEAST_ELEMENTS, MOST_ELEMENTS = 16, 80_000
 MOST_BYTES = 600_000

@@ -49,6 +49,7 @@ SHAPES = {
     "even": ("ab", "ba", (36, 50)),
     "odd": ("ab", "ab", (3, 77)),
     "odd in blocks": ("abc", "aBc16b", (3, 35, 7)),
+    "odd planes": ("abcd", "acdb", (2, 17, 5, 13)),
 }
 PACKED = [
     *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),

@@ -33,7 +33,7 @@ COUNT = int(os.environ.get("LAYOUTC_RANDOM_CONVERSIONS", "8"))
 SMALL = 20_000
 """bytes that the interpreter moves in a reasonable time"""
 POISON = 0x25
-TYPES = ("f32", "f32", "s8", "u8", "bf16", "f16", "s32", "f8_e4m3")
+TYPES = ("f32", "f32", "s8", "u8", "bf16", "f16", "s32", "f8_e4m3", "s4", "u4", "u2", "f4_e2m1")
 BUILDS = [
     ("avx512", "gcc", ("-O1", "-march=native"), 1),
     ("avx2", "clang", ("-O2", "-march=native", "-ffp-contract=fast"), 1),

@@ -49,7 +49,7 @@ def choose_plan(
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     if not moves or widths.are_packed:
         adds = bool(conversion.sum)
-        return Plan(tuple(converting_plans(copies, adds, widths, target, streams, moves=moves)), threads)
+        return Plan(tuple(converting_plans(copies, adds, widths, target, streams, threads, moves=moves)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if threads > 1 and not streams and _streams_early(moved, destination.size_bytes, target):
         because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")

@@ -23,7 +23,7 @@ def even_copies(copy: StridedCopy) -> Iterator[StridedCopy]:
     if place is None:
         yield copy
     else:
-        for part in _cut(copy, *place):
+        for part in cut(copy, *place):
             yield from even_copies(part)
 
 
@@ -32,15 +32,15 @@ def _places(copy: StridedCopy) -> Iterator[tuple[int, int]]:
     for side in SIDES:
         lanes = 1
         for position, digit in contiguous(copy, side):
-            cut = next((digit.extent // cut * cut for cut in CUTS if digit.extent >= cut), 0)
-            if 0 < cut < digit.extent:
-                yield position, cut
+            steps = next((digit.extent // cut * cut for cut in CUTS if digit.extent >= cut), 0)
+            if 0 < steps < digit.extent:
+                yield position, steps
             lanes *= digit.extent
             if lanes >= CUTS[0] or digit.extent & (digit.extent - 1):
                 break
 
 
-def _cut(copy: StridedCopy, position: int, steps: int) -> tuple[StridedCopy, StridedCopy]:
+def cut(copy: StridedCopy, position: int, steps: int) -> tuple[StridedCopy, StridedCopy]:
     """The first steps of a digit, and the others."""
     digit = copy.digits[position]
     before, after = copy.digits[:position], copy.digits[position + 1 :]

@@ -11,10 +11,11 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params
 from layoutc.planning.machine import Shuffles
 
-Store = Literal["normal", "nontemporal", "aligned", "staged"]
-"""into the caches; past them; by whole lines out of a buffer, into the caches and past them"""
+Store = Literal["normal", "nontemporal", "aligned", "staged", "packed"]
+"""into the caches; past them; out of a buffer, by whole lines into the caches, and past them; by whole bytes"""
 
-Load = Literal["normal", "staged"]
+Load = Literal["normal", "staged", "unpacked"]
+"""straight; out of a buffer that a macro tile is gathered in, where elements that share bytes have one each"""
 
 MAX_THREADS = 1024
 LINE = 64
@@ -84,8 +85,10 @@ class CopyPlan:
     writes some elements again. With `staged` stores a macro tile is put together in a buffer, and its runs of
     contiguous elements leave that by whole lines, past the caches; with `aligned` stores they stay in them. With
     `staged` loads it is first gathered in a buffer, where its rows do not evict each other; elements that are converted
-    are so on their way there, row by row, and tiles move what they have become. Each load also asks for
-    the memory `prefetch` elements further on (0: nothing).
+    are so on their way there, row by row, and tiles move what they have become. Rows of elements that share bytes may
+    begin inside of one: with `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with
+    `packed` stores it is put together in one. Each load also asks for the memory `prefetch` elements further on (0:
+    nothing).
     """
 
     copy: StridedCopy
@@ -119,8 +122,8 @@ class CopyPlan:
             if sorted(order) != list(range(len(digits))):
                 raise LayoutcError(f"loop order {order} is no permutation of {len(digits)} digits")
         self._check_tiles()
-        if self.load == "staged" and not self.gathers_lanes:
-            raise LayoutcError("staged loads gather runs of other digits than those of their lanes")
+        if self.load != "normal" and not self.gathers_lanes:
+            raise LayoutcError(f"{self.load} loads gather runs of other digits than those of their lanes")
         if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
         if self.stages_stores and self.merges and any(part.digit not in self.run_digits for part in self.target_lanes):
@@ -213,10 +216,18 @@ class CopyPlan:
     @cached_property
     def source_run_digits(self) -> tuple[int, ...]:
         """The digits of a macro tile's runs of contiguous source elements, fastest first."""
+        return self._contiguous_digits("src")
+
+    @cached_property
+    def packed_run_digits(self) -> tuple[int, ...]:
+        """Those of its runs of contiguous destination elements, where these leave a buffer by whole bytes."""
+        return self._contiguous_digits("dst")
+
+    def _contiguous_digits(self, side: SideName) -> tuple[int, ...]:
         found: list[int] = []
-        for position, digit in contiguous(self.copy, "src"):
+        for position, digit in contiguous(self.copy, side):
             found.append(position)
-            if self.loaded_steps(position) < digit.extent:
+            if (self.loaded_steps(position) if side == "src" else self.macro[position]) < digit.extent:
                 break
         return tuple(found)
 
@@ -250,10 +261,21 @@ class CopyPlan:
         """Strides and size of the buffer that a macro tile of the source is gathered in."""
         return self._stage("src", self.source_run_digits, self.source_run)
 
+    @property
+    def packed_run(self) -> int:
+        """Elements of a run of the destination that leaves a buffer by whole bytes."""
+        return prod(self.macro[g] for g in self.packed_run_digits)
+
     @cached_property
     def store_stage(self) -> tuple[tuple[int, ...], int]:
         """Strides and size of the buffer that a macro tile of the destination is put together in."""
+        if self.store == "packed":
+            return self._stage("dst", self.packed_run_digits, self.packed_run)
         return self._stage("dst", self.run_digits, self.run)
+
+    def stage_width(self, side: SideName) -> int:
+        """Bytes of an element in the buffer of a side."""
+        return self.widths.moved if self.widths.per_byte(side) == 1 else 1
 
     def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
         """
@@ -261,8 +283,14 @@ class CopyPlan:
 
         A register is a small piece of many runs: a power of two apart, they would evict each other from the first
         cache (f64 transposes with 16-byte registers took 2.4 times as long).
+
+        Around a run of elements that share bytes is room for their neighbours in its first byte and its last; short
+        ones share lines.
         """
-        line = LINE // self.widths.moved
+        line = LINE // self.stage_width(side)
+        if (per_byte := self.widths.per_byte(side)) > 1:
+            run += 2 * (per_byte - 1)
+            line = min(line, 1 << (run - 1).bit_length())
         strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
         stride = (-(-run // line) | 1) * line
         for position in sorted(range(len(strides)), key=lambda g: strides[g]):

@@ -52,6 +52,8 @@ def _check_gathered(plan: CopyPlan) -> None:
         raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
     if plan.widths.src_per_byte > 1:
         raise LayoutcError("staged loads have elements of whole bytes in the source")
+    if plan.store == "packed":
+        raise LayoutcError("packed stores have normal or unpacked loads, got staged ones")
     _check_buffers(plan)
 
 
@@ -156,18 +158,23 @@ def _check_merged(plan: CopyPlan) -> None:
 
 
 def _check_buffers(plan: CopyPlan) -> None:
-    stages = (("loads", plan.load, "load_stage"), ("stores", plan.store, "store_stage"))
-    for name, kind, stage in stages:
-        if kind in ("aligned", "staged"):
-            size = getattr(plan, stage)[1] * plan.widths.moved
+    stages: tuple[tuple[SideName, str, str], ...] = (("src", "loads", plan.load), ("dst", "stores", plan.store))
+    for side, name, kind in stages:
+        if kind not in ("normal", "nontemporal"):
+            _, elements = plan.load_stage if side == "src" else plan.store_stage
+            size = elements * plan.stage_width(side)
             if size > MAX_STAGE_BYTES:
-                raise LayoutcError(f"staged {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+                raise LayoutcError(f"{kind} {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+        if kind in ("packed", "unpacked") and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
+            raise LayoutcError(f"{kind} {name} are of lanes of elements that share bytes")
+    if plan.stages_stores and (plan.gathered.converted_bytes or plan.widths.dst_per_byte > 1):
+        raise LayoutcError("what is converted when stored, or shares bytes, is not staged")
     for position, digit in enumerate(plan.copy.digits):
         steps = max((carry.period for _, carry in digit.carries), default=0) + plan.tile[position]
         if steps * STEP_BYTES > MAX_STAGE_BYTES:
             raise LayoutcError(f"a digit that carries after {steps} steps needs too large a table")
-    if plan.load == "staged" and (plan.copy.is_fill or not plan.source_run_digits):
-        raise LayoutcError("staged loads need contiguous elements in the source")
+    if plan.load != "normal" and (plan.copy.is_fill or not plan.source_run_digits):
+        raise LayoutcError(f"{plan.load} loads need contiguous elements in the source")
 
 
 def _text(extents: Sequence[int]) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
-from layoutc.planning.even_copies import even_copies, with_even_macro
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
+from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import GATHERED, with_macro
@@ -15,14 +15,21 @@ from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
 from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.shared_bytes import cut_at_bytes, first_inside_a_byte
+from layoutc.planning.shared_bytes import first_inside_a_byte, macro_apart, with_buffers
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
 
 
 def converting_plans(
-    copies: Sequence[StridedCopy], adds: bool, widths: Widths, target: Machine, streams: bool, *, moves: bool
+    copies: Sequence[StridedCopy],
+    adds: bool,
+    widths: Widths,
+    target: Machine,
+    streams: bool,
+    threads: int,
+    *,
+    moves: bool,
 ) -> Iterator[CopyPlan]:
     """
     Copies of elements that are converted, or that share bytes, each by itself.
@@ -35,7 +42,7 @@ def converting_plans(
         whole = in_bytes(copy, widths.dst_per_byte) if moves or copy.is_fill else None
         if partial is not None:
             parts = without_partial(copy, partial)
-            yield from converting_plans(parts, adds, widths, target, streams, moves=moves)
+            yield from converting_plans(parts, adds, widths, target, streams, threads, moves=moves)
         elif whole is not None:
             for piece in pieces(whole, widths.dst, target):
                 yield plan_moved(*piece, target, streams)
@@ -47,7 +54,7 @@ def converting_plans(
             at = _cheaper_side(copy, widths, target)
             yield plan_copy(copy, replace(widths, converted=at), target, streams, converted=widths.dst)
         else:
-            yield from _packed_plans(copy, widths, target, streams)
+            yield from _packed_plans(copy, widths, target, streams, threads)
 
 
 def _apart(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
@@ -63,25 +70,46 @@ def _first_partial(copy: StridedCopy) -> int | None:
     return next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
 
 
-def _packed_plans(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> Iterator[CopyPlan]:
-    """The plan of a copy of elements that share bytes, or several where its rows begin or end inside of a byte."""
+def _packed_plans(
+    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, threads: int
+) -> Iterator[CopyPlan]:
+    """The plan of a copy of elements that share bytes, or plans of its parts."""
     plan = plan_copy(copy, widths, target, streams, converted=widths.dst)
-    if plan.target_lanes and first_inside_a_byte(plan) is None:
-        yield plan
+    if plan.target_lanes:
+        yield from _apart_plans(copy, with_buffers(plan), target, streams) if threads > 1 else (with_buffers(plan),)
         return
     forget_copies(1)
     partial = _first_partial(copy)
     if partial is not None:
-        yield from converting_plans(without_partial(copy, partial), False, widths, target, streams, moves=False)
+        yield from converting_plans(
+            without_partial(copy, partial), False, widths, target, streams, threads, moves=False
+        )
         return
-    for part in cut_at_bytes(copy, widths):
-        plan = plan_copy(part.copy, widths, target, streams, widths.dst) if part.is_whole else None
-        if plan is not None and first_inside_a_byte(plan) is None:
-            yield plan
-            continue
-        if plan is not None:
-            forget_copies(1)
-        yield _plan_elements(part.copy, widths, target)
+    yield _plan_elements(copy, widths, target)
+
+
+def _apart_plans(copy: StridedCopy, plan: CopyPlan, target: Machine, streams: bool) -> Iterator[CopyPlan]:
+    """The plan with macro tiles that threads can share; another one of the steps that these leave over."""
+    found = macro_apart(plan)
+    if found is None:
+        yield plan
+        return
+    digit, macro = found
+    whole, widths = digit.extent // macro * macro, plan.widths
+    if whole == digit.extent:
+        yield _with_macro(plan, digit, macro)
+        return
+    forget_copies(1)
+    first, rest = cut(copy, copy.digits.index(digit), whole)
+    plan = with_buffers(plan_copy(first, widths, target, streams, widths.dst))
+    yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+    yield with_buffers(plan_copy(rest, widths, target, streams, widths.dst))
+
+
+def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
+    """The plan with other macro tiles along a digit."""
+    sizes = zip(plan.copy.digits, plan.macro, strict=True)
+    return replace(plan, macro=tuple(macro if other == digit else size for other, size in sizes))
 
 
 def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
@@ -135,9 +163,9 @@ def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan
 
 
 def _plan_elements(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
-    """The plan of a copy that goes element by element, as its rows begin or end inside of a byte."""
+    """The plan of a copy that goes element by element, as a side has no contiguous ones."""
     next_copy()
-    because("tiles", "element by element, as rows begin or end inside of a byte")
+    because("tiles", "element by element, as a side has too few contiguous elements")
     plan = with_lanes(copy, widths, target, (), (), converted=widths.dst)
     return replace(plan, macro=tuple(min(digit.extent, ELEMENTS) for digit in copy.digits))
 

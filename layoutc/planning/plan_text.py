@@ -18,17 +18,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import get_args
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, fuse, unfused, without_partial
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import MAX_THREADS, CopyPlan, Part, Plan, SharedLoop, Store, Together
+from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.promotion import promotions
 from layoutc.planning.together import restored
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
-STORES: dict[str, Store] = {"normal": "normal", "nontemporal": "nontemporal", "aligned": "aligned", "staged": "staged"}
+STORES: dict[str, Store] = {name: name for name in get_args(Store)}
+LOADS: dict[str | None, Load] = {None: "normal", "staged": "staged", "unpacked": "unpacked"}
 
 WHEN: dict[str | None, SideName | None] = {None: None, "loaded": "src", "stored": "dst"}
 
@@ -46,7 +48,7 @@ _LINE = re.compile(
     rf", tile (?P<tile>{_NUMBERS}), (?P<merges>merged )?lanes (?P<source>{_LANES}) -> (?P<target>{_LANES})"
     rf", macro (?P<macro>{_NUMBERS})"
     rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
-    r"(?:, (?P<load>staged) loads)?(?:, prefetch (?P<prefetch>\d+))?"
+    r"(?:, (?P<load>staged|unpacked) loads)?(?:, prefetch (?P<prefetch>\d+))?"
 )
 _LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
 _TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes(, staged stores)?")
@@ -88,7 +90,8 @@ def _line(plan: CopyPlan) -> str:
         f", {'merged ' if plan.merges else ''}lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
         f", macro {_joined(plan.macro, 'x')}"
         f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
-        f"{', staged loads' if plan.load == 'staged' else ''}{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
+        f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
+        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
     )
 
 
@@ -168,7 +171,7 @@ def _parse_copy(line: str) -> CopyPlan:
         _numbers(found["inner"]),
         STORES[found["store"]],
         int(found["prefetch"] or 0),
-        "staged" if found["load"] else "normal",
+        LOADS[found["load"]],
         converted,
         WHEN[found["when"]],
         (shared, shared_to),

@@ -1,26 +1,26 @@
 """
-Copies of elements that share bytes: which load and store whole bytes, and how others are cut so that most of them do.
+Copies of elements that share bytes: which load and store whole bytes, and how others go through buffers.
 
-A row of 4095 elements of 4 bits ends inside of a byte, in which the next row begins. Of every other row the first
-element is copied by itself, of the others the last; what is between begins and ends with a byte.
+A row of 4095 elements of 4 bits ends inside of a byte, in which the next row begins. Where the rows of a side begin or
+end inside of a byte, a macro tile of them is held in a buffer in which each element has a byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Sequence
+from dataclasses import replace
 from math import gcd, prod
 
-from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, SideName, StridedCopy
-from layoutc.planning.plan import CopyPlan, Widths
+from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, SideName, falling
+from layoutc.planning.macro_tiles import MacroShape, with_macro
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.reasons import because
 
-MIN_RUN = 16
-"""elements of a row, below which too little is left between its ends"""
-MAX_CUTS = 32
-"""copies that one is cut into"""
-Shares = Mapping[SideName, int]
-"""elements that share a byte, for each side where some do"""
+BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)
+BUFFERED_TWICE = MacroShape(64 << 10, 256, 256, "dst", prefetch=False)
+"""macro tiles that are held in one buffer, and in two"""
+MOST_BUFFERED = 256 << 10
+"""bytes of a buffer"""
 
 
 def first_inside_a_byte(plan: CopyPlan) -> SideName | None:
@@ -30,10 +30,53 @@ def first_inside_a_byte(plan: CopyPlan) -> SideName | None:
     return next((side for side in SIDES if not _begins_with_bytes(plan, side)), None)
 
 
+def with_buffers(plan: CopyPlan) -> CopyPlan:
+    """The plan with buffers for the sides whose rows begin or end inside of bytes."""
+    sides = [side for side in SIDES if not _begins_with_bytes(plan, side)]
+    if not sides:
+        return plan
+    buffered = _with_buffered_sides(_with_rows(plan, BUFFERED if len(sides) == 1 else BUFFERED_TWICE))
+    if _buffer_bytes(buffered) <= MOST_BUFFERED:
+        return buffered
+    because("macro tiles", "a tile, as many short rows take large buffers")
+    sizes = zip(plan.tile, plan.copy.digits, strict=True)
+    return _with_buffered_sides(replace(plan, macro=tuple(t if d.is_whole else d.extent for t, d in sizes)))
+
+
+def _with_rows(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
+    """The plan with macro tiles of many rows, where these are short."""
+    plan = with_macro(plan, shape)
+    macro, most = list(plan.macro), shape.budget // max(plan.widths.src, plan.widths.dst)
+    for position in reversed(plan.outer_order):
+        while macro[position] < plan.extents[position] and 2 * prod(macro) <= most:
+            macro[position] = min(2 * macro[position], plan.extents[position])
+    return replace(plan, macro=tuple(macro))
+
+
+def _with_buffered_sides(plan: CopyPlan) -> CopyPlan:
+    # Other macro tiles may begin elsewhere.
+    while (side := first_inside_a_byte(plan)) is not None:
+        if side == "src":
+            because("loads", "out of a buffer with a byte for each element, as rows begin or end inside of a byte")
+            plan = replace(plan, load="unpacked")
+        else:
+            because("stores", "into a buffer with a byte for each element, as rows begin or end inside of a byte")
+            plan = replace(plan, store="packed")
+    return plan
+
+
+def _buffer_bytes(plan: CopyPlan) -> int:
+    """Bytes of the larger buffer."""
+    sizes = (plan.load == "unpacked" and plan.load_stage[1], plan.store == "packed" and plan.store_stage[1])
+    return max(map(int, sizes))
+
+
 def _begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
     """Whether each piece of memory that a tile takes begins with a byte, and ends with one."""
     per_byte = plan.widths.per_byte(side)
     if per_byte == 1 or (plan.copy.is_fill and side == "src"):
+        return True
+    if (plan.load if side == "src" else plan.store) in ("unpacked", "packed"):
         return True
     lanes = {part.digit: part.extent for part in (plan.source_lanes if side == "src" else plan.target_lanes)}
     places = [prod(lanes.values()), plan.copy.src if side == "src" else plan.copy.dst]
@@ -50,100 +93,46 @@ def _steps(digit: CopyDigit, side: SideName) -> Sequence[int]:
     return [step for _, step in stride.steps] if isinstance(stride, Carry) else [stride]
 
 
-# --- cutting -------------------------------------------------------------------------------------------------------
+def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:
+    """The slowest digit of packed stores, and macro tiles of it that write no byte together; None if there are none."""
+    if plan.store != "packed" or not plan.copy.digits or plan.copy.dst % plan.widths.dst_per_byte or not _nests(plan):
+        return None
+    digit, macro = min(zip(plan.copy.digits, plan.macro, strict=True), key=lambda pair: falling(pair[0]))
+    step = plan.widths.dst_per_byte // gcd(plan.widths.dst_per_byte, digit.dst)
+    tiles = -(-digit.extent // macro)
+    apart = digit.extent // tiles // step * step
+    if apart < plan.tile[plan.copy.digits.index(digit)]:
+        apart = -(-macro // step) * step
+    fits = _buffer_bytes(plan) * apart <= MOST_BUFFERED * macro
+    if not digit.is_whole or digit.carries or apart >= digit.extent or not fits:
+        return None
+    return digit, apart
 
 
-@dataclass(frozen=True)
-class Cut:
-    """A part of a copy: whether it begins and ends with bytes on all sides, or goes element by element."""
-
-    copy: StridedCopy
-    is_whole: bool
-
-
-def cut_at_bytes(copy: StridedCopy, widths: Widths) -> list[Cut]:
-    """The copy as parts that begin and end with bytes, and the elements between them; by itself if there are many."""
-    parts: list[Cut] = []
-    for part in _cut(copy, widths):
-        parts.append(part)
-        if len(parts) > MAX_CUTS:
-            return [Cut(copy, is_whole=False)]
-    return parts
-
-
-def _cut(copy: StridedCopy, widths: Widths) -> Iterator[Cut]:
-    sides: tuple[SideName, ...] = ("dst",) if copy.is_fill else SIDES
-    shares: Shares = {side: share for side in sides if (share := widths.per_byte(side)) > 1}
-    runs: Mapping[SideName, int | None] = {side: _run(copy, side) for side in SIDES}
-    uneven = next(_uneven(copy, shares, runs), None)
-    if any(runs[side] is None for side in shares) or (uneven and uneven[0] in runs.values()):
-        # Of a run on the other side each phase would have every other element.
-        yield Cut(copy, is_whole=False)
-    elif uneven is not None:
-        position, step = uneven
-        for phase in range(min(step, copy.digits[position].extent)):
-            yield from _cut(_phase(copy, position, step, phase), widths)
-    else:
-        yield from _cut_ends(copy, widths, shares, runs)
+def digits_apart(plan: CopyPlan) -> list[int]:
+    """The digits whose macro tiles write no byte together, so that threads can share them."""
+    per_byte = plan.widths.dst_per_byte
+    if plan.store != "packed":
+        return list(range(len(plan.macro)))
+    found: list[int] = []
+    if plan.copy.dst % per_byte or not _nests(plan):
+        return found
+    for position in sorted(range(len(plan.macro)), key=lambda g: falling(plan.copy.digits[g])):
+        digit, macro = plan.copy.digits[position], plan.macro[position]
+        if macro < digit.extent:
+            if macro * digit.dst % per_byte or digit.extent % macro:
+                return found
+            found.append(position)
+        if digit.dst % per_byte:
+            return found
+    return found
 
 
-def _uneven(copy: StridedCopy, shares: Shares, runs: Mapping[SideName, int | None]) -> Iterator[tuple[int, int]]:
-    """The digits whose steps begin inside of a byte, and after how many steps they begin with one again."""
-    for (side, share), (position, digit) in product(shares.items(), enumerate(copy.digits)):
-        step = share // gcd(share, _stride(digit, side))
-        if position != runs[side] and step > 1:
-            yield position, step
-
-
-def _cut_ends(copy: StridedCopy, widths: Widths, shares: Shares, runs: Mapping[SideName, int | None]) -> Iterator[Cut]:
-    """Cuts the first run off that does not begin and end with bytes, then others."""
-    for position in sorted({run for side in shares if (run := runs[side]) is not None}):
-        parts = _trimmed(copy, position, {side: share for side, share in shares.items() if runs[side] == position})
-        if len(parts) > 1 or not parts[0].is_whole:
-            for part in parts:
-                yield from _cut(part.copy, widths) if part.is_whole else [part]
-            return
-    yield Cut(copy, is_whole=True)
-
-
-def _run(copy: StridedCopy, side: SideName) -> int | None:
-    """The digit of the contiguous elements of a side, if it is long enough."""
-    found = (i for i, d in enumerate(copy.digits) if _stride(d, side) == 1 and d.is_whole and d.extent >= MIN_RUN)
-    return next(found, None)
-
-
-def _stride(digit: CopyDigit, side: SideName) -> int:
-    return digit.src if side == "src" else digit.dst
-
-
-def _trimmed(copy: StridedCopy, position: int, shares: Shares) -> list[Cut]:
-    """A copy without the elements of a run before the first byte, and behind the last; with them as further copies."""
-    extent, most = copy.digits[position].extent, max(shares.values())
-    starts = {side: copy.src if side == "src" else copy.dst for side in shares}
-    for head in range(most):
-        if all((starts[side] + head) % share == 0 for side, share in shares.items()):
-            stop = head + (extent - head) // most * most
-            edges = ((0, head, False), (head, stop, True), (stop, extent, False))
-            return [Cut(_part(copy, position, start, end), is_whole) for start, end, is_whole in edges if start < end]
-    return [Cut(copy, is_whole=False)]
-
-
-def _part(copy: StridedCopy, position: int, start: int, stop: int) -> StridedCopy:
-    """The steps from `start` to `stop` of a digit."""
-    return _every(copy, position, start, 1, stop - start)
-
-
-def _phase(copy: StridedCopy, position: int, step: int, phase: int) -> StridedCopy:
-    """Every so many steps of a digit, from the one numbered `phase` on."""
-    return _every(copy, position, phase, step, -(-(copy.digits[position].extent - phase) // step))
-
-
-def _every(copy: StridedCopy, position: int, start: int, step: int, count: int) -> StridedCopy:
-    digit = copy.digits[position]
-    params = tuple(stride * step for stride in digit.params)
-    taken = replace(digit, extent=count, loaded=count, src=digit.src * step, dst=digit.dst * step, params=params)
-    before, after = copy.digits[:position], copy.digits[position + 1 :]
-    digits = (*before, *([taken] if count > 1 else []), *after)
-    places = zip(copy.params, digit.params, strict=True)
-    at = tuple(place + start * stride for place, stride in places)
-    return replace(copy, src=copy.src + start * digit.src, dst=copy.dst + start * digit.dst, digits=digits, params=at)
+def _nests(plan: CopyPlan) -> bool:
+    """Whether the steps of each digit lie past all that the faster ones reach in the destination."""
+    reach = 0
+    for digit in sorted(plan.copy.digits, key=falling, reverse=True):
+        if digit.dst <= reach or any(side == "dst" for side, _ in digit.carries):
+            return False
+        reach += digit.dst * (digit.extent - 1)
+    return True

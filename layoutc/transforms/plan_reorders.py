@@ -82,14 +82,12 @@ def read_converting_plan(
     registers = machine("generic")
     for copy in plan.copies[:1]:
         registers = replace(registers, vector=copy.vector_bytes, shuffles=copy.shuffles)
-    chosen = choose_plan(source, target, registers, conversion=conversion)
+    chosen = choose_plan(source, target, registers, plan.threads, conversion)
     expected, found = (
         [(unfused(c.copy), c.element_bytes, c.converted_bytes, c.per_byte) for c in p.copies] for p in (chosen, plan)
     )
     if found != expected or len(plan.parts) != len(plan.copies):
         raise LayoutcError("the plan is not one of this reorder: expected the copies of plan-reorders")
-    if any(copy.gathered.converted_bytes and copy.stages_stores for copy in plan.copies):
-        raise LayoutcError("what is converted when stored is not staged")
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")

@@ -17,12 +17,12 @@ from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.weight_sums import plan_weight_sums
+from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.element_access import Conversions, from_register, to_register
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, loop_names
-from layoutc.transforms.staged_nest import tiled_copy
 from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.together_nest import build_together
 from layoutc.transforms.vector_sums import VectorSums

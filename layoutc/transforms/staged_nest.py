@@ -29,11 +29,11 @@ class StagedCopy(TiledCopy):
         self.stages_loads, self.stages_stores = plan.load == "staged", plan.stages_stores
         plain = replace(moved, store="normal") if self.stages_stores else moved
         if self.stages_loads:
-            plain = replace(plain, load="normal", prefetch=0, copy=_with_strides(plain, "src", plan.load_stage[0]))
+            plain = replace(plain, load="normal", prefetch=0, copy=with_strides(plain, "src", plan.load_stage[0]))
             self.gathered = GatheredLoads(nest, plan, memory, self.inner, self.ratio)
             self.tile_source = self.gathered.buffer
         if self.stages_stores:
-            plain = replace(plain, copy=_with_strides(plain, "dst", plan.store_stage[0]))
+            plain = replace(plain, copy=with_strides(plain, "dst", plan.store_stage[0]))
             self.store_stage = StoreStage(nest, moved, self.memory)
             self.target = self.store_stage.buffer
         self.touched = [self.src_strides] * (not self.stages_loads) + [self.dst_strides] * (not self.stages_stores)
@@ -87,7 +87,7 @@ class StagedCopy(TiledCopy):
             self.store_stage.prepare(self.loops)
 
 
-def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
+def with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
     """The copy as its tiles see it: one side is a buffer, in which nothing carries."""
     digits: list[CopyDigit] = []
     for digit, stride in zip(plan.copy.digits, strides, strict=True):
@@ -96,11 +96,3 @@ def _with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> Str
         digits.append(replace(moved, carries=carries))
     base = replace(plan.copy, src=0) if side == "src" else replace(plan.copy, dst=0)
     return replace(base, digits=tuple(digits))
-
-
-def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
-    """One planned copy, through a buffer or straight, with its constants made."""
-    kind = StagedCopy if plan.stages_stores or plan.load == "staged" else TiledCopy
-    copy = kind(nest, plan, memory, threads)
-    copy.prepare()
-    return copy

@@ -287,7 +287,9 @@ class VectorBody:
         if memory.adds:
             assert target is not None, "a sum is made where elements are stored"
             count = self.copy.in_memory("dst", lanes)
-            old = self.builder.insert(vector_ops.load(memory.target, target, vector_type(self.element, count))).result
+            old = self.builder.insert(
+                vector_ops.load(self.copy.target, target, vector_type(self.element, count))
+            ).result
             if (share := self.plan.widths.dst_per_byte) > 1:
                 old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
         params = PieceParams(self.copy.param_sites, piece.params)

@@ -1,0 +1,205 @@
+"""
+A planned copy through buffers in which elements that share bytes have one each.
+
+A row of 4095 elements of 4 bits begins inside of a byte if another one lies before it. On the way in all bytes of a row
+are taken apart, and its first element comes to lie where the buffer's row begins. On the way out the bytes that a row
+fills are put together by vectors; what is in bytes with others is put into them one by one, by the same thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, memref, scf
+from xdsl.dialects.builtin import AffineMapAttr, IndexType
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from layoutc.planning.copy_digits import SideName, Stride
+from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.shared_bytes import digits_apart
+from layoutc.transforms.lane_params import param_sites
+from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
+from layoutc.transforms.staged_nest import with_strides
+from layoutc.transforms.step_table import Place
+from layoutc.transforms.tile_body import Memory, VectorBody
+from layoutc.transforms.tile_loops import Term, TileLoops
+from layoutc.transforms.tiled_nest import TiledCopy
+from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
+from layoutc.transforms.whole_lines import run_loops
+
+D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+
+
+class ByteStage:
+    """The buffer of one side of a macro tile, a byte for each element, and the rows of memory that go with it."""
+
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: SSAValue, side: SideName):
+        self.nest, self.memory, self.side = nest, memory, side
+        self.per_byte = plan.widths.per_byte(side)
+        is_source = side == "src"
+        self.base = plan.copy.src if is_source else plan.copy.dst
+        self.run = plan.source_run if is_source else plan.packed_run
+        steps = [plan.loaded_steps(g) if is_source else size for g, size in enumerate(plan.macro)]
+        self.runs = run_loops(plan, plan.source_run_digits if is_source else plan.packed_run_digits, steps)
+        strides, elements = plan.load_stage if is_source else plan.store_stage
+        self.strides: list[Stride] = list(strides)
+        # Before the first row lie the elements that share its first byte.
+        self.alloca = memref.AllocaOp.get(I8, LINE, [LINE + elements])
+        self.buffer: SSAValue = self.alloca.results[0]
+        self.buffer.name_hint = "load_stage" if is_source else "store_stage"
+        self.most_lanes = plan.vector_bytes // self.per_byte
+
+    def prepare(self, loops: TileLoops) -> None:
+        """Makes all constants."""
+        loops.constants(self.runs)
+        for count in (self._touched, self._filled):
+            lanes = self._lanes(count[0])
+            for value in (0, 1, self.run, lanes, -(-count[1] // lanes)):
+                self.nest.constant(value)
+
+    @property
+    def _touched(self) -> tuple[int, int]:
+        """The fewest bytes, and the most, that have elements of a row."""
+        return -(-self.run // self.per_byte), (self.run + 2 * (self.per_byte - 1)) // self.per_byte
+
+    @property
+    def _filled(self) -> tuple[int, int]:
+        """The fewest bytes, and the most, that a row fills alone."""
+        return (self.run - self.per_byte + 1) // self.per_byte, self.run // self.per_byte
+
+    def _lanes(self, bytes: int) -> int:
+        """Bytes of a vector, of which so many are there at least."""
+        return min(self.most_lanes, 1 << max(bytes, 1).bit_length() - 1)
+
+    def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
+        """Where a tile lies in the buffer."""
+        return Place(loops.offset(inner, self.strides, LINE, "stage_offset"))
+
+    def copy_in(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """All bytes that have elements of a row, taken apart."""
+        loops, row, stage = self._row(loops, outer, strides)
+        builder, share = loops.builder, self.per_byte
+        first = apply(builder, D0 // share, [row], "first")
+        into = apply(builder, D0 - D1 % share, [stage, row], "into")
+        touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
+        for inner, at, lanes in self._vectors(builder, touched, self._touched):
+            index = inner.builder.insert(sum_of(first, at)).result
+            value = inner.builder.insert(load(self.memory, index, vector_type(I8, lanes))).result
+            there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
+            inner.builder.insert(store(unpacked(inner, value, share), self.buffer, there))
+
+    def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
+        loops, row, stage = self._row(loops, outer, strides)
+        builder, share = loops.builder, self.per_byte
+        if self._filled[0] < 1:
+            self._elements(builder, self.nest.constants[0], self.nest.constants[self.run], row, stage)
+            return
+        head = apply(builder, D0 * (share - 1) % share, [row], "head")
+        first = apply(builder, (D0 + D1) // share, [row, head], "first")
+        filled = apply(builder, (AffineExpr.constant(self.run) - D0) // share, [head], "filled")
+        tail = apply(builder, D0 + D1 * share, [head, filled], "tail")
+        source = builder.insert(sum_of(stage, head)).result
+        self._elements(builder, self.nest.constants[0], head, row, stage)
+        for inner, at, lanes in self._vectors(builder, filled, self._filled):
+            here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
+            value = inner.builder.insert(load(self.buffer, here, vector_type(I8, lanes * share))).result
+            index = inner.builder.insert(sum_of(first, at)).result
+            inner.builder.insert(store(packed(inner, value, share), self.memory, index))
+        self._elements(builder, tail, self.nest.constants[self.run], row, stage)
+
+    def _row(
+        self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]
+    ) -> tuple[TileLoops, SSAValue, SSAValue]:
+        """The loops over the rows of a macro tile; where one begins, in elements of the memory and in the buffer."""
+        runs = loops.serial(self.runs)
+        row = loops.offset((*outer, *runs), strides, self.base, "row")
+        return loops, row, loops.offset(runs, self.strides, LINE, "stage_row")
+
+    def _vectors(
+        self, builder: Builder, bytes: SSAValue, count: tuple[int, int]
+    ) -> Sequence[tuple[Lanes, SSAValue, int]]:
+        """A loop over vectors of so many bytes, which lie from the fewest to the most; the last one starts earlier."""
+        lanes = self._lanes(count[0])
+        zero, one, stop = (self.nest.constants[value] for value in (0, 1, -(-count[1] // lanes)))
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        inner = Builder(InsertPoint.at_start(block))
+        starts = AffineMapAttr(AffineMap(2, 0, (D0 * lanes, D1 - lanes)))
+        at = inner.insert(affine.MinOp([block.args[0], bytes], starts)).result
+        at.name_hint = "at"
+        return [(Lanes(inner, self.nest, lanes), at, lanes)]
+
+    def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        """Some elements of a row, one by one."""
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        builder.insert(scf.ForOp(start, stop, self.nest.constants[1], [], Region(block)))
+        lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
+        here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
+        value = lanes.insert(memref.LoadOp.get(self.buffer, [here]), "code")
+        store_part(lanes, value, self.memory, self.per_byte, there)
+
+
+class PackedCopy(TiledCopy):
+    """A copy whose tiles are loaded from a buffer of bytes, stored to one, or both."""
+
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
+        super().__init__(nest, plan, memory, threads)
+        plain, shares = replace(plan, load="normal", store="normal"), dict(self.shares)
+        self.load_stage: ByteStage | None = None
+        self.store_stage: ByteStage | None = None
+        if plan.load == "unpacked":
+            self.load_stage = ByteStage(nest, plan, memory.source, "src")
+            plain = replace(plain, prefetch=0, copy=with_strides(plain, "src", plan.load_stage[0]))
+            self.tile_source, shares["src"] = self.load_stage.buffer, 1
+        if plan.store == "packed":
+            self.store_stage = ByteStage(nest, plan, memory.target, "dst")
+            plain = replace(plain, copy=with_strides(plain, "dst", plan.store_stage[0]))
+            self.target, shares["dst"] = self.store_stage.buffer, 1
+        plain = replace(plain, per_byte=(shares["src"], shares["dst"]))
+        self.shares = shares
+        self.touched = [self.src_strides] * (not self.load_stage) + [self.dst_strides] * (not self.store_stage)
+        self.body = VectorBody(self, plain)
+
+    @property
+    def stages(self) -> list[ByteStage]:
+        return [stage for stage in (self.load_stage, self.store_stage) if stage is not None]
+
+    def prepare(self) -> None:
+        super().prepare()
+        for stage in self.stages:
+            stage.prepare(self.loops)
+        for distance in self.body.constants():
+            self.nest.constant(LINE + distance)
+
+    def build(self) -> Operation:
+        outer, alloca = self._open_outer_with_buffers()
+        if self.load_stage is not None:
+            self.load_stage.copy_in(self.loops.inside(), outer, self.src_strides)
+        out = self.loops.inside()
+        inner = self.loops.serial(self.inner)
+        terms = (*outer, *inner)
+        self.param_sites = param_sites(self.plan.copy, self.loops, terms)
+        src = self.load_stage.place(self.loops, inner) if self.load_stage is not None else self.source(terms)
+        dst = self.store_stage.place(self.loops, inner) if self.store_stage is not None else self.destination(terms)
+        self.body.build(self.loops.builder, src, dst)
+        if self.store_stage is not None:
+            self.store_stage.copy_out(out, outer, self.dst_strides)
+        return alloca if self.loops.outermost is None else self.loops.outermost
+
+    def _open_outer_with_buffers(self) -> tuple[list[Term], Operation]:
+        """The loops over macro tiles; the buffers are those of the function, or of each thread."""
+        apart = digits_apart(self.plan) if self.threads > 1 else ()
+        shared = [loop for loop in self.outer if loop.digit in apart]
+        terms = self.loops.parallel(shared, self.threads) if shared else []
+        insert = self.loops.builder.insert if shared else self.nest.insert
+        made = [insert(stage.alloca) for stage in self.stages]
+        return terms + self.loops.serial([loop for loop in self.outer if loop not in shared]), made[0]

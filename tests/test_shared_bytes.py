@@ -1,0 +1,96 @@
+"""Plans of elements that share bytes, whose rows begin or end inside of one."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import element_type
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.shared_bytes import MOST_BUFFERED, digits_apart
+from tests.descriptors import layout
+
+LARGE = {
+    "odd rows": ("ab", "ba", (1025, 2051)),
+    "odd planes": ("abcd", "acdb", (32, 17, 55, 55)),
+    "odd rows in blocks": ("ab", "Ba8b", (1025, 2051)),
+    "odd both": ("abc", "cab", (63, 129, 257)),
+}
+"""what several threads share"""
+
+
+def sides(name: str, type: str) -> tuple[MemoryDesc, MemoryDesc]:
+    source, destination, dims = LARGE[name]
+    return tuple(MemoryDesc(dims, element_type(type), layout(tag)) for tag in (source, destination))  # type: ignore[return-value]
+
+
+def plans(name: str, type: str, threads: int) -> tuple[CopyPlan, ...]:
+    return choose_plan(*sides(name, type), TARGETS["avx512"], threads).copies
+
+
+def bytes_of(plan: CopyPlan, positions: tuple[int, ...]) -> set[int]:
+    """The bytes that the macro tiles at these positions of some digits write, by the elements of their corners."""
+    apart = dict(zip(digits_apart(plan), positions, strict=True))
+    offsets = np.zeros(1, np.int64) + plan.copy.dst
+    for number, digit in enumerate(plan.copy.digits):
+        start, count = (apart[number], plan.macro[number]) if number in apart else (0, digit.extent)
+        steps = start + np.arange(count)
+        offsets = (offsets[:, None] + steps * digit.dst).reshape(-1)
+    return set(np.unique(offsets // plan.widths.dst_per_byte).tolist())
+
+
+@pytest.mark.parametrize(("name", "type"), list(product(LARGE, ("s4", "u2"))))
+def test_threads_share_no_byte(name: str, type: str) -> None:
+    """What one macro tile reads and writes again, to keep the other elements of a byte, no other thread writes."""
+    shared = [plan for plan in plans(name, type, 2) if plan.store == "packed" and digits_apart(plan)]
+    assert shared or "blocks" in name or sides(name, type)[1].size_bytes < 1 << 19
+    for plan in shared:
+        starts = [range(0, plan.extents[g], plan.macro[g])[:3] for g in digits_apart(plan)]
+        seen: set[int] = set()
+        for positions in product(*starts):
+            written = bytes_of(plan, positions)
+            assert written.isdisjoint(seen)
+            seen |= written
+
+
+def test_short_rows_take_small_buffers() -> None:
+    source = MemoryDesc((640, 1200, 3), element_type("u2"), layout("abc"), (8193, 6, 1), base_offset=1)
+    (plan,) = choose_plan(source, MemoryDesc(source.dims, source.element_type, layout("cba")), TARGETS["sse2"]).copies
+    assert plan.load == "unpacked" and plan.load_stage[1] <= MOST_BUFFERED
+
+
+def test_buffers_are_explained() -> None:
+    lines = explain_plan(*sides("odd rows", "s4"), TARGETS["avx512"], 1)
+    assert "  loads: out of a buffer with a byte for each element, as rows begin or end inside of a byte" in lines
+    assert "  stores: into a buffer with a byte for each element, as rows begin or end inside of a byte" in lines
+
+
+EDITS = {
+    ", unpacked loads": ("", "lanes of the source begin or end inside of a byte"),
+    "packed stores": ("normal stores", "lanes of the destination begin or end inside of a byte"),
+    "packed stores, unpacked loads": (
+        "staged stores, unpacked loads",
+        "what is converted when stored, or shares bytes, is not staged",
+    ),
+    "elements of 1/2 to 1/2": ("elements of 1 to 1/2", "unpacked loads are of lanes of elements that share bytes"),
+    "macro 240x256": ("macro 2050x1025", "unpacked loads need a buffer of "),
+}
+"""of the first copy: text, what it becomes, the error"""
+
+
+@pytest.mark.parametrize("text", EDITS)
+def test_buffers_that_do_not_fit_are_named(text: str) -> None:
+    (line,) = plan_lines(choose_plan(*sides("odd rows", "s4"), TARGETS["avx512"]))[1:]
+    becomes, message = EDITS[text]
+    assert text in line
+    with pytest.raises(LayoutcError, match=re.escape(message)):
+        parse_plan(["threads 1", line.replace(text, becomes)])
