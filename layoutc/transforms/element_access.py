@@ -36,7 +36,7 @@ from layoutc.transforms.convert_values import FAR, Values, convert, register_typ
 from layoutc.transforms.lanes import F32, Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
-from layoutc.transforms.shared_bytes import load_part
+from layoutc.transforms.shared_bytes import load_part, store_part
 
 I64 = IntegerType(64)
 Index = Sequence[Any]
@@ -80,7 +80,10 @@ def load_element(lanes: Lanes, memory: SSAValue, element: ElementType, offset: S
 
 
 def store_element(lanes: Lanes, value: SSAValue, memory: SSAValue, element: ElementType, offset: SSAValue) -> None:
-    """Stores an element of whole bytes."""
+    """Stores an element at an offset in elements; one that shares a byte leaves the other bits of that."""
+    if element.bits < 8:
+        store_part(lanes, value, memory, 8 // element.bits, offset)
+        return
     lanes.builder.insert(memref.StoreOp.get(from_register(lanes, value, element), memory, [offset]))
 
 

@@ -22,7 +22,8 @@ from xdsl.rewriter import InsertPoint
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.layout import AxisGroup
-from layoutc.transforms.element_access import Conversions, element_offset, load_element, offset_value
+from layoutc.transforms.element_access import Conversions, element_offset, offset_value
+from layoutc.transforms.element_nest import build_element_nest
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.plain_nest import COMMENT, IndexSpace, comment
@@ -250,21 +251,8 @@ class _Place:
 
 def _build_in_order(nest: NestBuilder, conversions: Conversions, names: Sequence[str]) -> None:
     """Each element by itself, put into its byte."""
-    source, target = conversions.source, conversions.target
-    space = IndexSpace(target.desc, (None,) * len(target.desc.layout.groups), names)
-
-    def copy(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
-        lanes = Lanes(inner, nest)
-        from_offset = offset_value(lanes, element_offset(source.desc, space.index), counters, "src_offset")
-        to_offset = offset_value(lanes, target.desc.coordinate_offset(space.coordinates), counters, "dst_offset")
-        old = None
-        if conversions.conversion.sum:
-            old = load_element(lanes, target.memory, target.desc.element_type, to_offset, "old")
-        value = conversions.value(lanes, space.index, counters, from_offset, old)
-        return store_part(lanes, value, target.memory, 8 // target.desc.element_type.bits, to_offset)
-
-    outermost = nest.nest(space.loops, copy)
-    outermost.attributes[COMMENT] = comment(source.desc, target.desc, names)
+    build_element_nest(nest, conversions, names)
+    target = conversions.target
     for box in target.desc.padding_boxes:
         padding = IndexSpace(target.desc, box, names)
 
