@@ -59,7 +59,8 @@ def test_words_of_each_rule() -> None:
     assert "past them, as the destination fills a quarter" in explained("ab", "ba", (2048, 2048))
     assert "loads: gathered on the stack first, as " in explained("ab", "ba", (4096, 4096), "s8")
     assert "each 2 of bf16 that stay neighbours" in explained("abc", "bac", (6, 6, 34), "bf16")
-    assert "as they are: both sides are contiguous" in explained("abc", "bac", (6, 6, 34))
+    assert "as they are: both sides are contiguous" in explained("abc", "bac", (6, 6, 64))
+    assert "all of an axis or a period of it" in explained("nhwc", "nChw16c", (1, 17, 5, 4))
     assert "the last 7 are padding" in explained("nchw", "nChw8c", (1, 17, 5, 4))
 
 

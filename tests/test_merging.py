@@ -12,10 +12,11 @@ import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.merging import merge
+from layoutc.planning.merging import ZERO, merge
 from layoutc.planning.network import check_elements, execute
 from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.transforms.plan_reorders import read_plan
 
 VBMI = replace(TARGETS["avx512"], shuffles="any")
 WEIGHTS = (64, 64, 3, 3), "abcd", "ABcd4b16a4b"
@@ -55,6 +56,38 @@ def test_elements_of_any_registers_are_brought_together():
         assert [tuple(row[: len(out)]) for row, out in zip(registers, wanted, strict=True)] == list(wanted)
 
 
+def test_zeros_come_from_lanes_that_have_them_or_a_register_of_them():
+    """Wherever the zeros of a register are, and whether it has any."""
+    draw = random.Random(2)
+    for _ in range(100):
+        elements = draw.sample(range(1000), 64)
+        held = tuple((*row, *[ZERO] * (8 - len(row))) for row in _cut(draw, elements, 8))
+        wanted = tuple(
+            tuple(draw.choice((ZERO, draw.choice(elements))) for _ in range(draw.randint(1, 8))) for _ in range(9)
+        )
+        network = merge(held, wanted, 8)
+        zeros = [(ZERO,) * 8] * (network.inputs - len(held))
+        assert len(zeros) == any(ZERO in row for row in wanted)
+        registers = execute(network, [*held, *zeros])
+        assert [tuple(row[: len(out)]) for row, out in zip(registers, wanted, strict=True)] == list(wanted)
+
+
+def _cut(draw: random.Random, elements: list[int], most: int) -> list[list[int]]:
+    """The elements in pieces of any sizes."""
+    pieces: list[list[int]] = []
+    while elements:
+        count = draw.randint(1, most)
+        pieces.append(elements[:count])
+        elements = elements[count:]
+    return pieces
+
+
+def test_a_load_in_part_is_a_store_with_zeros():
+    """Three channels of a pixel and 13 zeros are what a masked load has in its lanes: no shuffle, no other zeros."""
+    held, wanted = ((0, 1, 2, *[ZERO] * 13),), ((0, 1, 2, *[ZERO] * 13),)
+    assert merge(held, wanted, 16).steps == ()
+
+
 def test_an_element_that_no_register_has_is_named():
     with pytest.raises(LayoutcError, match="output 1 wants element 9, which no register has"):
         merge(((0, 1),), ((1,), (0, 9)), 2)
@@ -68,6 +101,29 @@ def test_filters_are_merged_where_bytes_can_be_permuted():
     assert not planned(*WEIGHTS, "s8", TARGETS["avx512"]).merges
     assert planned((64, 64, 3, 3), "abcd", "ABcd8b16a2b", "bf16", TARGETS["avx512"]).merges
     assert not planned(*WEIGHTS, "s8", TARGETS["avx2"]).merges
+
+
+AXES = {
+    "zeros beside channels": ((2, 3, 5, 7), "nhwc", "nChw16c", "16x(1, 1)/3", "16x(1, 1)/2"),
+    "a channel more than a block": ((2, 17, 5, 7), "nhwc", "nChw16c", "32x(1, 16:1 560)/17", "32x(1, 16:1 576)/17"),
+    "back": ((2, 19, 5, 7), "nChw16c", "nhwc", "19x(16:1 560, 1)", "19x(16:1 576, 1)"),
+    "periods of blocks": ((2, 100, 5, 7), "aBcd12b", "aBcd16b", "24x(6:1 210, 8:1 280)", "24x(6:1 210, 8:1 288)"),
+}
+"""dims, source, destination, the axis that a box has all of, and what it is not"""
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_a_box_has_all_of_a_short_axis(name: str):
+    """With its tail and its padding, however its blocks on both sides lie."""
+    dims, *layouts, digit, wrong = AXES[name]
+    source, destination = (layoutc.desc(layout, dims, "f32") for layout in layouts)
+    plan = choose_plan(source, destination, VBMI)
+    lines = plan_lines(plan)
+    assert plan.copies[0].merges
+    assert f" {digit}," in lines[1]
+    assert read_plan(lines, source, destination) == plan
+    with pytest.raises(LayoutcError, match=r"no copy|elements apart"):
+        read_plan([line.replace(digit, wrong) for line in lines], source, destination)
 
 
 def test_powers_of_two_go_along_index_bits():

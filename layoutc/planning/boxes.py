@@ -8,15 +8,19 @@ fewer shuffles along index bits (`synthesis`), so both are counted.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
 from math import prod
+from typing import NamedTuple
 
-from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, contiguous
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import loop_order
-from layoutc.planning.merged_tile import merges_registers
+from layoutc.planning.merged_tile import merges_registers, places, rows, runs, taken
+from layoutc.planning.merging import ZERO
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import TileProgram
 
@@ -30,6 +34,8 @@ LOAD = 0.5
 """what a load costs, where a shuffle and a store cost 1: two of them are done at a time"""
 ELEMENT = 3.0
 """what an element by itself costs: its load, its store, and its share of the loop"""
+SHORT = 1.0
+"""what a store of less than a register costs more: it takes a mask, and is no whole cache line"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -45,25 +51,24 @@ class Box:
 
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs far fewer instructions."""
-    element = plan.element_bytes
-    if not merges_registers(target.vector, target.shuffles, element) or plan.converted_bytes or copy.is_fill:
-        return plan
-    if any(not digit.is_whole for digit in copy.digits):
-        return plan
-    lanes = target.vector // element
-    found = [(_box_cost(copy, box, lanes), box) for box in _boxes(copy, lanes)]
-    if not found:
-        return plan
-    cost, box = min(found, key=lambda pair: pair[0])
-    if cost > BOX_GAIN * _tile_cost(plan):
-        return plan
+    found = best_box(copy, plan.element_bytes, target) if not plan.converted_bytes else None
+    return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.element_bytes, target)
+
+
+def boxed(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
+    """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
+    found = best_box(copy, element, target)
+    assert found is not None, "the copy has a box"
+    _, box = found
     order = loop_order(copy.digits, "dst")
-    return replace(
-        plan,
-        copy=copy,
-        tile=box.tile,
-        source_lanes=box.source,
-        target_lanes=box.target,
+    return CopyPlan(
+        copy,
+        element,
+        target.vector,
+        target.shuffles,
+        box.tile,
+        box.source,
+        box.target,
         macro=box.tile,
         outer_order=order,
         inner_order=order,
@@ -71,93 +76,135 @@ def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     )
 
 
-def _boxes(copy: StridedCopy, lanes: int) -> Iterator[Box]:
-    """Boxes with longer and longer runs on both sides."""
+@lru_cache(maxsize=256)
+def best_box(copy: StridedCopy, element: int, target: Machine) -> tuple[float, Box] | None:
+    """The best box for a copy of elements of so many bytes, and about its instructions for each; None without any."""
+    if not merges_registers(target.vector, target.shuffles, element) or copy.is_fill:
+        return None
+    return min(_boxes(copy, target.vector // element), key=lambda pair: pair[0], default=None)
+
+
+def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
+    """Boxes with longer and longer runs on both sides, and what they cost; they have all of a digit loaded in part."""
     seen: set[tuple[int, ...]] = set()
-    sides = [[*_runs(copy, side, lanes)] for side in SIDES]
-    for source in sides[0]:
-        for destination in sides[1]:
-            tile = tuple(map(max, source, destination))
-            if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
-                continue
-            seen.add(tile)
-            box = Box(tile, _parts(copy, tile, "src"), _parts(copy, tile, "dst"))
-            if box.source and box.target and max(_pieces(box, lanes)) <= BOX_PIECES:
-                yield box
+    least = tuple(1 if digit.is_whole and not digit.is_uneven else digit.extent for digit in copy.digits)
+    if prod(least) > BOX_REGISTERS * lanes:
+        return
+    sides = [[*_tiles(copy, least, side, lanes)] for side in SIDES]
+    for source, destination in product(*sides):
+        tile = tuple(map(max, source, destination))
+        if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
+            continue
+        seen.add(tile)
+        box = Box(tile, _parts(copy, tile, "src"), _parts(copy, tile, "dst"))
+        if box.source and box.target and (found := _pieces(copy, box, lanes)):
+            yield _box_cost(copy, box, lanes, found), box
 
 
-def _runs(copy: StridedCopy, side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
+def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
     """Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly."""
-    tile = [1] * len(copy.digits)
+    tile = list(least)
     inner = 1
-    for position, digit in contiguous(copy, side):
-        for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), digit.extent}):
-            if 1 < count <= digit.extent and inner * count <= BOX_REGISTERS * lanes:
-                tile[position] = -(-digit.extent // -(-digit.extent // count))
+    for position, steps in chain_of(copy, side):
+        extent = copy.digits[position].extent
+        for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}):
+            if max(1, least[position] - 1) < count <= extent and inner * count <= BOX_REGISTERS * lanes:
+                tile[position] = -(-extent // -(-extent // count))
                 yield tuple(tile)
-        tile[position] = digit.extent
-        inner *= digit.extent
+        tile[position] = extent
+        inner *= steps
         if inner > BOX_REGISTERS * lanes:
             return
+
+
+def chain_of(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
+    """
+    The digits by rising stride on one side, as long as each begins where what is there of the one before ends, and
+    how many steps lie together.
+    """
+    inner, left = 1, {g for g, digit in enumerate(copy.digits) if digit.extent > 1}
+    while (found := next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)) is not None:
+        steps = copy.digits[found].steps(side, inner)
+        yield found, steps
+        left.remove(found)
+        inner *= steps
 
 
 def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName) -> tuple[Part, ...]:
     """The digits of a tile's runs on one side."""
     found: list[Part] = []
-    for position, digit in contiguous(copy, side):
+    for position, _ in chain_of(copy, side):
         if tile[position] > 1:
             found.append(Part(position, tile[position]))
-        if tile[position] < digit.extent:
+        if tile[position] < copy.digits[position].extent:
             break
     return tuple(found)
 
 
-def _pieces(box: Box, lanes: int) -> tuple[int, int]:
-    """How many loads and stores a box takes."""
-    runs = lane_count(box.source), lane_count(box.target)
-    loads, stores = (prod(box.tile) // run * -(-run // lanes) for run in runs)
-    return loads, stores
+class Pieces(NamedTuple):
+    """Where the loads of a box begin, how many stores it has, and how many of these are less than a register."""
+
+    loads: Sequence[int]
+    stores: int
+    short: int
 
 
-def _box_cost(copy: StridedCopy, box: Box, lanes: int) -> float:
+def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
+    """The loads and stores of a box, if they are few enough."""
+    found: list[list[tuple[int, int]]] = []
+    for side, parts in zip(SIDES, (box.source, box.target), strict=True):
+        along = [part.digit for part in parts]
+        row = runs(copy, box.tile, side, along)
+        row = [(start + n, min(lanes, count - n)) for start, count in row for n in range(0, count, lanes)]
+        across = [g for g, extent in enumerate(box.tile) if extent > 1 and g not in along]
+        if len(row) * prod(taken(copy, box.tile, side, g) for g in across) > BOX_PIECES:
+            return None
+        found.append(rows(copy, box.tile, side, across, row))
+    loads, stores = found
+    return Pieces(sorted(start for start, _ in loads), len(stores), sum(count < lanes for _, count in stores))
+
+
+def _box_cost(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
     """Instructions for each element, about."""
-    loads, stores = _pieces(box, lanes)
-    cost = LOAD * loads + _merges(box, lanes, loads, stores) + stores + TILE
+    stores = pieces.stores + SHORT * pieces.short
+    cost = LOAD * len(pieces.loads) + _merges(copy, box, lanes, pieces) + stores + TILE
     return cost / prod(box.tile) * _waste(copy, box.tile)
 
 
-def _merges(box: Box, lanes: int, loads: int, stores: int) -> float:
+def _merges(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
     """Shuffles, about: in each round half as many groups of registers, which hold what the same outputs wait for."""
     along = {part.digit for part in (*box.source, *box.target)}
-    apart = prod(extent for g, extent in enumerate(box.tile) if g not in along)
-    loads, stores = loads // apart, stores // apart
-    filled = prod(box.tile) / apart / stores
-    sources = min(loads, _sources(box, lanes))
+    counts = [taken(copy, box.tile, "src", g) for g in range(len(box.tile))]
+    apart = prod(count for g, count in enumerate(counts) if g not in along)
+    loads, stores = len(pieces.loads) // apart, pieces.stores // apart
+    filled = prod(counts) / apart / stores
+    sources = min(loads, _sources(copy, box, lanes, pieces.loads))
+    # Of more loads than an output has elements of, each set is for outputs of its own.
+    waiting = max(1, round(stores * sources / loads))
     total, groups = 0, loads
     for step in range(1, (sources - 1).bit_length() + 1):
         groups = -(-groups // 2)
         share = max(1, round(filled * min(1 << step, sources) / sources))
         held = 1 << (max(1, lanes // share)).bit_length() - 1
-        total += max(groups, 1) * -(-stores // held) if sources > 1 << step else stores
+        total += groups * -(-waiting // held) if sources > 1 << step else stores
     return float(apart * total)
 
 
-def _sources(box: Box, lanes: int) -> int:
-    """How many loads an output has elements of."""
-    source, count = {part.digit for part in box.source}, 1
-    left = lanes
-    rows = 1
+def _sources(copy: StridedCopy, box: Box, lanes: int, starts: Sequence[int]) -> int:
+    """How many loads an output has elements of: the first one, or the second."""
+    found = [(0, 0)]
     for part in box.target:
-        taken = min(part.extent, left)
-        if part.digit not in source:
-            rows *= taken
-        count *= taken
-        left = max(1, left // part.extent)
-    within = -(-lane_count(box.source) // lanes)
-    return rows * within
+        digit = copy.digits[part.digit]
+        count = part.extent if digit.carries else min(part.extent, -(-2 * lanes // len(found)))
+        steps = [places(digit, value) for value in range(count)]
+        found = [(dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found]
+        if len(found) >= 2 * lanes:
+            break
+    sources = [bisect_right(starts, src) if src != ZERO else 0 for _, src in sorted(found)]
+    return max(1, *(len({*sources[first : first + lanes]} - {0}) for first in (0, lanes)))
 
 
-def _tile_cost(plan: CopyPlan) -> float:
+def tile_cost(plan: CopyPlan) -> float:
     """Instructions for each element of the tile that the plan has."""
     if not plan.target_lanes:
         return ELEMENT
@@ -166,7 +213,8 @@ def _tile_cost(plan: CopyPlan) -> float:
     pieces = sum(len(register.pieces) for register in loads)
     parts = sum(len(register.pieces) for register in stores)
     apart = pieces - len(loads) + parts - len(stores)
-    cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + TILE
+    short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
+    cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
     return cost / prod(plan.tile) * _waste(plan.copy, plan.tile)
 
 

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine, machine
+from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
 from layoutc.planning.plan_conversions import converting_plans
-from layoutc.planning.plan_copy import MIN_STAGED_RUN, pieces, plan_moved, without_lanes
-from layoutc.planning.promotion import in_bytes
+from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
+from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
@@ -24,6 +26,8 @@ PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
 STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
+JOIN_GAIN = 0.8
+"""Boxes have all of short axes if they need less than this share of the instructions."""
 STAGED_TURN = 2 << 10
 """bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
 
@@ -51,6 +55,8 @@ def choose_plan(
         adds = bool(conversion.sum)
         return Plan(tuple(converting_plans(copies, adds, widths, target, streams, threads, moves=moves)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
+    if len(copies) > 1:
+        moved = _joined(source, destination, moved, widths.dst, target)
     if threads > 1 and not streams and _streams_early(moved, destination.size_bytes, target):
         because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")
         streams = True
@@ -59,7 +65,7 @@ def choose_plan(
     parts: list[CopyPlan | Together] = []
     for loops, group in groups(moved, target.l2 // 8):
         inner = [(reduced(copy, size, loops), size) for copy, size in group]
-        if any(without_lanes(copy, Widths(size, size), target) is not None for copy, size in inner):
+        if any(not _is_tiled(*sized, target) for sized in inner):
             loops = ()
         staged = _staged_together(loops, group, target) if loops and streams else None
         if staged is not None:
@@ -68,6 +74,24 @@ def choose_plan(
         planned = tuple(plan_moved(*piece, target, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
     return Plan(tuple(parts), threads)
+
+
+def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
+    """Whether a copy that is loaded in part has a tile for it."""
+    return not needs_box(copy, Widths(size, size), target) or best_box(copy, size, target) is not None
+
+
+def _joined(
+    source: MemoryDesc, destination: MemoryDesc, apart: list[Sized], element: int, target: Machine
+) -> list[Sized]:
+    """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
+    if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
+        return apart
+    copies = strided_copies(source, destination, joins=True)
+    if not any(digit.is_uneven for copy in copies for digit in copy.digits):
+        return apart
+    joined = [piece for copy in copies for piece in pieces(copy, element, target)]
+    return joined if instructions(joined, target) < JOIN_GAIN * instructions(apart, target) else apart
 
 
 def copies_of(

@@ -51,7 +51,8 @@ class CopyDigit:
     In the values of parameters, which the copy lists (`StridedCopy.params`), a step is so many of `params` each.
 
     A digit that is several in one (`fused`) has one stride on one side; on the other, `src` or `dst` is that of its
-    fastest one, and `carries` has all.
+    fastest one, and `carries` has all. So it is with one that is a whole axis (`is_uneven`), where each side may carry
+    at blocks of its own.
     """
 
     extent: int
@@ -75,10 +76,26 @@ class CopyDigit:
         stride = self.stride(side)
         return stride * value if isinstance(stride, int) else stride.at(value)
 
+    def steps(self, side: SideName, apart: int) -> int:
+        """How many steps are so many elements apart on a side, in the source of those loaded; 0 if none are."""
+        steps = next((extent for extent, step in self.all_steps(side) if step == apart), 0)
+        return min(steps, self.loaded) if side == "src" else steps
+
+    def all_steps(self, side: SideName) -> tuple[tuple[int, int], ...]:
+        """How many steps have which stride on a side, the fastest first."""
+        stride = self.stride(side)
+        return stride.steps if isinstance(stride, Carry) else ((self.extent, stride),)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether it is a whole axis, or a period of one, whose blocks on both sides are not parts of one another."""
+        nests = {tuple(extent for extent, _ in carry.steps) for _, carry in self.carries}
+        return bool(nests) and (len(nests) > 1 or not self.is_whole or any(prod(n) != self.extent for n in nests))
+
     @property
     def parts(self) -> tuple[CopyDigit, ...]:
-        """The digits that it was made of, the fastest first; itself for any other."""
-        if not self.carries:
+        """The digits that it was made of, the fastest first; itself for any other, and where they are no digits."""
+        if not self.carries or self.is_uneven:
             return (self,)
         found: list[CopyDigit] = []
         below = 1
@@ -91,6 +108,15 @@ class CopyDigit:
             found.append(CopyDigit(extent, src, dst, extent, (), tuple(step * below for step in self.params)))
             below *= extent
         return tuple(found)
+
+
+def axis_digit(extent: int, loaded: int, *strides: Carry) -> CopyDigit:
+    """A digit with these strides in source and destination, of which those with one step are plain."""
+    steps = [[step for step in carry.steps[:-1] if step[0] > 1] + [carry.steps[-1]] for carry in strides]
+    sides = zip(SIDES, steps, strict=True)
+    carries: list[tuple[SideName, Carry]] = [(side, Carry(tuple(found))) for side, found in sides if len(found) > 1]
+    (_, src), (_, dst) = steps[0][0], steps[1][0]
+    return CopyDigit(extent, src, dst, loaded, tuple(carries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +143,7 @@ def merged(copy: StridedCopy) -> StridedCopy:
     """The copy with digits of extent 1 left out and contiguous ones joined, by falling destination stride."""
     if any(digit.loaded == 0 for digit in copy.digits):
         # The source does not matter: strides that follow the destination's let the most digits join.
-        whole = tuple(CopyDigit(d.extent, d.dst, d.dst, d.extent) for d in copy.digits)
+        whole = tuple(CopyDigit(n, step, step, n) for d in copy.digits for n, step in d.all_steps("dst"))
         copy = StridedCopy(copy.dst, copy.dst, whole, is_fill=True)
     digits = [d for d in copy.digits if d.extent > 1]
     digits.sort(key=falling)
@@ -138,6 +164,7 @@ def merged(copy: StridedCopy) -> StridedCopy:
 def _continues(slow: CopyDigit, fast: CopyDigit) -> bool:
     """Whether the slow digit only carries the fast one on, on both sides and in all parameters."""
     contiguous = slow.src == fast.src * fast.extent and slow.dst == fast.dst * fast.extent
+    contiguous = contiguous and not (slow.carries or fast.carries)
     return contiguous and continues_params(slow, fast) and slow.is_whole and fast.is_whole
 
 

@@ -130,10 +130,12 @@ def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
 
 def _digit(digit: CopyDigit, is_fill: bool) -> str:
     places = f"{digit.dst} apart" if is_fill else f"{digit.src} apart in the source, {digit.dst} in the destination"
+    loaded = "" if digit.is_whole else f"; the last {digit.extent - digit.loaded} are padding, and become zero"
+    if digit.is_uneven:
+        return f"{digit.extent} elements, all of an axis or a period of it, as blocks of both sides do not nest{loaded}"
     if digit.carries:
         parts = " and ".join(f"{part.extent}" for part in reversed(digit.parts))
         return f"{digit.extent} elements, {parts} counted as one, as they fill registers together"
-    loaded = "" if digit.is_whole else f"; the last {digit.extent - digit.loaded} are padding, and become zero"
     return f"{digit.extent} elements, {places}{loaded}"
 
 

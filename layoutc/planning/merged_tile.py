@@ -1,25 +1,26 @@
 """
 A tile whose registers are merged in pairs: any box of elements, in pieces of any number of elements.
 
-Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left.
+Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left. Zeros
+beside what a digit has in the source come out of the lanes that a masked load leaves, or out of a register of zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from itertools import product
-from math import prod
 
-from layoutc.planning.copy_digits import SideName
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.merging import Elements, merge
+from layoutc.planning.merging import ZERO, merge
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import Piece, Register
 
 MERGED_VECTOR = 64
 """bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers"""
+Runs = list[tuple[int, int]]
+"""where contiguous elements begin, and how many they are"""
 
 
 def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
@@ -28,59 +29,101 @@ def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
 
 
 class MergedTile:
-    """The loads, the network and the stores of such a tile."""
+    """The loads, the network and the stores of such a tile; an element's name is its offset in the source."""
 
     def __init__(self, plan: CopyPlan):
         self.plan = plan
         self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.element_bytes
-        self.held = self._rows("src", plan.source_lanes, plan.target_lanes)
-        self.wanted = self._rows("dst", plan.target_lanes, plan.source_lanes)
+        self.held = [
+            (
+                Piece(first, count=count % self.lanes),
+                tuple(range(first, first + count)) + (ZERO,) * (self.lanes - count),
+            )
+            for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
+        ]
+        source = self._sources()
+        self.wanted = [
+            (Piece(first, count=count % self.lanes), tuple(source[first + lane] for lane in range(count)))
+            for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
+        ]
 
     @cached_property
     def network(self) -> Network:
-        """From the registers as loaded to the registers as stored."""
+        """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
         held, wanted = (tuple(elements for _, elements in rows) for rows in (self.held, self.wanted))
         return merge(held, wanted, self.lanes)
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded."""
-        return [Register((piece,)) for piece, _ in self.held]
+        loaded = [Register((piece,)) for piece, _ in self.held]
+        return loaded + [Register((None,))] * (self.network.inputs - len(loaded))
 
     def stores(self) -> list[Register]:
         """The registers as stored."""
         return [Register((piece,)) for piece, _ in self.wanted]
 
-    def _rows(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> list[tuple[Piece, Elements]]:
-        """The pieces of memory, row by row, and the numbers of their elements in the tile."""
+    def _sources(self) -> dict[int, int]:
+        """Which element comes to each place of the destination."""
+        found = [(0, 0)]
+        for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
+            steps = [
+                (digit.offset("dst", v), digit.offset("src", v) if v < digit.loaded else ZERO) for v in range(count)
+            ]
+            found = [
+                (dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found
+            ]
+        return dict(found)
+
+    def _pieces(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> Iterable[tuple[int, int]]:
+        """Where the pieces of memory begin, and their elements; a last load of a whole register begins earlier."""
+        copy, tile = self.plan.copy, self.plan.tile
         along = [part.digit for part in lanes]
-        across = [part.digit for part in others if part.digit not in along]
-        rest = [g for g, extent in enumerate(self.plan.tile) if extent > 1 and g not in (*along, *across)]
-        run = self._numbers(along)
-        return [
-            (Piece(self._offset(values, side) + first, count=count % self.lanes), tuple(row[first : first + count]))
-            for values in self._values((*across, *rest))
-            for row in [[number + self._number(values) for number in run]]
-            for first, count in self._pieces(len(row), side)
-        ]
+        across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
+        for start, run in rows(copy, tile, side, [*across], runs(copy, tile, side, along)):
+            found = [(first, min(self.lanes, run - first)) for first in range(0, run, self.lanes)]
+            if side == "src" and run > self.lanes:
+                found[-1] = (run - self.lanes, self.lanes)
+            yield from ((start + first, count) for first, count in found)
 
-    def _pieces(self, run: int, side: SideName) -> list[tuple[int, int]]:
-        """Where the pieces of a row begin, and their elements; a last load of a whole register begins earlier."""
-        found = [(first, min(self.lanes, run - first)) for first in range(0, run, self.lanes)]
-        if side == "src" and run > self.lanes:
-            found[-1] = (run - self.lanes, self.lanes)
-        return found
 
-    def _values(self, digits: Sequence[int]) -> list[dict[int, int]]:
-        """All values of some digits, the first counting fastest."""
-        counts = product(*(range(self.plan.tile[g]) for g in reversed(digits)))
-        return [dict(zip(reversed(digits), values, strict=True)) for values in counts]
+def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int]) -> Runs:
+    """The contiguous elements of a tile's row on a side, `along` some digits."""
+    found = [(0, 1)]
+    for g in along:
+        found = _joined(sorted((start + at, n) for at in offsets(copy, tile, side, g) for start, n in found))
+    return found
 
-    def _numbers(self, digits: Sequence[int]) -> list[int]:
-        return [self._number(values) for values in self._values(digits)]
 
-    def _number(self, values: dict[int, int]) -> int:
-        """Of an element in the tile, its digits counted one after the other."""
-        return sum(value * prod(self.plan.tile[:g]) for g, value in values.items())
+def rows(copy: StridedCopy, tile: Sequence[int], side: SideName, across: Sequence[int], row: Runs) -> Runs:
+    """A row's runs at all values of other digits, the first of them counting fastest."""
+    for g in across:
+        row = [(start + at, n) for at in offsets(copy, tile, side, g) for start, n in row]
+    return row
 
-    def _offset(self, values: dict[int, int], side: SideName) -> int:
-        return sum(self.plan.copy.digits[g].offset(side, value) for g, value in values.items())
+
+def places(digit: CopyDigit, value: int) -> tuple[int, int]:
+    """How far a step of a digit lies in the destination and in the source, or that it is ZERO."""
+    return digit.offset("dst", value), digit.offset("src", value) if value < digit.loaded else ZERO
+
+
+def offsets(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> list[int]:
+    """Where the steps of a digit lie that a tile has on a side."""
+    digit = copy.digits[position]
+    return [digit.offset(side, value) for value in range(taken(copy, tile, side, position))]
+
+
+def taken(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> int:
+    """How many steps of a digit a tile has on a side; in the source, of those that are loaded."""
+    return min(tile[position], copy.digits[position].loaded) if side == "src" else tile[position]
+
+
+def _joined(found: Runs) -> Runs:
+    """Those as one that follow one another, or overlap, sorted."""
+    joined = found[:1]
+    for start, count in found[1:]:
+        first, before = joined[-1]
+        if start <= first + before:
+            joined[-1] = (first, max(before, start + count - first))
+        else:
+            joined.append((start, count))
+    return joined

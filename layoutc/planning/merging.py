@@ -16,6 +16,8 @@ from layoutc.planning.network import Network, Shuffle
 
 Elements = tuple[int, ...]
 """what the lanes of a register hold, from the lowest up"""
+ZERO = -1
+"""an element that is zero, of which any will do"""
 Places = dict[int, list[tuple[int, int]]]
 """by output: pairs of a lane there and the lane that its element is in now"""
 
@@ -33,7 +35,8 @@ def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) 
     """
     The network that leaves a register for each of `wanted`, of elements that the registers `held` have.
 
-    Lanes that are not mentioned may hold anything. Raises LayoutcError for elements that no register has.
+    Lanes that are not mentioned may hold anything. Where zeros are wanted that no register has at hand, the network
+    has one input more, a register of zeros. Raises LayoutcError for elements that no register has.
     """
     return _Merge(held, wanted, lanes).network()
 
@@ -42,23 +45,27 @@ class _Merge:
     """The steps so far, and the outputs that are made."""
 
     def __init__(self, held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int):
-        self.wanted, self.lanes = wanted, lanes
+        self.lanes = lanes
         self.steps: list[Shuffle] = []
         self.outputs: dict[int, int] = {}
-        place = {e: (number, lane) for number, row in reversed([*enumerate(held)]) for lane, e in enumerate(row)}
-        found: list[Places] = [{} for _ in held]
-        for output, row in enumerate(wanted):
-            for lane, element in enumerate(row):
-                if element not in place:
-                    raise LayoutcError(f"output {output} wants element {element}, which no register has")
-                number, at = place[element]
-                found[number].setdefault(output, []).append((lane, at))
-        self.inputs = [Held(number, places) for number, places in enumerate(found)]
+        self.zeros = {
+            number: {lane for lane, e in enumerate(row) if e == ZERO} for number, row in enumerate(held) if ZERO in row
+        }
+        """by value: the lanes that are zero"""
+        self.wanted_zeros = [[lane for lane, e in enumerate(row) if e == ZERO] for row in wanted]
+        self.counts = [len(row) - len(zeros) for row, zeros in zip(wanted, self.wanted_zeros, strict=True)]
+        """elements of each output that are not zero"""
+        self.inputs = _found(held, wanted)
+        self.zero = len(held)
+        """the input of zeros, if there is one"""
+        self.input_count = len(held) + any(self.wanted_zeros)
+        self.zeros[self.zero] = set(range(lanes))
 
     def network(self) -> Network:
+        self.outputs = {output: self.zero for output, count in enumerate(self.counts) if not count}
         self._merged(self.inputs)
-        outputs = tuple(self.outputs[number] for number in range(len(self.wanted)))
-        return Network(len(self.inputs), self.lanes, tuple(self.steps), outputs)
+        outputs = tuple(self.outputs[number] for number in range(len(self.counts)))
+        return Network(self.input_count, self.lanes, tuple(self.steps), outputs)
 
     def _merged(self, inputs: Sequence[Held]) -> list[Held]:
         """What is left of these once the outputs that need no others are made."""
@@ -74,7 +81,7 @@ class _Merge:
                 by_output.setdefault(output, []).append(value)
         left: dict[int, list[Held]] = {}
         for output, sources in sorted(by_output.items()):
-            if sum(len(source.places[output]) for source in sources) == len(self.wanted[output]):
+            if sum(len(source.places[output]) for source in sources) == self.counts[output]:
                 self.outputs[output] = self._gathered(output, sources)
             else:
                 left[output] = sources
@@ -83,23 +90,35 @@ class _Merge:
         return self._packed(left)
 
     def _gathered(self, output: int, sources: Sequence[Held]) -> int:
-        """The output from all its registers, one after the other."""
+        """The output from all its registers, one after the other; its zeros come along where they can."""
         first, *rest = sources
-        value, moved = first.number, dict(first.places[output])
-        if not rest:
-            if all(lane == at for lane, at in moved.items()):
-                return value
-            return self._step(value, None, moved)
+        value, moved, zeros = first.number, dict(first.places[output]), self.wanted_zeros[output]
         for source in rest:
             moved |= {lane: self.lanes + at for lane, at in source.places[output]}
-            value = self._step(value, source.number, moved)
+            value = self._step(value, source.number, moved | self._zero_lanes(zeros, value, source.number))
             moved = {lane: lane for lane in moved}
-        return value
+        if set(zeros) <= self.zeros.get(value, set()) and all(lane == at for lane, at in moved.items()):
+            return value
+        if self.zeros.get(value) or not zeros:
+            return self._step(value, None, moved | self._zero_lanes(zeros, value, None))
+        return self._step(value, self.zero, moved | {lane: self.lanes + lane for lane in zeros})
+
+    def _zero_lanes(self, wanted: Sequence[int], first: int, second: int | None) -> dict[int, int]:
+        """Where the zeros of an output come from, if one of two values has any; in place if they are there."""
+        here = self.zeros.get(first, set())
+        other = self.zeros.get(second, set()) if second is not None else set[int]()
+        anywhere = min(here, default=self.lanes + min(other) if other else None)
+        return {} if anywhere is None else {lane: lane if lane in here else anywhere for lane in wanted}
 
     def _step(self, first: int, second: int | None, moved: dict[int, int]) -> int:
         mask = tuple(moved.get(lane, lane) for lane in range(self.lanes))
         self.steps.append(Shuffle(first, second, mask))
-        return len(self.inputs) + len(self.steps) - 1
+        number = self.input_count + len(self.steps) - 1
+        here, other = (self.zeros.get(value, ()) if value is not None else () for value in (first, second))
+        if here or other:
+            zeros = {*here, *(self.lanes + lane for lane in other)}
+            self.zeros[number] = {lane for lane, source in enumerate(mask) if source in zeros}
+        return number
 
     def _packed(self, left: dict[int, list[Held]]) -> list[Held]:
         """Fewer registers, each out of two, with what outputs wait for side by side."""
@@ -126,6 +145,21 @@ class _Merge:
                     places.setdefault(output, []).append((lane, len(moved)))
                     moved[len(moved)] = base + at
         return Held(self._step(first.number, second.number, moved), places)
+
+
+def _found(held: tuple[Elements, ...], wanted: tuple[Elements, ...]) -> list[Held]:
+    """Where in each register the elements of outputs are."""
+    place = {e: (number, lane) for number, row in reversed([*enumerate(held)]) for lane, e in enumerate(row)}
+    found: list[Places] = [{} for _ in held]
+    for output, row in enumerate(wanted):
+        for lane, element in enumerate(row):
+            if element == ZERO:
+                continue
+            if element not in place:
+                raise LayoutcError(f"output {output} wants element {element}, which no register has")
+            number, at = place[element]
+            found[number].setdefault(output, []).append((lane, at))
+    return [Held(number, places) for number, places in enumerate(found)]
 
 
 class _Bin:

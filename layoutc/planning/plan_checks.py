@@ -8,7 +8,7 @@ from math import prod
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.lanes import lane_count
-from layoutc.planning.merged_tile import merges_registers
+from layoutc.planning.merged_tile import merges_registers, runs, taken
 from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
@@ -68,6 +68,8 @@ def check_together(part: Together) -> None:
 
 
 def _check_numbers(plan: CopyPlan) -> None:
+    if any(digit.is_uneven for digit in plan.copy.digits) and not plan.merges:
+        raise LayoutcError("a digit that carries in its own way on each side needs merged lanes")
     if plan.element_bytes not in ELEMENT_BYTES or plan.vector_bytes not in VECTOR_BYTES:
         raise LayoutcError(
             f"got elements of {plan.element_bytes} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
@@ -88,15 +90,16 @@ def _check_chain(plan: CopyPlan, side: SideName, parts: Sequence[Part]) -> None:
     for number, part in enumerate(parts):
         digit = plan.copy.digits[part.digit]
         apart = digit.stride(side)
-        if isinstance(apart, Carry):
+        if isinstance(apart, Carry) and not plan.merges:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are of digits that carry, expected one stride")
-        if apart != stride:
+        if not digit.steps(side, stride):
+            apart = apart if isinstance(apart, int) else [step for _, step in apart.steps]
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are {apart} elements apart, expected {stride}")
         if number + 1 < len(parts) and part.extent != digit.extent:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} do not end the lanes, expected all {digit.extent}")
-        if side == "src" and not digit.is_whole:
+        if side == "src" and not digit.is_whole and not plan.merges:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are of a digit that is loaded in part")
-        stride *= digit.extent
+        stride *= digit.steps(side, stride)
 
 
 def _check_powers_of_two(plan: CopyPlan) -> None:
@@ -143,18 +146,30 @@ def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
     if not merges_registers(plan.vector_bytes, plan.shuffles, plan.element_bytes) or plan.converted_bytes:
         raise LayoutcError("merged lanes need vectors of 64 bytes, any shuffles of their elements, and no conversion")
-    if plan.copy.is_fill or any(not digit.is_whole or digit.carries for digit in plan.copy.digits):
-        raise LayoutcError("merged lanes are of a copy that loads all of its digits, none of which carries")
+    if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
+        raise LayoutcError("merged lanes need contiguous elements on both sides")
+    for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
+        if (digit.carries or not digit.is_whole) and extent != digit.extent:
+            raise LayoutcError(
+                f"merged lanes have all {digit.extent} of a digit that carries or is loaded in part, got {extent}"
+            )
     for part in (*plan.source_lanes, *plan.target_lanes):
         if part.extent != plan.tile[part.digit]:
             raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
-    if not (plan.source_lanes and plan.target_lanes):
-        raise LayoutcError("merged lanes need contiguous elements on both sides")
-    for side, parts in (("loads", plan.source_lanes), ("stores", plan.target_lanes)):
-        rows = prod(plan.tile) // lane_count(parts)
-        count = rows * -(-lane_count(parts) * plan.element_bytes // plan.vector_bytes)
-        if count > REGISTER_LIMIT:
-            raise LayoutcError(f"tile {_text(plan.tile)} has {count} {side}, expected at most {REGISTER_LIMIT}")
+    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.element_bytes:
+        raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
+    for side, parts in zip(SIDES, (plan.source_lanes, plan.target_lanes), strict=True):
+        _check_pieces(plan, side, [part.digit for part in parts])
+
+
+def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:
+    """Loads and stores must be few enough."""
+    row = runs(plan.copy, plan.tile, side, along)
+    count = sum(-(-count * plan.element_bytes // plan.vector_bytes) for _, count in row)
+    count *= prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
+    if count > REGISTER_LIMIT:
+        name = "loads" if side == "src" else "stores"
+        raise LayoutcError(f"tile {_text(plan.tile)} has {count} {name}, expected at most {REGISTER_LIMIT}")
 
 
 def _check_buffers(plan: CopyPlan) -> None:

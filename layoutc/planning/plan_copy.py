@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
+from math import inf, prod
 
-from layoutc.planning.boxes import with_box
+from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
 from layoutc.planning.copy_digits import StridedCopy, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, tile_of
 from layoutc.planning.machine import Machine
@@ -37,13 +39,11 @@ def plan_copy(
     must divide it.
     """
     next_copy()
-    alone, copy = copy, copy if is_even else fused(copy, widths, target)
-    source_lanes, target_lanes = choose_lanes(copy, widths, target, is_even)
-    plan = with_lanes(copy, widths, target, source_lanes, target_lanes, converted)
-    plan = plan if is_even else with_box(plan, alone, target)
+    plan = _tiled(copy, widths, target, converted, is_even)
     if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
-        macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(copy.digits))
+        digits = plan.copy.digits
+        macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(digits))
         if buffered:
             because("stores", BUFFERED)
         return replace(plan, macro=macro)
@@ -59,13 +59,32 @@ def plan_copy(
     if converted:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
+    return _staged(plan, target)
+
+
+def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
+    """The plan with lanes, or a box, and macro tiles of one tile."""
+    if needs_box(copy, widths, target) and not converted:
+        return boxed(copy, widths.dst, target)
+    lanes = copy if is_even else fused(copy, widths, target)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converted)
+    return plan if is_even else with_box(plan, copy, target)
+
+
+def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
     why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
     because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
     staged = with_macro(plan, STAGED_ROWS)
     if len(staged.run_digits) > 1:
         staged = with_macro(plan, STAGED_CHUNKS)
-    if staged.run * widths.src < MIN_STAGED_RUN:
-        because("stores", f"through the caches, as runs of {staged.run * widths.src} bytes have too few whole lines")
+    if staged.run * plan.widths.src < MIN_STAGED_RUN:
+        because(
+            "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
+        )
+        return with_macro(plan, NORMAL)
+    if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
+        because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, NORMAL)
     staged = replace(staged, store="staged")
     return replace(staged, load="staged") if rows_collide(staged, target) else staged
@@ -106,12 +125,44 @@ def plan_moved(copy: StridedCopy, element: int, target: Machine, streams: bool, 
 def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
     """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
     copy, element = promoted(copy, element)
-    apart = without_lanes(copy, Widths(element, element), target)
-    if apart is not None:
-        for part in without_partial(copy, apart):
-            yield from pieces(part, element, target)
-    else:
+    apart = _in_part(copy, element, target)
+    if apart is None:
         yield copy, element
+        return
+    parts = [piece for part in without_partial(copy, apart) for piece in pieces(part, element, target)]
+    box = best_box(copy, element, target)
+    yield from parts if box is None or box[0] * copy.elements > instructions(parts, target) else [(copy, element)]
+
+
+def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
+    """A digit that is loaded in part, and may have to be cut there."""
+    if not any(digit.is_uneven for digit in copy.digits):
+        return without_lanes(copy, Widths(element, element), target)
+    ends = any(prod(n for n, _ in digit.all_steps("dst")) != digit.extent for digit in copy.digits)
+    if ends or best_box(copy, element, target) is not None:
+        return None
+    return next((g for g, digit in enumerate(copy.digits) if not (digit.is_whole or digit.is_uneven)), None)
+
+
+def instructions(copies: Iterable[Sized], target: Machine) -> float:
+    """About how many instructions copies take, by lanes or boxes; inf if one has neither."""
+    return sum(copy.elements * _per_element(*sized, target) for sized in copies for copy in sized[:1])
+
+
+@lru_cache(maxsize=256)
+def _per_element(copy: StridedCopy, element: int, target: Machine) -> float:
+    box = best_box(copy, element, target)
+    if needs_box(copy, Widths(element, element), target):
+        return box[0] if box else inf
+    widths = Widths(element, element)
+    lanes = fused(copy, widths, target)
+    cost = tile_cost(with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=0))
+    return min(cost, box[0]) if box else cost
+
+
+def needs_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a copy has no lanes, nor can go element by element."""
+    return any(digit.is_uneven for digit in copy.digits) or without_lanes(copy, widths, target) is not None
 
 
 def without_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:

@@ -18,10 +18,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 from typing import get_args
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, fuse, unfused, without_partial
+from layoutc.planning.copy_digits import (
+    SIDES,
+    Carry,
+    CopyDigit,
+    SideName,
+    Stride,
+    StridedCopy,
+    axis_digit,
+    fuse,
+    unfused,
+    without_partial,
+)
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
@@ -38,7 +50,8 @@ _NUMBERS = r"\d+(?:x\d+)*|-"
 _ORDER = r"\d+(?: \d+)*|-"
 _LANES = r"\d+:\d+(?: \d+:\d+)*|-"
 _WIDTH = r"\d+(?:/\d)?"
-_ONE = r"\d+x\(\d+(?:, \d+)+\)(?:/\d+)?"
+_STRIDE = r"(?:\d+:\d+ )*\d+"
+_ONE = rf"\d+x\({_STRIDE}(?:, {_STRIDE})+\)(?:/\d+)?"
 _LINE = re.compile(
     rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+)(?: with (?P<params>\d+(?: \d+)*))?:"
     rf"(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
@@ -52,7 +65,7 @@ _LINE = re.compile(
 )
 _LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
 _TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes(, staged stores)?")
-_DIGIT = re.compile(r"(\d+)x\((\d+), (\d+)((?:, \d+)*)\)(?:/(\d+))?")
+_DIGIT = re.compile(rf"(\d+)x\(({_STRIDE}), ({_STRIDE})((?:, \d+)*)\)(?:/(\d+))?")
 _GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
 
 
@@ -78,8 +91,16 @@ def _copy_text(copy: StridedCopy) -> str:
 def _digit(digit: CopyDigit) -> str:
     if len(digit.parts) > 1:
         return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
-    steps = ", ".join(map(str, (digit.src, digit.dst, *digit.params)))
+    steps = ", ".join(map(str, (*(_stride(digit.stride(side)) for side in SIDES), *digit.params)))
     return f"{digit.extent}x({steps}){'' if digit.is_whole else f'/{digit.loaded}'}"
+
+
+def _stride(stride: Stride) -> str:
+    """A number; or how many steps have a stride until the next one has another, the last without a number."""
+    if isinstance(stride, int):
+        return str(stride)
+    *inner, (_, last) = stride.steps
+    return " ".join((*(f"{extent}:{step}" for extent, step in inner), str(last)))
 
 
 def _line(plan: CopyPlan) -> str:
@@ -183,9 +204,21 @@ def _parse_copy(line: str) -> CopyPlan:
 
 def _digits(text: str) -> list[CopyDigit]:
     return [
-        CopyDigit(int(n), int(src), int(dst), int(loaded or n), params=_numbers(params))
+        _read_digit(int(n), int(loaded or n), src, dst, _numbers(params))
         for n, src, dst, params, loaded in _DIGIT.findall(text)
     ]
+
+
+def _read_digit(extent: int, loaded: int, src: str, dst: str, params: tuple[int, ...]) -> CopyDigit:
+    strides = (_read_stride(text, count) for text, count in ((src, loaded), (dst, extent)))
+    return replace(axis_digit(extent, loaded, *strides), params=params)
+
+
+def _read_stride(text: str, extent: int) -> Carry:
+    *inner, last = text.split()
+    steps = [(int(n), int(step)) for n, step in (part.split(":") for part in inner)]
+    period = prod(n for n, _ in steps)
+    return Carry((*steps, (-(-extent // period) if period else 0, int(last))))
 
 
 def _width(text: str) -> tuple[int, int]:
@@ -229,6 +262,6 @@ def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[tuple[Stri
     for wide, size in promotions(copy, element_bytes):
         yield [(wide, size)]
         for position, digit in enumerate(wide.digits):
-            if not digit.is_whole:
+            if not digit.is_whole and not digit.is_uneven:
                 loaded, empty = (list(_variants(part, size)) for part in without_partial(wide, position))
                 yield from ([*one, *other] for one in loaded for other in empty)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
+from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
 
 MAX_ELEMENT_BYTES = 8
 
@@ -37,12 +37,33 @@ def in_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
 def _in_pairs(copy: StridedCopy) -> StridedCopy | None:
     """The copy in elements of twice the width, if it can be seen so."""
     unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
-    others = [n for i, d in enumerate(copy.digits) if i != unit for n in (d.src, d.dst)]
-    even = all(n % 2 == 0 for n in (*others, copy.src, copy.dst))
-    if unit is None or not even or copy.digits[unit].extent % 2 or not copy.digits[unit].is_whole:
+    if unit is None or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
         return None
-    digits = tuple(
-        CopyDigit(d.extent // 2, 1, 1, d.loaded // 2) if i == unit else replace(d, src=d.src // 2, dst=d.dst // 2)
-        for i, d in enumerate(copy.digits)
-    )
+    others = [d for i, d in enumerate(copy.digits) if i != unit]
+    if any(step % 2 for d in others for side in SIDES for _, step in d.all_steps(side)):
+        return None
+    digits = tuple(_halved(d, is_unit=i == unit) for i, d in enumerate(copy.digits))
     return merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
+
+
+def _is_even(unit: CopyDigit) -> bool:
+    """Whether the steps of the fastest digit are pairs on both sides, none of which is loaded in part."""
+    if unit.extent % 2 or unit.loaded % 2 or not (unit.is_whole or unit.is_uneven):
+        return False
+    return all(
+        carry.steps[0][0] % 2 == 0 and all(step % 2 == 0 for _, step in carry.steps[1:]) for _, carry in unit.carries
+    )
+
+
+def _halved(digit: CopyDigit, is_unit: bool) -> CopyDigit:
+    """A digit in elements of twice the width; of the fastest one, half as many steps."""
+    count = 2 if is_unit else 1
+    if not digit.carries:
+        src, dst = (1, 1) if is_unit else (digit.src // 2, digit.dst // 2)
+        return replace(digit, extent=digit.extent // count, loaded=digit.loaded // count, src=src, dst=dst)
+    strides: list[Carry] = []
+    for side in SIDES:
+        (extent, first), *slower = digit.all_steps(side)
+        fastest = (extent // count, 1 if is_unit else first // 2)
+        strides.append(Carry((fastest, *((n, step // 2) for n, step in slower))))
+    return axis_digit(digit.extent // count, digit.loaded // count, *strides)

@@ -19,12 +19,16 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
 from layoutc.errors import LayoutcError
 from layoutc.param import Grouping
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
+from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit, merged
 
 MAX_SEGMENTS = 256
 """segments of one axis, past which blocks that do not divide each other are not worth unrolling"""
 MAX_PARTIAL, PARTIAL = 256, 64
 """the longest digit that is loaded in part, and the multiple that a longer one is cut at"""
+
+
+MAX_JOINED = 64
+"""coordinates of an axis, or a period, that one tile may have all of"""
 
 
 class NotStridedError(LayoutcError):
@@ -75,6 +79,12 @@ class Side:
         """The side with its coordinates counted from one of them."""
         return replace(self, padded=self.padded - by, low=self.low + by)
 
+    def carry(self, extent: int) -> Carry:
+        """The strides of so many coordinates from the start of a block."""
+        pieces = [self.pieces[0], *(piece for piece in self.pieces[1:] if piece.cut < extent)]
+        ends = [*(piece.cut for piece in pieces[1:]), extent]
+        return Carry(tuple((-(-end // p.cut), p.stride) for p, end in zip(pieces, ends, strict=True)))
+
     def stride(self, cut: int) -> int:
         """Elements between coordinates that are `cut` apart, inside of the piece that `cut` lies in."""
         piece = max((p for p in self.pieces if p.cut <= cut), key=lambda p: p.cut)
@@ -82,12 +92,14 @@ class Side:
 
 
 def strided_copies(
-    source: MemoryDesc, destination: MemoryDesc, groupings: Sequence[Grouping] = ()
+    source: MemoryDesc, destination: MemoryDesc, groupings: Sequence[Grouping] = (), joins: bool = False
 ) -> tuple[StridedCopy, ...]:
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
 
     Each copy says where the values of parameters are that belong to its elements, one list for each of `groupings`.
+    If it `joins`, the segments of a short axis, and of a short period, are one digit that carries on each side in its
+    own way.
 
     Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
     without a common form.
@@ -97,7 +109,7 @@ def strided_copies(
     for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
         src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
         params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
-        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes))))
+        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes), joins)))
     copies = (
         StridedCopy(
             src_offset + sum(part.src for part in chosen),
@@ -173,18 +185,18 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 # --- one axis ------------------------------------------------------------------------------------------------------
 
 
-def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
+def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
     """The coordinates of an axis and the destination's padding of it, without the border between them."""
     if not dst.high:
-        yield from _from_a_block(src, dst, params, dim)
+        yield from _from_a_block(src, dst, params, dim, joins)
         return
-    yield from _from_a_block(src, replace(dst, padded=dim), params, dim)
+    yield from _from_a_block(src, replace(dst, padded=dim), params, dim, joins)
     padding = dst.shifted(dim + dst.high)
     if padding.padded:
-        yield from _from_a_block(padding, padding, params, 0)
+        yield from _from_a_block(padding, padding, params, 0, joins)
 
 
-def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
+def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
     """
     Coordinates as `_segments` has them, of sides that may start within a block, behind a border.
 
@@ -193,7 +205,7 @@ def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> I
     sides = (src, dst, *params)
     origin = _origin(sides, dst.padded)
     if origin is None:
-        yield from _segments(src, dst, params, dim)
+        yield from _segments(src, dst, params, dim, joins)
         return
     if origin:
         cuts = {piece.cut for side in sides for piece in side.pieces} - {1}
@@ -201,7 +213,7 @@ def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> I
             yield from _Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
     if origin < dst.padded:
         src, dst, *params_from = (side.shifted(origin) for side in sides)
-        yield from _segments(src, dst, tuple(params_from), max(dim - origin, 0))
+        yield from _segments(src, dst, tuple(params_from), max(dim - origin, 0), joins)
 
 
 def _origin(sides: Sequence[Side], stop: int) -> int | None:
@@ -225,18 +237,25 @@ def _edges(sides: Sequence[Side], cuts: Collection[int], stop: int) -> list[int]
     return sorted(found)
 
 
-def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Iterator[StridedCopy]:
+def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
     sides = (src, dst, *params)
     nests = all(side.starts_blocks for side in sides)
     cuts = sorted({1, *(p.cut for side in sides for p in side.pieces if p.cut < dst.padded or not nests)})
     nesting = [cut for cut in cuts if cut == 1 or (nests and all(n % cut == 0 for n in cuts if n > cut))]
     shared = nesting if len(nesting) == len(cuts) else [c for c in nesting if c < min(set(cuts) - set(nesting))]
-    walk = _Axis(src, dst, params, tuple(reversed(shared)))
+    walk = _Axis(src, dst, params, tuple(reversed(shared)), joins)
     odd = [cut for cut in cuts if cut not in shared]
     if not odd:
-        yield from walk.cover(walk.cuts, 0, dim, dst.padded)
-        return
+        yield from walk.joined(walk.cover(walk.cuts, 0, dim, dst.padded), 0, dim, dst.padded)
+    else:
+        yield from walk.joined(_periods(walk, odd, dim), 0, dim, dst.padded)
+
+
+def _periods(walk: _Axis, odd: Sequence[int], dim: int) -> Iterator[StridedCopy]:
+    """Periods of an axis whose blocks do not nest, cut where a block begins, and the last one."""
+    src, dst, params = walk.src, walk.dst, walk.params
+    sides = (src, dst, *params)
     period = lcm(*odd)
     inside = _edges(sides, odd, period)
     whole = dim // period
@@ -245,12 +264,14 @@ def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int) -> Itera
             tuple(side.at(period) - side.at(0) for side in sides) for sides in (params, (src, dst))
         )
         outer = CopyDigit(whole, in_src, in_dst, whole, params=steps)
-        for start, stop in pairwise([*inside, period]):
-            for part in walk.cover(walk.cuts, start, stop, stop):
-                yield replace(part, digits=(outer, *part.digits))
+        spans = pairwise([*inside, period])
+        found = (part for start, stop in spans for part in walk.cover(walk.cuts, start, stop, stop))
+        for part in walk.joined(found, 0, period, period):
+            yield replace(part, digits=(outer, *part.digits))
     edges = {base + edge for base in range(whole * period, dst.padded, period) for edge in inside}
-    for start, stop in pairwise([*sorted(e for e in edges if e < dst.padded), dst.padded]):
-        yield from walk.cover(walk.cuts, start, dim, stop)
+    spans = pairwise([*sorted(e for e in edges if e < dst.padded), dst.padded])
+    found = (part for start, stop in spans for part in walk.cover(walk.cuts, start, dim, stop))
+    yield from walk.joined(found, whole * period, dim, dst.padded)
 
 
 @dataclass(frozen=True)
@@ -261,6 +282,27 @@ class _Axis:
     dst: Side
     params: tuple[Side, ...]
     cuts: tuple[int, ...]
+    joins: bool = False
+
+    def joined(self, parts: Iterable[StridedCopy], start: int, dim: int, stop: int) -> list[StridedCopy]:
+        """The parts that cover coordinates start..stop, as one if they may be, and are short."""
+        found = [*parts]
+        if self.joins and len(found) > 1 and stop - start <= MAX_JOINED and not self.params:
+            digit = self._uneven(start, min(dim, stop) - start, stop - start)
+            if digit is not None:
+                return [StridedCopy(self.src.at(start), self.dst.at(start), (digit,))]
+        return found
+
+    def _uneven(self, start: int, loaded: int, extent: int) -> CopyDigit | None:
+        """Coordinates as one digit; none if they do not begin with a block of each side, or none is loaded."""
+        if loaded <= 0:
+            return None
+        digit = axis_digit(extent, loaded, self.src.carry(loaded), self.dst.carry(extent))
+        sides: tuple[tuple[Side, int, SideName], ...] = ((self.src, loaded, "src"), (self.dst, extent, "dst"))
+        for side, count, name in sides:
+            if any(digit.offset(name, v) != side.at(start + v) - side.at(start) for v in range(count)):
+                return None
+        return digit
 
     def cover(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
         """

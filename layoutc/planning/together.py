@@ -14,7 +14,7 @@ from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, StridedCopy, falling
-from layoutc.planning.plan import SharedLoop
+from layoutc.planning.plan import LINE, SharedLoop
 
 Sized = tuple[StridedCopy, int]
 """a copy, and the bytes of its elements"""
@@ -64,7 +64,15 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
         step = min(loop.extent, max(budget // left, MIN_STEP if is_contiguous or not loops else 1))
         left *= step
         loops.insert(0, replace(loop, step=step))
-    return tuple(loops) if any(loop.step < loop.extent for loop in loops) else ()
+    return _line_by_line(loops) if any(loop.step < loop.extent for loop in loops) else ()
+
+
+def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
+    """Single steps that share lines of the source follow one another, or each would read these lines again."""
+    near = [loop for loop in loops if loop.step == 1 and 0 < loop.src < LINE]
+    others = [loop for loop in loops if loop not in near]
+    inside = 1 + max((place for place, loop in enumerate(others) if loop.step == 1), default=-1)
+    return (*others[:inside], *near, *others[inside:])
 
 
 def _step(loop: SharedLoop, copy: StridedCopy, size: int, extent: int | None = None) -> CopyDigit:
@@ -95,7 +103,7 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) 
         turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
         turns.insert(0, replace(loop, step=-(-loop.extent // turns_of_loop)))
         left *= turns[0].step
-    return tuple(turns)
+    return _line_by_line(turns)
 
 
 def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
+from layoutc.planning.merged_tile import runs
 from layoutc.planning.plan import CopyPlan
 
 
@@ -16,6 +17,8 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
         or lane_count(plan.target_lanes) * plan.widths.dst % (target.line * per_byte)
     ):
         return False
+    if plan.merges and not _rows_are_lines(plan, target.line // plan.element_bytes):
+        return False
     lanes = {part.digit for part in plan.target_lanes}
     line = target.line * per_byte // plan.widths.dst
     if plan.copy.dst % line:
@@ -27,3 +30,9 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
         if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
             return False
     return True
+
+
+def _rows_are_lines(plan: CopyPlan, line: int) -> bool:
+    """Whether what a tile stores along its lanes is whole lines."""
+    row = runs(plan.copy, plan.tile, "dst", [part.digit for part in plan.target_lanes])
+    return all(start % line == 0 and count % line == 0 for start, count in row)

@@ -40,7 +40,7 @@ from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import ALIGNMENT, machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError
+from layoutc.planning.strided_copy import NotStridedError, strided_copies
 
 
 def plan_of(op: ReorderOp) -> Plan | None:
@@ -100,6 +100,8 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
     plan = parse_plan(lines)
+    if any(digit.is_uneven for copy in plan.copies for digit in copy.copy.digits):
+        copies = strided_copies(source, target, joins=True)
     check_covers(plan, copies, widths.dst)
     return plan
 

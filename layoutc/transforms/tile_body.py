@@ -239,7 +239,7 @@ class VectorBody:
         if piece is None:
             assert self.zero is not None
             if lanes == self.program.lanes:
-                return self.zero
+                return self._cast(self.zero, vector_type(self.lane_type, lanes))
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
         assert self.src is not None
         index = self._at(self.src, piece, base, "src")

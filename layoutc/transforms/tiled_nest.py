@@ -104,7 +104,9 @@ class TiledCopy:
                 self.tables[carry] = tabulate(self.nest, stride.shared(self.shares[side]), self.plan.tile[digit])
 
     def _carry(self, strides: Sequence[Stride]) -> tuple[int, Carry] | None:
-        """The digit that carries within a tile, if there is one."""
+        """The digit that carries within a tile, if there is one; a tile that is merged has all of it."""
+        if self.plan.merges:
+            return None
         found = ((g, s) for g, s in enumerate(strides) if isinstance(s, Carry) and self.plan.tile[g] > 1)
         return next(found, None)
 
