@@ -14,17 +14,16 @@ Bytes = NDArray[np.uint8]
 
 class Buffer:
     """
-    `size` bytes at the start of a page, then a page of canary and room for `room` bytes in all.
+    `size` bytes, `offset` behind the start of a page, then a page of canary and room for `room` bytes in all.
 
-    `room` is for the copies, which move another number of bytes than the reorder needs on one side.
+    `room` is for the copies, which move another number of bytes than the reorder needs on one side, from its start.
     """
 
-    def __init__(self, size: int, room: int = 0) -> None:
-        self._all = np.empty(max(size, room) + 2 * PAGE, np.uint8)
-        start = -self._all.ctypes.data % PAGE
-        self.memory = self._all[start:]
-        self.bytes: Bytes = self.memory[:size]
-        self._canary: Bytes = self.memory[size : size + PAGE]
+    def __init__(self, size: int, room: int = 0, offset: int = 0) -> None:
+        self._all = np.empty(max(size + offset, room) + 2 * PAGE, np.uint8)
+        self.memory = self._all[-self._all.ctypes.data % PAGE :]
+        self.bytes: Bytes = self.memory[offset : offset + size]
+        self._canary: Bytes = self.memory[offset + size : offset + size + PAGE]
         self.poison()
 
     def poison(self) -> None:

@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmarks.peers import BUILDS, COPIES, Peer, Prepared, Work
 from benchmarks.peers.layoutc_kernel import prepare_call
 from benchmarks.tasks import Task
 from benchmarks.values import fill_values, parameters
+from layoutc.planning.machine import ALIGNMENT
 
 PAUSE_S = 0.001
 """Between two peers: the threads of the one before spin for a while, waiting for more."""
@@ -35,6 +37,8 @@ class Options:
     repeats: int = 0
     patience_s: float = 2.0
     seed: int = 0
+    offset: int = 0
+    """bytes by which the destination starts behind a page; the copies' destinations start at one"""
 
     def repeats_of(self, task: Task) -> int:
         return self.repeats or (15 if task.size == "dram" else 31)
@@ -98,14 +102,15 @@ def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
 
 def prepared_work(task: Task, options: Options) -> Work:
     source = Buffer(task.source_desc.size_bytes, task.moved_bytes)
-    destination = Buffer(task.destination_bytes, task.moved_bytes)
+    destination = Buffer(task.destination_bytes, task.moved_bytes, options.offset)
     draw, type = np.random.default_rng(options.seed), task.source_desc.element_type
     if task.is_move:
         fill(source, type.bits // 8, options.seed, is_float=not type.is_integer)
     else:
         fill_values(source, type, draw)
     given = parameters(task.conversion, task.source_desc, task.destination_desc, draw)
-    return Work(task, source, destination, options.threads, options.target, given)
+    alignment = gcd(options.offset, ALIGNMENT)
+    return Work(task, source, destination, options.threads, options.target, given, alignment=alignment)
 
 
 def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:

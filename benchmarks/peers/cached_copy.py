@@ -20,7 +20,7 @@ def prepare(work: Work) -> Prepared:
 
 def prepare_copy(work: Work, function: str) -> Prepared:
     """A function of copies.c that moves as many bytes as the reorder; with one thread where more are no faster."""
-    buffers = work.destination.address, work.source.address, work.task.moved_bytes
+    buffers = work.destination.memory.ctypes.data, work.source.address, work.task.moved_bytes
     copy = partial(work.copies.timer("time_copy"), work.copies.address(function), *buffers)
     choices = [partial(copy, threads) for threads in sorted({1, work.threads})]
     return Prepared(min(choices, key=shortest) if len(choices) > 1 else choices[0])

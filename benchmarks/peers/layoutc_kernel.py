@@ -80,5 +80,5 @@ def kernel_of(work: Work) -> layoutc.Kernel:
 def options(work: Work) -> dict[str, Any]:
     """Those of the arguments that a kernel takes."""
     known = inspect.signature(layoutc.Kernel).parameters
-    asked = {"threads": work.threads, "target": work.target, "plan": work.plan}
+    asked = {"threads": work.threads, "target": work.target, "plan": work.plan, "alignment": work.alignment}
     return {name: value for name, value in asked.items() if name in known}

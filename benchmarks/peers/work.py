@@ -25,6 +25,8 @@ class Work:
     target: str
     parameters: dict[str, Bytes] = field(default_factory=dict[str, Bytes])
     plan: tuple[str, ...] = ()
+    alignment: int = 64
+    """what the destination's address is a multiple of, in bytes"""
 
     @property
     def arguments(self) -> dict[str, Bytes]:
