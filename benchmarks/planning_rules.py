@@ -16,8 +16,10 @@ from typing import Any
 from benchmarks.tasks import Task
 from layoutc import planning
 from layoutc.errors import LayoutcError
+from layoutc.planning.boxes import best_box
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import machine
+from layoutc.planning.plan_copy import instructions_each
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
@@ -286,6 +288,12 @@ RULES = (
         (*CACHES, IN_DRAM),
     ),
     Rule(
+        "JOIN_GAIN",
+        "boxes have all of short axes where that takes less than 0.8 of the instructions of their segments",
+        {"never": {"JOIN_GAIN": to(0.0)}, "always": {"JOIN_GAIN": to(1.0)}, "0.6": {"JOIN_GAIN": to(0.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
         "BOX_REGISTERS",
         "a box has up to 16 registers",
         {"half": {"BOX_REGISTERS": times(0.5)}, "twice": {"BOX_REGISTERS": times(2)}},
@@ -324,10 +332,18 @@ def changed(changes: Mapping[str, Change]) -> Generator[None, None, None]:
     try:
         for module, name, value in before:
             setattr(module, name, changes[name](value))
+        _forget()
         yield
     finally:
         for module, name, value in before:
             setattr(module, name, value)
+        _forget()
+
+
+def _forget() -> None:
+    """What the planner remembers of copies, which other values found."""
+    for remembers in (best_box, instructions_each):
+        remembers.cache_clear()
 
 
 def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> tuple[str, ...]:

@@ -146,11 +146,12 @@ def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
 
 def instructions(copies: Iterable[Sized], target: Machine) -> float:
     """About how many instructions copies take, by lanes or boxes; inf if one has neither."""
-    return sum(copy.elements * _per_element(*sized, target) for sized in copies for copy in sized[:1])
+    return sum(copy.elements * instructions_each(*sized, target) for sized in copies for copy in sized[:1])
 
 
 @lru_cache(maxsize=256)
-def _per_element(copy: StridedCopy, element: int, target: Machine) -> float:
+def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float:
+    """The same for each element."""
     box = best_box(copy, element, target)
     if needs_box(copy, Widths(element, element), target):
         return box[0] if box else inf
