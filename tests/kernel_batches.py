@@ -23,6 +23,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.c import emit_c
+from tests.random_conversions import arguments_of, random_codes
 from tests.random_reorders import PlannedKernel
 
 DRIVER = Path(__file__).with_name("kernel_driver.c")
@@ -131,16 +132,23 @@ def c_text(kernels: Sequence[PlannedKernel]) -> str:
             op.detach()
             module.body.block.add_op(op)
     lower(module)  # what has no plan by now has none on any machine
-    cases = "".join(f"    case {n}: kernel_{n}(source, destination); break;\n" for n in range(len(kernels)))
-    return (
-        emit_c(module) + "\nvoid call(int64_t number, const void *source, void *destination);\n"
-        f"void call(int64_t number, const void *source, void *destination) {{\n  switch (number) {{\n{cases}  }}\n}}\n"
-    )
+    cases = "".join(f"    case {n}: kernel_{n}({_arguments(k)}); break;\n" for n, k in enumerate(kernels))
+    head = "void call(int64_t number, const void *source, void *destination, const void *const *arguments)"
+    return f"{emit_c(module)}\n{head};\n{head} {{\n  (void)arguments;\n  switch (number) {{\n{cases}  }}\n}}\n"
+
+
+def _arguments(kernel: PlannedKernel) -> str:
+    """What a kernel is called with: its parameters, and sums that lie behind the data of the destination."""
+    texts = ["source", "destination", *(f"arguments[{n}]" for n in range(len(kernel.conversion.arguments)))]
+    if (compensation := kernel.conversion.compensation) is not None:
+        places = compensation.offsets_bytes(kernel.destination)[: len(compensation.parts)]
+        texts += [f"(void *)((unsigned char *)destination + {place})" for place in places]
+    return ", ".join(texts)
 
 
 def planned(kernel: PlannedKernel, name: str) -> ModuleOp:
     """The module of a kernel, with its plan as text."""
-    module = reorder_module(kernel.source, kernel.destination, name)
+    module = reorder_module(kernel.source, kernel.destination, name, kernel.conversion)
     if kernel.plan is not None:
         for op in module.walk():
             if isinstance(op, ReorderOp):
@@ -149,9 +157,12 @@ def planned(kernel: PlannedKernel, name: str) -> ModuleOp:
 
 
 def exchanged(kernel: PlannedKernel) -> bytes:
-    """What the driver knows of a kernel: sizes, the source's bytes, and what the reference makes of them."""
-    source, destination = kernel.source, kernel.destination
-    read = np.random.default_rng(kernel.number).integers(0, 256, source.size_bytes, np.uint8)
-    expected = np.full(destination.size_bytes, POISON, np.uint8)
-    reference.reorder(source, destination, read, expected)
-    return struct.pack("qq", read.size, expected.size) + read.tobytes() + expected.tobytes()
+    """What the driver knows of a kernel: sizes, the bytes it reads, and what the reference makes of them."""
+    source, destination, conversion = kernel.source, kernel.destination, kernel.conversion
+    read, arguments = random_codes(str(kernel.number), source), arguments_of(conversion, source.dims)
+    expected = np.full(conversion.destination_bytes(destination), POISON, np.uint8)
+    reference.reorder(source, destination, read, expected, conversion, arguments)
+    given = [np.ascontiguousarray(values).view(np.uint8).reshape(-1) for values in arguments.values()]
+    buffers = (read, expected, *given)
+    sizes = (read.size, expected.size, len(given), *(values.size for values in given))
+    return struct.pack(f"{len(sizes)}q", *sizes) + b"".join(buffer.tobytes() for buffer in buffers)

@@ -1,6 +1,6 @@
 // Runs the reorders of one file against memory that must not be touched: driver DATA FIRST [SKIPPED ...]
 //
-// Both buffers lie between pages that cannot be accessed: in one run they start at a page, in the next they end at
+// All buffers lie between pages that cannot be accessed: in one run they start at a page, in the next they end at
 // one, in the third they are allocated, for sanitizers to see their ends. What is left of a page is poisoned, and so
 // is the destination. Prints a line for each kernel that did wrong, and `done` at the end. A kernel that is stopped by
 // a guard page ends the program, with its number; the one who asked starts again behind it.
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { POISON = 0xA5, PAGE = 65536, PLACES = 3 };  // a multiple of every page size
-enum { LINE = 200 };
+enum { LINE = 200, MOST = 8 };  // arguments of a kernel
 
 typedef struct {
   unsigned char *start;  // of all that may be accessed
@@ -22,11 +22,11 @@ typedef struct {
   size_t size, room;
 } Buffer;
 
-void call(int64_t number, const void *source, void *destination);
+void call(int64_t number, const void *source, void *destination, const void *const *arguments);
 
 static const char *const places[PLACES] = {"behind a guard page", "before a guard page", "allocated"};
 static volatile int64_t running = -1;
-static Buffer source, destination;
+static Buffer source, destination, arguments[MOST];
 
 static Buffer placed(size_t size, int place) {
   if (place == 2) {
@@ -68,18 +68,30 @@ static void report(const char *side, int place, int64_t at) {
   }
 }
 
-static void run(int place, size_t source_size, size_t destination_size, const unsigned char *read,
-                const unsigned char *expected) {
+// The sizes are those of the source, of the destination, the number of arguments and the size of each.
+static void run(int place, const int64_t *sizes, const unsigned char *read) {
+  const size_t source_size = (size_t)sizes[0], destination_size = (size_t)sizes[1];
+  const unsigned char *expected = read + source_size, *given = expected + destination_size;
+  const void *pointers[MOST] = {0};
+  for (int64_t k = 0; k < sizes[2]; k++) {
+    arguments[k] = placed((size_t)sizes[3 + k], place);
+    memset(arguments[k].start, POISON, arguments[k].room);
+    pointers[k] = memcpy(arguments[k].bytes, given, arguments[k].size);
+    given += sizes[3 + k];
+  }
   source = placed(source_size, place);
   destination = placed(destination_size, place);
   memset(source.start, POISON, source.room);
   memset(destination.start, POISON, destination.room);
   memcpy(source.bytes, read, source_size);
-  call(running, source.bytes, destination.bytes);
+  call(running, source.bytes, destination.bytes, pointers);
   report("destination", place, first_wrong(destination, expected));
   report("source", place, first_wrong(source, read));
   release(source, place);
   release(destination, place);
+  for (int64_t k = 0; k < sizes[2]; k++) {
+    release(arguments[k], place);
+  }
 }
 
 static void stopped(int signal, siginfo_t *info, void *context) {
@@ -111,8 +123,8 @@ static const unsigned char *contents(const char *path) {
   return all;
 }
 
-// The file: the number of kernels, then for each the sizes of source and destination, their bytes as read and as they
-// should be written; all numbers are 64 bits.
+// The file: the number of kernels, then for each the sizes of source and destination, the number of arguments and their
+// sizes, then the bytes of all, those of the destination as they should be written; all numbers are 64 bits.
 int main(int argc, char **argv) {
   if (argc != 3) {
     return 2;
@@ -123,19 +135,27 @@ int main(int argc, char **argv) {
   sigaction(SIGBUS, &action, NULL);
   sigaction(SIGILL, &action, NULL);
   const unsigned char *at = contents(argv[1]);
-  int64_t count, sizes[2];
+  int64_t count, sizes[3 + MOST];
   memcpy(&count, at, sizeof count);
   at += sizeof count;
   for (int64_t number = 0; number < count; number++) {
-    memcpy(sizes, at, sizeof sizes);
-    at += sizeof sizes;
+    memcpy(sizes, at, 3 * sizeof *sizes);
+    at += 3 * sizeof *sizes;
+    if (sizes[2] > MOST) {
+      return 2;
+    }
+    memcpy(sizes + 3, at, (size_t)sizes[2] * sizeof *sizes);
+    at += (size_t)sizes[2] * sizeof *sizes;
     if (number >= atoll(argv[2])) {
       running = number;
       for (int place = 0; place < PLACES; place++) {
-        run(place, (size_t)sizes[0], (size_t)sizes[1], at, at + sizes[0]);
+        run(place, sizes, at);
       }
     }
     at += sizes[0] + sizes[1];
+    for (int64_t k = 0; k < sizes[2]; k++) {
+      at += sizes[3 + k];
+    }
   }
   puts("done");
   return 0;

@@ -1,5 +1,5 @@
 """
-Random kernels for differential tests: two descriptors, a target, a plan, threads.
+Random kernels for differential tests: two descriptors, a conversion, a target, a plan, threads.
 
 Everything that the planner and the lowering tell apart occurs: blocks that do not divide each other, odd blocks,
 flattened axes, tails, gaps, base offsets, borders, alignment, unit dims, broadcast and overlapping sources. Plans are
@@ -17,7 +17,8 @@ from typing import get_args
 from benchmarks.placement import spaced
 from benchmarks.random_cases import EXTENTS
 from benchmarks.random_cases import random_layout as layout_of_benchmarks
-from layoutc.descriptor import MemoryDesc, check_reorder
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type as type_of_name
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
@@ -27,12 +28,16 @@ from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
+from layoutc.transforms.plan_reorders import has_vectors
 from tests.descriptors import layout as tagged
+from tests.random_conversions import random_conversion
 
 MACHINES = {**TARGETS, "avx512vbmi": replace(TARGETS["avx512"], shuffles="any")}
 """those with names, and the one that `native` means where single bytes can be permuted"""
 ALL_TARGETS = (*MACHINES, PLAIN)
 TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64", "s4", "u4", "f4_e2m1", "u2")
+CONVERTED, ATTRIBUTED = 0.5, 0.7
+"""the share of reorders that may convert, and of those that have attributes"""
 BLOCKS = (2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 16, 17, 24, 32, 48, 64)
 LEAST_ELEMENTS, MOST_ELEMENTS = 16, 80_000
 MOST_BYTES = 600_000
@@ -52,32 +57,37 @@ class PlannedKernel:
     destination: MemoryDesc
     target: str
     plan: Plan | None
+    conversion: Conversion = NO_ATTRIBUTES
 
     def __str__(self) -> str:
-        return f"{self.number}: {self.source} -> {self.destination}, target {self.target}"
+        return f"{self.number}: {self.source} -> {self.destination}, {self.conversion}, target {self.target}"
 
 
 def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS) -> PlannedKernel:
     """Kernel `number`: the same on every machine, whatever else is drawn."""
     draw = random.Random(f"kernels {seed}/{number}")
     target = draw.choice(targets)
-    source, destination = random_reorder(draw)
-    return PlannedKernel(number, source, destination, target, random_plan(draw, source, destination, target))
+    reorder = random_reorder(draw)
+    source, destination, conversion = reorder
+    return PlannedKernel(number, source, destination, target, random_plan(draw, *reorder, target), conversion)
 
 
-def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc]:
-    """Two descriptors that can be reordered into each other."""
+def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc, Conversion]:
+    """Two descriptors that can be reordered into each other, most of them as they are."""
     while True:
+        converts, attributed = draw.random() < CONVERTED, draw.random() < ATTRIBUTED
         element_type = draw.choice(TYPES)
+        to_type = draw.choice(TYPES) if converts else element_type
         dims, layouts = random_shape(draw)
         try:
             source = random_desc(draw, dims, element_type, layouts[0], is_source=True)
-            destination = random_desc(draw, dims, element_type, layouts[1], is_source=False)
-            check_reorder(source, destination)
+            destination = random_desc(draw, dims, to_type, layouts[1], is_source=False)
+            check_copy(source, destination)
+            given = random_conversion(draw, source, destination) if converts and attributed else NO_ATTRIBUTES
         except LayoutcError:
             continue
         if max(source.size_bytes, destination.size_bytes) <= MOST_BYTES:
-            return source, destination
+            return source, destination, given
 
 
 def random_shape(draw: random.Random) -> tuple[tuple[int, ...], list[Layout]]:
@@ -197,21 +207,27 @@ def pitched(draw: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]:
 # --- plans -----------------------------------------------------------------------------------------------------------
 
 
-def random_plan(draw: random.Random, source: MemoryDesc, destination: MemoryDesc, target: str) -> Plan | None:
+def random_plan(
+    draw: random.Random, source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: str
+) -> Plan | None:
     """The planner's plan, the one that it would choose for a large reorder, or a change of one of them."""
     if target == PLAIN:
         return None
     kind, threads = draw.choice(("chosen", "streamed", "edited")), draw.choice((1, 1, 2, 3))
     machine = MACHINES[target]
+    if not has_vectors(source, destination, conversion):
+        return None
     if kind != "chosen" and draw.random() < 0.8:
         machine = replace(machine, llc=NO_CACHE)
     if draw.random() < 0.5:
         machine = replace(machine, l2=SMALL_CACHE)
     try:
-        plan = choose_plan(source, destination, machine, threads)
+        plan = choose_plan(source, destination, machine, threads, conversion)
     except NotStridedError:
         return None
-    parts = tuple(_edited_part(draw, part) for part in plan.parts) if kind == "edited" else plan.parts
+    # A sum stores nothing twice: any other macro tiles might.
+    is_edited = kind == "edited" and not conversion.sum
+    parts = tuple(_edited_part(draw, part) for part in plan.parts) if is_edited else plan.parts
     return replace(plan, parts=parts, threads=threads)
 
 

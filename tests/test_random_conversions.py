@@ -5,10 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import random
-import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +19,10 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.interpreted import interpreted
-from layoutc.numeric.arithmetic import constant_bytes
-from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
 from layoutc.targets.c import emit_c
 from tests.c_programs import compiled, compiler_named
+from tests.random_conversions import arguments_of, random_codes, random_conversion
 from tests.random_reorders import MOST_BYTES, random_desc, random_shape
 
 COUNT = int(os.environ.get("LAYOUTC_RANDOM_CONVERSIONS", "8"))
@@ -50,16 +47,10 @@ class Case:
     seed: str
 
     def read(self) -> np.ndarray:
-        """Codes of all kinds, more often of small numbers."""
-        draw = np.random.default_rng(zlib.crc32(self.seed.encode()))
-        data = draw.integers(0, 256, self.source.size_bytes, np.uint8)
-        if self.source.element_type.name == "f32" and self.source.size_bytes % 4 == 0:
-            small = draw.standard_normal(data.size // 4).astype(np.float32) * 50
-            data.view(np.float32)[::2] = small[::2]
-        return data
+        return random_codes(self.seed, self.source)
 
     def arguments(self) -> dict[str, np.ndarray]:
-        return {name: values_of(param, self.source.dims) for name, param in self.conversion.arguments.items()}
+        return arguments_of(self.conversion, self.source.dims)
 
     def expected(self) -> np.ndarray:
         written = np.full(self.destination.size_bytes, POISON, np.uint8)
@@ -67,54 +58,16 @@ class Case:
         return written
 
 
-def values_of(param: Param, dims: tuple[int, ...]) -> np.ndarray:
-    """The bytes of values that are given later: ordinary numbers of the type."""
-    count = prod(param.shape(dims))
-    numbers = [
-        [0.5, 1.25, -0.75, 3.0, 0.01171875][n * n % 5] if not param.type.is_integer else n * 5 % 7 for n in range(count)
-    ]
-    known = Param(numbers, param.axes, param.groups, param.type)
-    return constant_bytes(known)
-
-
-def random_param(draw: random.Random, dims: tuple[int, ...], types: tuple[str, ...], is_scale: bool) -> Param | None:
-    if draw.random() < 0.4:
-        return None
-    axes = tuple(axis for axis in range(len(dims)) if draw.random() < 0.5)
-    groups = tuple(draw.choice([g for g in range(1, dims[axis] + 1) if dims[axis] % g == 0]) for axis in axes)
-    type = draw.choice(types)
-    if draw.random() < 0.5:
-        return Param(None, axes, groups, type)
-    count = prod(dims[axis] // group for axis, group in zip(axes, groups, strict=True))
-    if count > 5000:
-        return None
-    return Param(
-        [draw.choice((0.5, 1.5, -0.25, 0.75)) if is_scale else draw.randint(-7, 7) for _ in range(count)],
-        axes,
-        groups,
-        type,
-    )
-
-
 def random_case(seed: str) -> Case:
     draw = random.Random(seed)
     while True:
         dims, layouts = random_shape(draw)
-        scales, points = ("f32", "f32", "f16", "bf16"), ("s32", "s8", "f32")
         try:
             sides = [
                 random_desc(draw, dims, draw.choice(TYPES), layout, is_source=number == 0)
                 for number, layout in enumerate(layouts)
             ]
-            conversion = Conversion(
-                random_param(draw, dims, scales, True),
-                random_param(draw, dims, points, False),
-                random_param(draw, dims, scales, True),
-                random_param(draw, dims, points, False),
-                sum=draw.choice((0, 0, 0, 0.5)),
-                reciprocal=draw.random() < 0.3,
-            )
-            conversion.check(*sides)
+            conversion = replace(random_conversion(draw, *sides), compensation=None)
         except LayoutcError:
             continue
         if conversion.has_attributes and max(side.size_bytes for side in sides) <= MOST_BYTES // 4:

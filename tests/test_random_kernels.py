@@ -92,12 +92,14 @@ def test_the_driver_sees(name: str, tmp_path: Path) -> None:
     body, expected = WRONG[name]
     code, data, program = (tmp_path / part for part in ("code.c", "data", "program"))
     code.write_text(
-        "#include <stdint.h>\nvoid call(int64_t number, const void *source, void *destination);\n"
-        "void call(int64_t number, const void *source, void *destination) {\n"
-        "  (void)number;\n  const volatile unsigned char *from = source;\n  volatile unsigned char *to = destination;\n"
+        "#include <stdint.h>\n"
+        "void call(int64_t number, const void *source, void *destination, const void *const *arguments);\n"
+        "void call(int64_t number, const void *source, void *destination, const void *const *arguments) {\n"
+        "  (void)number;\n  (void)arguments;\n"
+        "  const volatile unsigned char *from = source;\n  volatile unsigned char *to = destination;\n"
         f"  {body}\n}}\n"
     )
-    data.write_bytes(struct.pack("qqq", 1, 8, 8) + 2 * bytes(range(1, 9)))
+    data.write_bytes(struct.pack("qqqq", 1, 8, 8, 0) + 2 * bytes(range(1, 9)))
     tools = toolchain("plain")
     tools.compile((DRIVER, code), program)
     said = [text for _, text in complaints(tools, program, data, 1)]
