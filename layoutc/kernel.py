@@ -128,14 +128,11 @@ class Kernel:
         """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
         from layoutc.planning.explain import explain_plan
         from layoutc.planning.strided_copy import NotStridedError
-        from layoutc.transforms.plan_reorders import has_vectors
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
         if self.plan:
             return "\n".join(("a plan that was given, not chosen (docs/plans.md has its words):", *self.plan)) + "\n"
-        if not has_vectors(self.source, self.destination, self.conversion):
-            return f"the textbook loop nest, as elements share bytes with those that are added to: {self.conversion}\n"
         sides = self.source, self.destination
         try:
             here = machine(self.target, self.alignment)

@@ -28,7 +28,6 @@ from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
-from layoutc.transforms.plan_reorders import has_vectors
 from tests.descriptors import layout as tagged
 from tests.random_conversions import random_conversion
 
@@ -215,8 +214,6 @@ def random_plan(
         return None
     kind, threads = draw.choice(("chosen", "streamed", "edited")), draw.choice((1, 1, 2, 3))
     machine = MACHINES[target]
-    if not has_vectors(source, destination, conversion):
-        return None
     if kind != "chosen" and draw.random() < 0.8:
         machine = replace(machine, llc=NO_CACHE)
     if draw.random() < 0.5:

@@ -99,6 +99,12 @@ CASES += [("tailed", pair, SCALED) for pair in PAIRS[::6]]
 CASES += BY_INDEX
 CASES += [(shape, pair, NO_ATTRIBUTES) for number, shape in enumerate(SHAPES) for pair in PACKED[number % 3 :: 3]]
 CASES += [("even", pair, SCALED) for pair in PACKED[::4]]
+CASES += [
+    ("odd planes", ("s8", "u4"), Conversion(dst_scale=scales(17, [1]), sum=0.5)),
+    ("transposed", ("u2", "s4"), Conversion(sum=1.5)),
+    ("tailed", ("f32", "s4"), Conversion(src_scale=scales(35, [1]), sum=0.75)),
+    ("odd in blocks", ("s4", "f32"), Conversion(src_zero_point=points(35, [1]), sum=2.0)),
+]
 TARGETS = ("avx512", "sse2")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
-from layoutc.planning.even_copies import cut, even_copies, with_even_macro
+from layoutc.planning.even_copies import cut, even_copies
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import GATHERED, with_macro
@@ -15,7 +15,7 @@ from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
 from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.shared_bytes import first_inside_a_byte, macro_apart, with_buffers
+from layoutc.planning.shared_bytes import first_inside_a_byte, macro_apart, with_buffers, with_even_buffers
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
@@ -38,7 +38,7 @@ def converting_plans(
     stored twice.
     """
     for copy in copies:
-        partial = _apart(copy, widths, target)
+        partial = _first_partial(copy) if adds else _apart(copy, widths, target)
         whole = in_bytes(copy, widths.dst_per_byte) if moves or copy.is_fill else None
         if partial is not None:
             parts = without_partial(copy, partial)
@@ -46,7 +46,7 @@ def converting_plans(
         elif whole is not None:
             for piece in pieces(whole, widths.dst, target):
                 yield plan_moved(*piece, target, streams)
-        elif adds:
+        elif adds and not copy.is_fill:
             yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
         elif (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
             yield gathered
@@ -159,7 +159,7 @@ def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
     plan = plan_copy(copy, replace(widths, converted="dst"), target, False, widths.dst, is_even=True)
     because("stores", "through the caches and nothing twice, as what the destination holds counts")
-    return with_even_macro(plan)
+    return with_even_buffers(plan)
 
 
 def _plan_elements(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import gcd, prod
 
 from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, SideName, falling
+from layoutc.planning.even_copies import with_even_macro
 from layoutc.planning.macro_tiles import MacroShape, with_macro
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because
@@ -43,6 +44,11 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     return _with_buffered_sides(replace(plan, macro=tuple(t if d.is_whole else d.extent for t, d in sizes)))
 
 
+def with_even_buffers(plan: CopyPlan) -> CopyPlan:
+    """The same, with macro tiles that divide the copy."""
+    return _with_buffered_sides(with_even_macro(with_buffers(plan)))
+
+
 def _with_rows(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     """The plan with macro tiles of many rows, where these are short."""
     plan = with_macro(plan, shape)
@@ -54,7 +60,7 @@ def _with_rows(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 
 
 def _with_buffered_sides(plan: CopyPlan) -> CopyPlan:
-    # Other macro tiles may begin elsewhere.
+    """The plan with buffers for the sides whose tiles begin or end inside of bytes, as other ones may."""
     while (side := first_inside_a_byte(plan)) is not None:
         if side == "src":
             because("loads", "out of a buffer with a byte for each element, as rows begin or end inside of a byte")

@@ -184,6 +184,8 @@ class PackedCopy(TiledCopy):
         outer, alloca = self._open_outer_with_buffers()
         if self.load_stage is not None:
             self.load_stage.copy_in(self.loops.inside(), outer, self.src_strides)
+        if self.store_stage is not None and self.memory.adds and not self.plan.copy.is_fill:
+            self.store_stage.copy_in(self.loops.inside(), outer, self.dst_strides)
         out = self.loops.inside()
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)

@@ -56,17 +56,9 @@ def plan_of(op: ReorderOp) -> Plan | None:
 
 def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> Plan:
     """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
-    if not has_vectors(source, target, conversion):
-        raise LayoutcError(f"{source.element_type} to {target.element_type}, {conversion}, has only the plain plan")
     if conversion.arithmetic(source.element_type, target.element_type) == "move":
         return read_plan(lines, source, target)
     return read_converting_plan(lines, source, target, conversion)
-
-
-def has_vectors(source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> bool:
-    """Whether values go through vectors: all but sums where elements share bytes."""
-    are_packed = min(source.element_type.bits, target.element_type.bits) < 8
-    return not (conversion.sum and are_packed)
 
 
 def read_converting_plan(
@@ -143,8 +135,6 @@ class AttachPlan(RewritePattern):
         if op.destination is None or op.plan is not None:
             return
         source, target = op.source_desc, op.target_desc
-        if not has_vectors(source, target, op.conversion):
-            return
         lines = None
         if self.tuned and op.copies_elements:
             lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
