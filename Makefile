@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint bench format clean
+.PHONY: help demo test fuzz patterns lint bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/^([a-z]+):.*## /  make \1\t/'
@@ -19,6 +19,9 @@ test: $(VENV)/.installed-dev ## pytest, lit, ruff and pyright
 
 fuzz: $(VENV)/.installed-dev ## random kernels between guard pages; FUZZ="--count 10000 --seed 2" and the like say which
 	$(BIN)/python -m tests.random_kernels $(FUZZ)
+
+patterns: $(VENV)/.installed-dev ## a million random bit patterns of every type into every other, about ten minutes
+	$(BIN)/python -m tests.random_patterns $(PATTERNS)
 
 lint: $(VENV)/.installed-dev ## ruff and pyright
 	$(BIN)/ruff check
