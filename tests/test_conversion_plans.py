@@ -90,6 +90,7 @@ BY_INDEX = [
     ("pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]))),
     ("pixels", ("bf16", "f32"), Conversion(src_scale=scales(3, [1]), sum=1.0)),
     ("filters", ("s8", "f32"), Conversion(src_scale=scales(80, [0, 1], [2, 4]))),
+    ("even", ("u4", "f32"), Conversion(src_scale=scales(18 * 50, [0, 1], [2, 1]), src_zero_point=points(50, [1]))),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]
 """parameters of any axes and groups, also such that cut blocks"""

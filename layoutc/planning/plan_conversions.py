@@ -8,14 +8,15 @@ from math import prod
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.even_copies import cut, even_copies
+from layoutc.planning.gathered_rows import gathers_bytes, is_transposed
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import GATHERED, with_macro
-from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Part, Widths
 from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.shared_bytes import first_inside_a_byte, macro_apart, with_buffers, with_even_buffers
+from layoutc.planning.shared_bytes import macro_apart, with_buffers, with_even_buffers
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
@@ -48,7 +49,7 @@ def converting_plans(
                 yield plan_moved(*piece, target, streams)
         elif adds and not copy.is_fill:
             yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
-        elif (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
+        elif not moves and (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
             yield gathered
         elif not widths.are_packed:
             at = _cheaper_side(copy, widths, target)
@@ -118,15 +119,16 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
 
     A few registers are converted in a tile as fast, and rows that are short fill none.
     """
-    if widths.src_per_byte > 1 or _conversions(copy, widths, target) <= TILE_REGISTERS:
+    if _conversions(copy, widths, target) <= TILE_REGISTERS:
         return None
     moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
     plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.are_packed else 0)
     if is_transposed(plan) and plan.gathers_lanes and plan.source_run_digits:
-        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst)
+        per_byte = widths.src_per_byte, widths.dst_per_byte
+        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in plan.row_digits)
         plan = plan if plan.stages_stores else _small(plan, streams)
-        if row * max(widths.src, widths.dst) >= target.vector and first_inside_a_byte(plan.gathered) is None:
+        if row * max(widths.src, widths.dst) >= target.vector and gathers_bytes(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)
@@ -145,14 +147,6 @@ def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
     least = tuple(t if d.is_whole else d.extent for t, d in zip(plan.tile, plan.copy.digits, strict=True))
     return with_macro(replace(plan, macro=least), replace(GATHERED, prefetch=streams))
-
-
-def is_transposed(plan: CopyPlan) -> bool:
-    """Whether registers are loaded along other digits than they are stored along."""
-    lanes = *plan.source_lanes, *plan.target_lanes
-    loaded, stored = ({part.digit for part in parts} for parts in (plan.source_lanes, plan.target_lanes))
-    is_network = plan.merges or all(is_power_of_two(part.extent) for part in lanes)
-    return is_network and bool(loaded and stored) and loaded != stored
 
 
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:

@@ -18,7 +18,9 @@ from xdsl.ir.affine import AffineExpr
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
+from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.shared_bytes import unpacked
 from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
@@ -39,6 +41,8 @@ class GatheredLoads:
         self.nest, self.plan, self.memory, self.inner, self.ratio = nest, plan, memory, inner, ratio
         strides, elements = plan.load_stage
         self.strides: list[Stride] = [stride * ratio for stride in strides]
+        self.share = plan.widths.src_per_byte
+        """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
         self.source_element = memory.converted_from or memory.element
         self.alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
         """to be put on the stack: of the function, or of each thread"""
@@ -62,6 +66,7 @@ class GatheredLoads:
         loops.constants((*self.rows, self.along))
         for start in self._starts:
             self.nest.constant(start)
+            self.nest.constant(start // self.share)
         self.nest.constant(self._asked_by_a_tile())
 
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
@@ -69,13 +74,16 @@ class GatheredLoads:
         terms = [*outer, *loops.serial(self.rows)]
         base = self.plan.copy.src * self.ratio
         # Steps along a row count elements of the memory; all other counters count values of their digit.
-        row = loops.offset(terms, strides, base, "row")
+        row = loops.offset(terms, strides, base, "row", self.share)
         into = loops.offset(terms[len(outer) :], self.strides, 0, "into_row")
         if self.along.count > UNROLLED:
             along = loops.serial([self.along])
             single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(strides)]
-            at = loops.offset(along, single, 0, "at")
-            row, into = (loops.builder.insert(sum_of(start, at)).result for start in (row, into))
+            places = {share: loops.offset(along, single, 0, "at", share) for share in {self.share, 1}}
+            row, into = (
+                loops.builder.insert(sum_of(start, places[share])).result
+                for start, share in ((row, self.share), (into, 1))
+            )
             terms += along
         sites = param_sites(self.plan.copy, loops, terms) if self.plan.converted_bytes else []
         for start in self._starts:
@@ -90,11 +98,15 @@ class GatheredLoads:
     def _vector(self, builder: Builder, row: SSAValue, into: SSAValue, start: int, sites: Sequence[ParamSite]) -> None:
         """A vector out of the source and into the buffer."""
         if start:
-            distance = self.nest.constants[start]
-            row, into = (builder.insert(sum_of(at, distance)).result for at in (row, into))
-        lanes, ahead = self.along.size, self.plan.prefetch if self.plan.converted_bytes else 0
-        type = vector_type(self.source_element, lanes)
+            row, into = (
+                builder.insert(sum_of(at, self.nest.constants[start // share])).result
+                for at, share in ((row, self.share), (into, 1))
+            )
+        lanes, ahead = self.along.size, self.plan.prefetch // self.share if self.plan.converted_bytes else 0
+        type = vector_type(self.source_element, lanes // self.share)
         value: SSAValue = builder.insert(load(self.memory.source, row, type, ahead)).result
+        if self.share > 1:
+            value = unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share)
         if self.plan.converted_bytes:
             digit = self.plan.copy.digits[self.along.digit]
             distances = [tuple((start + lane) * step for lane in range(lanes)) for step in digit.params]
