@@ -17,7 +17,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
-from layoutc.planning.machine import TARGETS
+from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
 from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Together
@@ -25,6 +25,7 @@ from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.tile import Piece, TileProgram
 from layoutc.planning.unions import Union, shared_step, unions
+from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS, pair
 from tests.strategies import many, reorders
 
@@ -425,3 +426,28 @@ def test_of_a_long_digit_only_the_end_is_loaded_in_part(source: str, destination
         assert kernel.c_source
         plan = choose_plan(src, dst, TARGETS[target])
         assert all(digit.is_whole or digit.extent <= 256 for copy in plan.copies for digit in copy.copy.digits)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "element", "alignment", "llc"),
+    [
+        ("ab", "AB16b32a2b", (5, 4), "s8", 64, 32 << 20),
+        (
+            "decba",
+            "affine:(a, b, c, d, e) -> (d floordiv 7, b, c, a, e floordiv 64, e mod 64, d mod 7)",
+            (6, 24, 1, 73, 4),
+            "f64",
+            64,
+            0,
+        ),
+        ("ab", "affine:(a, b) -> (b, a floordiv 98304, (a floordiv 2048) mod 48, a mod 2048)", (56, 49), "f32", 1, 0),
+    ],
+    ids=["pairs of an odd axis", "turns of an odd axis", "padding of megabytes"],
+)
+def test_every_plan_is_one_of_its_reorder(
+    source: str, destination: str, dims: tuple[int, ...], element: str, alignment: int, llc: int
+) -> None:
+    sides = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    for name in ("avx512", "sse2"):
+        plan = choose_plan(*sides, replace(machine(name, alignment), llc=llc))
+        assert read_plan(plan_lines(plan), *sides) == plan

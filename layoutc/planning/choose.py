@@ -148,6 +148,8 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
     inner = [(reduced(copy, size, turns), size) for copy, size in group]
     if not all(_keeps_lanes(*alone, *turn, target) for alone, turn in zip(group, inner, strict=True)):
         return None
+    if not all(_is_tiled(*sized, target) for sized in inner):
+        return None
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % target.line == 0 for loop in turns)
     planned = tuple(plan_moved(*piece, target, streams, buffered=True) for piece in inner)

@@ -18,6 +18,8 @@ Load = Literal["normal", "staged", "unpacked"]
 """straight; out of a buffer that a macro tile is gathered in, where elements that share bytes have one each"""
 
 MAX_THREADS = 1024
+MAX_STAGE_BYTES = 1 << 20
+"""of a buffer on the stack"""
 LINE = 64
 """bytes of a cache line, which a non-temporal store should fill"""
 
@@ -272,6 +274,13 @@ class CopyPlan:
         if self.store == "packed":
             return self._stage("dst", self.packed_run_digits, self.packed_run)
         return self._stage("dst", self.run_digits, self.run)
+
+    def buffer_bytes(self, side: SideName) -> int:
+        """Bytes of the buffer that a macro tile of a side goes through, if it does."""
+        if (self.load if side == "src" else self.store) in ("normal", "nontemporal"):
+            return 0
+        _, elements = self.load_stage if side == "src" else self.store_stage
+        return elements * self.stage_width(side)
 
     def stage_width(self, side: SideName) -> int:
         """Bytes of an element in the buffer of a side."""

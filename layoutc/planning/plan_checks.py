@@ -10,14 +10,12 @@ from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.merged_tile import merges_registers, runs, taken
-from layoutc.planning.plan import CopyPlan, Part, Together, is_power_of_two
+from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
-MAX_STAGE_BYTES = 1 << 20
-"""of a buffer on the stack"""
 STEP_BYTES = 8
 """of an entry in the table of a digit that carries"""
 MAX_PREFETCH = 1 << 40
@@ -176,11 +174,8 @@ def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:
 def _check_buffers(plan: CopyPlan) -> None:
     stages: tuple[tuple[SideName, str, str], ...] = (("src", "loads", plan.load), ("dst", "stores", plan.store))
     for side, name, kind in stages:
-        if kind not in ("normal", "nontemporal"):
-            _, elements = plan.load_stage if side == "src" else plan.store_stage
-            size = elements * plan.stage_width(side)
-            if size > MAX_STAGE_BYTES:
-                raise LayoutcError(f"{kind} {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+        if (size := plan.buffer_bytes(side)) > MAX_STAGE_BYTES:
+            raise LayoutcError(f"{kind} {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
         if kind in ("packed", "unpacked") and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
             raise LayoutcError(f"{kind} {name} are of lanes of elements that share bytes")
     if plan.stages_stores and (plan.gathered.converted_bytes or plan.widths.dst_per_byte > 1):

@@ -8,11 +8,11 @@ from functools import lru_cache
 from math import inf, prod
 
 from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
-from layoutc.planning.copy_digits import StridedCopy, without_partial
+from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import NORMAL, STAGED_CHUNKS, STAGED_ROWS, loop_order, with_macro
-from layoutc.planning.plan import CopyPlan, Part, Widths
+from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.stores import cached, rows_collide, streamed
@@ -40,6 +40,16 @@ def plan_copy(
     """
     next_copy()
     plan = _tiled(copy, widths, target, converted, is_even)
+    planned = _stored(plan, target, streams, converted, buffered)
+    if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
+        return planned
+    because("loads", "straight")
+    because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")
+    return with_macro(plan, NORMAL)
+
+
+def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool) -> CopyPlan:
+    """The plan with loads and stores that suit its tiles, and macro tiles that suit those."""
     if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
         digits = plan.copy.digits

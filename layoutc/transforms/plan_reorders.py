@@ -92,9 +92,14 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
     plan = parse_plan(lines)
-    if any(digit.is_uneven for copy in plan.copies for digit in copy.copy.digits):
-        copies = strided_copies(source, target, joins=True)
-    check_covers(plan, copies, widths.dst)
+    try:
+        check_covers(plan, copies, widths.dst)
+    except LayoutcError:
+        # All of a short axis in one digit, which wider elements may make even.
+        joined = strided_copies(source, target, joins=True)
+        if joined == copies:
+            raise
+        check_covers(plan, joined, widths.dst)
     return plan
 
 
