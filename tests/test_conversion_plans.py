@@ -149,7 +149,8 @@ def expected(number: int) -> np.ndarray:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_interpreter_agrees_with_reference(target: str) -> None:
-    for number, case in enumerate(CASES):
+    """Every second case for each: C runs all of them."""
+    for number, case in list(enumerate(CASES))[TARGETS.index(target) :: len(TARGETS)]:
         source, destination = sides(number)
         written = np.full(destination.size_bytes, POISON, np.uint8)
         interpreted(module(target), f"reorder_{number}", source, destination, case[2], is_plain=False)(
