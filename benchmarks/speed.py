@@ -13,7 +13,7 @@ from benchmarks.peers import BUILDS
 from benchmarks.report import Report
 from benchmarks.summary import Ratio, Row, over_copy, over_own, speed_up
 
-FILES = ("reorders", "conversions", "narrower_builds")
+FILES = ("reorders", "conversions", "narrower_builds", "unaligned")
 SIZES = {"dram": "DRAM", "l3": "L3", "l2": "L2"}
 PEERS = {"onednn": "oneDNN", "numpy": "NumPy", "torch": "torch"}
 
@@ -46,13 +46,14 @@ class Place:
 def speed(folder: Path) -> str:
     """What the files of results in a folder come to; of files that are not there nothing is said."""
     found = {name: Report.read(path) for name in FILES if (path := folder / f"{name}.json").exists()}
-    plain, converting, narrower = (measured(found.get(name)) for name in FILES)
+    plain, converting, narrower, unaligned = (measured(found.get(name)) for name in FILES)
     others = {"": plain, "conversions, ": converting}
     parts = [
         *dict.fromkeys(f"{report.dates}, {report.place}." for report in found.values()),
         *titled(ABOUT_COPY, by_kind(plain + converting)),
         *titled(ABOUT_PEERS, by_peer(others, {name: speed_up(name) for name in PEERS}, is_speed_up=True)),
         *titled(ABOUT_BUILDS, by_peer({"": narrower}, {name: over_own(name) for name in BUILDS}, is_speed_up=False)),
+        *of_unaligned(unaligned),
         *of_making(plain + converting),
         "\n".join(plots(found)),
     ]
@@ -122,6 +123,17 @@ def kinds() -> dict[str, str]:
 def kind_of(row: Row) -> str:
     """What a row's case is; one that has no name any more is as good as random."""
     return kinds().get(str(row["case"]), RANDOM)
+
+
+def of_unaligned(rows: Sequence[Row]) -> Iterator[str]:
+    """What it costs that destinations start within a cache line."""
+    for place in places(rows):
+        times = [found for row in place.of(rows) if (found := over_copy(row)) is not None]
+        yield (
+            f"Into destinations that start within a cache line, as NumPy and malloc place large ones, {len(times)} of "
+            f"the reorders take {statistics.geometric_mean(times):.2f} times as long as the copy, and at most "
+            f"{max(times):.2f} ({place})."
+        )
 
 
 def of_making(rows: Sequence[Row]) -> Iterator[str]:

@@ -67,11 +67,13 @@ def test_the_table_has_mean_and_worst_of_each_kind_and_place(tmp_path: Path) -> 
         {"case": "ab->ba 1000", "size": "dram", "threads": 1, "error": "none"},
     ]
     report(*rows).save(tmp_path / "reorders.json")
+    report(*rows).save(tmp_path / "unaligned.json")
     text = speed(tmp_path)
     assert "2001-02-03, A Chip, 2 CPUs" in text
     assert "| reorders | DRAM, 1 thread | L2, 2 threads |\n| --- | ---: | ---: |" in text
     assert "| Activations | 2.00 (4.00) | 1.50 (1.50) |\n| Random | 1.25 (1.25) |  |" in text
     assert "| number measured | 3 | 1 |" in text
+    assert "3 of the reorders take 1.71 times as long as the copy, and at most 4.00 (DRAM, 1 thread)." in text
     assert "|  | oneDNN | NumPy |\n| --- | ---: | ---: |\n| DRAM, 1 thread | 1.41 (0.50) | 2.00 (2.00) |" in text
     assert "Matrices" not in text and "torch" not in text and "avx2" not in text and "conversions" not in text
 
