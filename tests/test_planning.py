@@ -18,6 +18,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
 from layoutc.planning.machine import TARGETS, machine
+from layoutc.planning.macro_tiles import loop_order
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
 from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Together
@@ -451,3 +452,21 @@ def test_every_plan_is_one_of_its_reorder(
     for name in ("avx512", "sse2"):
         plan = choose_plan(*sides, replace(machine(name, alignment), llc=llc))
         assert read_plan(plan_lines(plan), *sides) == plan
+
+
+def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
+    """Those of 48 elements, whose lines hold the next ones' elements too."""
+    target, dims = machine("avx512"), (352, 28, 28, 4, 48)
+    sides = layoutc.desc("onednn:abcde", dims, "f32"), layoutc.desc("onednn:edcba", dims, "f32")
+    (plan,) = choose_plan(*sides, target).copies
+    steps = [
+        plan.copy.digits[g].offset("src", plan.macro[g]) for g in plan.outer_order if plan.macro[g] < plan.extents[g]
+    ]
+    assert plan.source_run < 512
+    near = [step for step in steps if step <= target.page]
+    assert near and steps[-len(near) :] == sorted(near, reverse=True)
+    (longer,) = choose_plan(
+        layoutc.desc("ab", (4000, 5000), "s8"), layoutc.desc("ba", (4000, 5000), "s8"), target
+    ).copies
+    assert longer.source_run >= 512
+    assert longer.outer_order == loop_order(longer.copy.digits, "dst")

@@ -78,7 +78,8 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> 
     yield f"tiles: {why.get('tiles') or _tiles(plan)}"
     macro = _times(plan.macro)
     yield f"macro tiles: {macro}, {why.get('macro tiles', 'all but the slowest digit')}"
-    yield f"loops over macro tiles: {_loops(plan.outer_order, plan.macro, plan.extents)}"
+    order = f"; {why['outer loops']}" if "outer loops" in why else ""
+    yield f"loops over macro tiles: {_loops(plan.outer_order, plan.macro, plan.extents)}{order}"
     yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
     if not plan.copy.is_fill:
         yield f"loads: {why.get('loads', 'straight')}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, contiguous
+from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because
 
@@ -80,6 +81,33 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+
+
+NEAR_RUN = 512
+"""bytes of a run in the source, below which macro tiles follow its lines"""
+
+
+def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with its loops over macro tiles that step within a page of the source inside of the others.
+
+    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little.
+    """
+    digits, element = plan.copy.digits, plan.element_bytes
+    if plan.copy.is_fill or plan.source_run * element >= NEAR_RUN:
+        return plan
+    steps = {
+        position: digits[position].offset("src", plan.macro[position]) * element
+        for position in plan.outer_order
+        if plan.macro[position] < digits[position].extent
+    }
+    near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
+    order = (*(g for g in plan.outer_order if g not in near), *near)
+    if [g for g in order if g in steps] == [*steps]:
+        return plan
+    because("outer loops", "those within a page of the source are inside, as runs there are short")
+    plan = replace(plan, outer_order=order)
+    return replace(plan, prefetch=_next_macro_tile(plan)) if plan.prefetch else plan
 
 
 def _next_macro_tile(plan: CopyPlan) -> int:

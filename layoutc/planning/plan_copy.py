@@ -11,7 +11,7 @@ from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
 from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, tile_of
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import NORMAL, STAGED_CHUNKS, STAGED_ROWS, loop_order, with_macro
+from layoutc.planning.macro_tiles import NORMAL, STAGED_CHUNKS, STAGED_ROWS, by_source_lines, loop_order, with_macro
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
@@ -42,7 +42,7 @@ def plan_copy(
     plan = _tiled(copy, widths, target, converted, is_even)
     planned = _stored(plan, target, streams, converted, buffered)
     if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
-        return planned
+        return by_source_lines(planned, target) if streams and not buffered else planned
     because("loads", "straight")
     because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")
     return with_macro(plan, NORMAL)
