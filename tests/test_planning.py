@@ -462,11 +462,11 @@ def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
     steps = [
         plan.copy.digits[g].offset("src", plan.macro[g]) for g in plan.outer_order if plan.macro[g] < plan.extents[g]
     ]
-    assert plan.source_run < 512
+    assert plan.source_run * plan.element_bytes < 512
     near = [step for step in steps if step <= target.page]
     assert near and steps[-len(near) :] == sorted(near, reverse=True)
     (longer,) = choose_plan(
-        layoutc.desc("ab", (4000, 5000), "s8"), layoutc.desc("ba", (4000, 5000), "s8"), target
+        layoutc.desc("ab", (4000, 5000), "bf16"), layoutc.desc("ba", (4000, 5000), "bf16"), target
     ).copies
-    assert longer.source_run >= 512
+    assert longer.source_run * longer.element_bytes >= 512
     assert longer.outer_order == loop_order(longer.copy.digits, "dst")
