@@ -20,7 +20,7 @@ test: $(VENV)/.installed-dev ## pytest, lit, ruff and pyright
 fuzz: $(VENV)/.installed-dev ## random kernels between guard pages; FUZZ="--count 10000 --seed 2" and the like say which
 	$(BIN)/python -m tests.random_kernels $(FUZZ)
 
-patterns: $(VENV)/.installed-dev ## a million random bit patterns of every type into every other, about ten minutes
+patterns: $(VENV)/.installed-dev ## a million random bit patterns of every type into every other
 	$(BIN)/python -m tests.random_patterns $(PATTERNS)
 
 lint: $(VENV)/.installed-dev ## ruff and pyright

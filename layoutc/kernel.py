@@ -27,8 +27,6 @@ Executor = Literal["c", "interpret", "reference"]
 EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
 TUNED = "LAYOUTC_TUNED"
 """names a file of tuned plans"""
-STREAMED_BYTES = 1 << 20
-"""no smaller destination is written past the caches, which is what asks for aligned ones"""
 LINKED = frozenset(("_init", "_fini", "_start"))
 """what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
@@ -223,7 +221,7 @@ class Kernel:
 
         count = 2 + len(self.conversion.arguments) + len(self._sums)
         function = load(self.shared_object(), self.name, (ctypes.c_void_p,) * count)
-        if self.plan or self.destination_bytes < STREAMED_BYTES:
+        if not self._may_stream:
             return function
 
         def call(source: int, destination: int, *others: int) -> None:
@@ -231,6 +229,15 @@ class Kernel:
             run(source, destination, *others)
 
         return call
+
+    @property
+    def _may_stream(self) -> bool:
+        """Whether the planner may write past the caches, which is what asks for aligned destinations."""
+        from layoutc.planning.choose import STREAMED_PART
+
+        if self.plan or self.target == PLAIN:
+            return False
+        return self.destination_bytes >= machine(self.target).llc // STREAMED_PART
 
     @once
     def _at_any_address(self) -> Callable[..., None]:

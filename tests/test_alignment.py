@@ -98,7 +98,8 @@ def test_stores_need_no_buffer_only_where_destinations_start_at_a_line(alignment
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler is here")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_call_runs_the_kernel_for_the_destinations_address(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As most arrays of NumPy start within a line."""
+    """As most arrays of NumPy start within a line; on a machine whose caches hold nothing."""
+    monkeypatch.setattr("layoutc.kernel.machine", lambda *names: replace(machine(*names), llc=0))
     kernel = Kernel(desc("ab", (600, 1000), "f32"), desc("ba", (600, 1000), "f32"), "c", threads=threads)
     read = np.random.default_rng(0).random((600, 1000), np.float32)
     built: list[int] = []
@@ -116,6 +117,7 @@ def test_a_given_plan_runs_at_any_address(monkeypatch: pytest.MonkeyPatch) -> No
     lines = tuple(plan_lines(choose_plan(source, destination, machine("generic"))))
     kernel = Kernel(source, destination, "c", plan=lines)
     monkeypatch.setattr(Kernel, "_at_any_address", None)
+    monkeypatch.setattr("layoutc.kernel.machine", lambda *names: replace(machine(*names), llc=0))
     read, written = np.ones((600, 1000), np.float32), at(16, destination.size_bytes)
     kernel(read, written)
     assert (written.view(np.float32) == 1).all()
