@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -94,3 +95,11 @@ def test_buffers_that_do_not_fit_are_named(text: str) -> None:
     assert text in line
     with pytest.raises(LayoutcError, match=re.escape(message)):
         parse_plan(["threads 1", line.replace(text, becomes)])
+
+
+def test_all_of_a_short_axis_is_counted_in_bytes() -> None:
+    """Not in elements, of which two share one: 20 in blocks of 8 become 5 steps of 2 bytes in one tile."""
+    dims, s4 = (1, 20, 5, 17), element_type("s4")
+    source, destination = MemoryDesc(dims, s4, layout("Bcda8b")), MemoryDesc(dims, s4, layout("cadb"))
+    (plan,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    assert plan.copy.elements * plan.element_bytes == destination.size_bytes

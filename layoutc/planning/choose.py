@@ -87,22 +87,22 @@ def _joined(
     """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
     if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
         return apart
-    copies = strided_copies(source, destination, joins=True)
-    if not any(digit.is_uneven for copy in copies for digit in copy.digits):
+    copies, widths = copies_of(source, destination, NO_ATTRIBUTES, joins=True)
+    if widths.are_packed or not any(digit.is_uneven for copy in copies for digit in copy.digits):
         return apart
     joined = [piece for copy in copies for piece in pieces(copy, element, target)]
     return joined if instructions(joined, target) < JOIN_GAIN * instructions(apart, target) else apart
 
 
 def copies_of(
-    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion
+    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, joins: bool = False
 ) -> tuple[tuple[StridedCopy, ...], Widths]:
     """
     The strided copies of a reorder, and the widths of their elements; moves of elements that share bytes as moves of
     bytes, where all of them are. Raises NotStridedError if there are none.
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    copies = strided_copies(source, destination, () if moves else conversion.groupings)
+    copies = strided_copies(source, destination, () if moves else conversion.groupings, joins)
     bits = source.element_type.bits, destination.element_type.bits
     src, dst = (max(width // 8, 1) for width in bits)
     widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))

@@ -40,7 +40,7 @@ from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import ALIGNMENT, machine
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.strided_copy import NotStridedError
 
 
 def plan_of(op: ReorderOp) -> Plan | None:
@@ -96,7 +96,7 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
         check_covers(plan, copies, widths.dst)
     except LayoutcError:
         # All of a short axis in one digit, which wider elements may make even.
-        joined = strided_copies(source, target, joins=True)
+        joined, _ = copies_of(source, target, NO_ATTRIBUTES, joins=True)
         if joined == copies:
             raise
         check_covers(plan, joined, widths.dst)
