@@ -31,10 +31,8 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
-from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, memory_desc
-from layoutc.element_type import element_type
-from layoutc.errors import LayoutcError
-from layoutc.layout import Layout
+from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
+from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
 
 
 class ReorderEffects(MemoryEffect):
@@ -285,50 +283,3 @@ def _parse_type(parser: Parser) -> tuple[int, Attribute, int]:
     start = parser.pos
     type = parser.parse_type()
     return start, type, end_of_text(parser, start)
-
-
-def find_argument_fault(
-    conversion: Conversion, target: MemoryDesc, types: Sequence[Attribute]
-) -> tuple[int, str] | None:
-    """What is wrong with the arguments of a conversion: (2 for the first, 3 for the second.., the reason)."""
-    expected = argument_descs(conversion, target)
-    if len(types) != len(expected):
-        return 1, f"got {len(types)} arguments, expected {len(expected)}: {', '.join(expected) or 'none'}"
-    for position, ((name, desc), type) in enumerate(zip(expected.items(), types, strict=True)):
-        wanted = f"expected {desc.elements} of {desc.element_type} in row-major order"
-        if not is_memref(type):
-            return 2 + position, f"{name}: got {type}, {wanted}"
-        try:
-            found = memory_desc(type)
-        except LayoutcError as error:
-            return 2 + position, f"{name}: {getattr(error, 'message', error)}"
-        is_dense = found.layout == Layout.row_major(found.rank) and found.is_dense
-        if not is_dense or (found.elements, found.element_type) != (desc.elements, desc.element_type):
-            return 2 + position, f"{name}: got {type}, {wanted}"
-    return None
-
-
-def argument_descs(conversion: Conversion, target: MemoryDesc) -> dict[str, MemoryDesc]:
-    """The memory of each argument of a reorder: parameters that are given at run time, then sums of a compensation."""
-    shapes = {name: (param.shape(target.dims), param.type) for name, param in conversion.arguments.items()}
-    if conversion.compensation is not None:
-        for number, (_, axes) in enumerate(conversion.compensation.parts):
-            shapes[f"sums_{number}"] = (tuple(target.padded_dims[axis] for axis in axes), element_type("s32"))
-    return {name: MemoryDesc(shape, type, Layout.row_major(len(shape))) for name, (shape, type) in shapes.items()}
-
-
-def find_fault(source: Attribute, target: Attribute, conversion: Conversion = NO_ATTRIBUTES) -> tuple[int, str] | None:
-    """What is wrong with reordering one type into another: (0 for the source or 1 for the target, the reason)."""
-    descs: list[MemoryDesc] = []
-    for position, type in enumerate((source, target)):
-        if not is_shaped(type):
-            return position, f"got {type}, expected a memref or a tensor"
-        try:
-            descs.append(memory_desc(type))
-        except LayoutcError as error:
-            return position, getattr(error, "message", str(error))
-    try:
-        conversion.check(*descs)
-    except LayoutcError as error:
-        return 1, str(error)
-    return None

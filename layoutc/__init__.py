@@ -20,7 +20,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
 if TYPE_CHECKING:
     from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
     from layoutc.buffers import Address
-    from layoutc.builds import compile_all
+    from layoutc.builds import compile, compile_all
     from layoutc.compensation import Compensation
     from layoutc.conversion import Conversion
     from layoutc.descriptor import MemoryDesc
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         LayoutcError,
         NotationError,
     )
-    from layoutc.kernel import Kernel, compile
+    from layoutc.kernel import Kernel
     from layoutc.layout import Digit, Layout
     from layoutc.notations import desc, names, parse, translate
     from layoutc.param import Param
@@ -42,11 +42,11 @@ _HOMES = {
     "buffers": ("Address",),
     "compensation": ("Compensation",),
     "conversion": ("Conversion",),
-    "builds": ("compile_all",),
+    "builds": ("compile", "compile_all"),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
     "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
-    "kernel": ("Kernel", "compile"),
+    "kernel": ("Kernel",),
     "layout": ("Digit", "Layout"),
     "notations": ("desc", "names", "parse", "translate"),
     "param": ("Param",),

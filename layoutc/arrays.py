@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutc import notations
 from layoutc.buffers import address_of
+from layoutc.builds import compile
 from layoutc.checks import instance, integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, check_whole_bytes
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
-from layoutc.kernel import Executor, Kernel, compile
+from layoutc.kernel import Executor, Kernel
 from layoutc.layout import AxisGroup, Layout
 from layoutc.planning.plan import LINE
 

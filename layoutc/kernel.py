@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutc.checks import instance
-from layoutc.conversion import NO_ATTRIBUTES, Attributes, Conversion, conversion_of
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.once import once
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
 
 Executor = Literal["c", "interpret", "reference"]
 EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
-TUNED = "LAYOUTC_TUNED"
-"""names a file of tuned plans"""
 LINKED = frozenset(("_init", "_fini", "_start"))
 """what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
@@ -288,59 +283,3 @@ def check_plan_options(target: object, threads: object, alignment: object = ALIG
     check_alignment(alignment)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise LayoutcError(f"got {threads!r} threads, expected 1 to {MAX_THREADS}")
-
-
-def compile(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    *,
-    executor: Executor | None = None,
-    name: str = "reorder",
-    target: str = "native",
-    threads: int = 1,
-    alignment: int = ALIGNMENT,
-    tuned: str | Path | None = None,
-    **attributes: Unpack[Attributes],
-) -> Kernel:
-    """
-    A kernel that reorders from one descriptor to another; the C executor is built here, not in the first call.
-
-    Without `executor` it is C, or the reference where no compiler is found (which a line on stderr says once).
-    `target`, `threads` and `alignment` are as in `Kernel`, `attributes` the fields of `Conversion`: scales, zero
-    points, `sum`. A plan that the file `tuned` has for the reorder (default: $LAYOUTC_TUNED; `layoutc tune` writes such
-    files) comes before the planner's choice.
-    Raises LayoutcError for descriptors that do not fit each other and for a name that C cannot have, CompilerError
-    if the compiler fails.
-    """
-    conversion = conversion_of(compile, attributes)
-    kernel = Kernel(
-        source, destination, executor or default_executor(), name, target, threads, conversion, alignment=alignment
-    )
-    return with_tuned_plan(kernel, tuned).prepare()
-
-
-def with_tuned_plan(kernel: Kernel, tuned: str | Path | None) -> Kernel:
-    """The kernel with the plan that a file of tuned plans (default: $LAYOUTC_TUNED) has for it, if it has one."""
-    file = tuned or os.environ.get(TUNED)
-    if not file or kernel.target == PLAIN:
-        return kernel
-    if not kernel.moves_bytes:
-        from layoutc.tuned import read
-
-        read(Path(file))  # a file that is none is an error, also where no plan is looked for
-        return kernel
-    from layoutc.transforms.plan_reorders import tuned_plan
-
-    plan = tuned_plan(Path(file), kernel.source, kernel.destination, kernel.target, kernel.threads)
-    return replace(kernel, plan=plan) if plan else kernel
-
-
-@cache
-def default_executor() -> Executor:
-    """`c` where a C compiler is found, else `reference`, said once."""
-    from layoutc.runtime import find_compiler
-
-    if find_compiler() is not None:
-        return "c"
-    print("layoutc: no C compiler found, the reference executor serves", file=sys.stderr)
-    return "reference"

@@ -20,7 +20,8 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.dialects import layout
 from layoutc.dialects.attributes import LayoutAttr, TagAttr
 from layoutc.dialects.memory import is_shaped, layout_of, memref_type
-from layoutc.dialects.ops import ReorderOp, argument_descs
+from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names
 from layoutc.planning.machine import ALIGNMENT, PLAIN

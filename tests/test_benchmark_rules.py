@@ -16,7 +16,8 @@ from benchmarks.machine import Machine
 from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
 from benchmarks.placement import Placement
-from benchmarks.planning_rules import RULES, Rule, changed, plan_of, rule, to
+from benchmarks.planning_changes import changed, to
+from benchmarks.planning_rules import RULES, Rule, plan_of, rule
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report
 from benchmarks.rules import about, shuffled, tasks_of

@@ -59,7 +59,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
 from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
-from layoutc.dialects.ops import ReorderOp, argument_descs
+from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.transforms.convert_types import convert_types, defined_values
 from layoutc.transforms.converting_nest import build_converting_nest

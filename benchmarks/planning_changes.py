@@ -1,0 +1,110 @@
+"""Changes of what the planner knows: other values of its rules, and the planner with them."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from layoutc import planning
+from layoutc.errors import LayoutcError
+from layoutc.planning.boxes import best_box
+from layoutc.planning.plan_copy import instructions_each
+
+MODULES = tuple(
+    importlib.import_module(f"layoutc.planning.{found.name}") for found in pkgutil.iter_modules(planning.__path__)
+)
+Change = Callable[[Any], Any]
+
+
+def to(value: Any) -> Change:
+    return lambda _: value
+
+
+def answering(value: Any) -> Change:
+    """A function that gives this whatever it is asked."""
+
+    def function(*_: Any) -> Any:
+        return value
+
+    return to(function)
+
+
+def as_it_is(*copy_and_element: Any) -> Any:
+    return copy_and_element
+
+
+def of_each(change: Change) -> Change:
+    """Of all values of a dict."""
+
+    def function(found: Any) -> Any:
+        return dict(zip(found, map(change, found.values()), strict=True))
+
+    return function
+
+
+def times(factor: float) -> Change:
+    return lambda value: type(value)(value * factor)
+
+
+def shape(**fields: Any) -> Change:
+    """Of a macro shape; numbers are factors."""
+
+    def change(found: Any) -> Any:
+        if isinstance(found, dict):
+            return of_each(change)(found)
+        return replace(
+            found, **{k: v if isinstance(v, str | bool) else int(getattr(found, k) * v) for k, v in fields.items()}
+        )
+
+    return change
+
+
+def turned(found: Any) -> Any:
+    """A macro shape whose inner loops follow the other side."""
+    if isinstance(found, dict):
+        return of_each(turned)(found)
+    return replace(found, inner="dst" if found.inner == "src" else "src")
+
+
+def shapes(name: str, *, prefetches: bool = False) -> dict[str, dict[str, Change]]:
+    """Other macro shapes than this one."""
+    others = {
+        "half the bytes": shape(budget=0.5),
+        "twice the bytes": shape(budget=2),
+        "inner loops along the other side": turned,
+        "half the source's run": shape(source_run=0.5),
+        "twice the source's run": shape(source_run=2),
+        "half the destination's run": shape(target_run=0.5),
+        "twice the destination's run": shape(target_run=2),
+    }
+    if prefetches:
+        others["no prefetch"] = shape(prefetch=False)
+    return {words: {name: change} for words, change in others.items()}
+
+
+@contextmanager
+def changed(changes: Mapping[str, Change]) -> Generator[None, None, None]:
+    """The planner with other values inside of the block. Raises LayoutcError for a name that it does not have."""
+    places = [(module, name) for name in changes for module in MODULES if hasattr(module, name)]
+    if missing := set(changes) - {name for _, name in places}:
+        raise LayoutcError(f"the planner has no {', '.join(sorted(missing))}")
+    before = [(module, name, getattr(module, name)) for module, name in places]
+    try:
+        for module, name, value in before:
+            setattr(module, name, changes[name](value))
+        _forget()
+        yield
+    finally:
+        for module, name, value in before:
+            setattr(module, name, value)
+        _forget()
+
+
+def _forget() -> None:
+    """What the planner remembers of copies, which other values found."""
+    for remembers in (best_box, instructions_each):
+        remembers.cache_clear()
