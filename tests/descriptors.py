@@ -47,6 +47,8 @@ FLATTENED = Layout(4, (Digit((0,)), Digit((1,)), Digit(YX, 4), Digit(YX, 1, 4)))
 FLATTENED_BLOCKS = Layout(4, (Digit((0,), 4), Digit((1,)), Digit(YX, 4), Digit((0,), 1, 4), Digit(YX, 1, 4)))
 FLATTENED_TWICE = Layout(4, (Digit((0, 1), 4), Digit(YX, 2), Digit((0, 1), 1, 4), Digit(YX, 1, 2)))
 FLATTENED_OUT_OF_ORDER = Layout(4, (Digit((3, 1), 3), Digit((0,)), Digit((2,)), Digit((3, 1), 1, 3)))
+FINE = Layout(2, (Digit((0,), 1, 4), Digit((1,)), Digit((0,), 4, 3), Digit((0,), 12)))
+"""(a mod 4, b, (a floordiv 4) mod 3, a floordiv 12)"""
 SWIZZLE = Layout(
     4,
     (
@@ -76,6 +78,8 @@ PAIRS: dict[str, Pair] = {
     "rank 8": pair((2,) * 8, "abcdefgh", "hbcdefga"),
     "rank 12 reversed": pair((2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 3), "abcdefghijkl", "lkjihgfedcba"),
     "rank 12 blocked": pair((1, 2, 1, 2, 1, 3, 1, 2, 1, 2, 1, 3), "abcdefghijkl", "abcdeFghijkL2f2l"),
+    "outer digit innermost": pair((45, 3), "ab", FINE),
+    "outer digit innermost, into the middle of a block": pair((43, 3), "Ba4b", FINE),
     # extents of 1
     "all extents 1": pair((1, 1, 1, 1), "abcd", "acdb"),
     "extent 1 into a block": pair((2, 1, 3, 2), "abcd", "aBcd8b"),

@@ -181,6 +181,13 @@ def test_strided_copies_are_the_reorder(name: str) -> None:
     np.testing.assert_array_equal(written, expected)
 
 
+def test_a_last_digit_within_a_line_is_in_every_copy() -> None:
+    source, destination = PAIRS["outer digit innermost, into the middle of a block"]
+    for copy in strided_copies(source, destination):
+        (inner,) = (digit for digit in copy.digits if digit.dst == 1)
+        assert (inner.extent, inner.loaded) in ((4, 4), (4, 3))
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_plans_are_the_reorder(name: str, target: str) -> None:

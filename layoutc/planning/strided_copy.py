@@ -11,7 +11,7 @@ values of a digit exist in the source and the rest is zero. So every copy is a p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, product
 from math import lcm, prod
 
@@ -19,76 +19,15 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
 from layoutc.errors import LayoutcError
 from layoutc.param import Grouping
-from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit, merged
+from layoutc.planning.axis_copies import Axis, Piece, Side
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
 """segments of one axis, past which blocks that do not divide each other are not worth unrolling"""
-MAX_PARTIAL, PARTIAL = 256, 64
-"""the longest digit that is loaded in part, and the multiple that a longer one is cut at"""
-
-
-MAX_JOINED = 64
-"""coordinates of an axis, or a period, that one tile may have all of"""
 
 
 class NotStridedError(LayoutcError):
     """The reorder has no form as strided copies; the plain plan serves."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A digit of one side: coordinates `cut`, `2 cut`, ... are `stride` elements apart."""
-
-    cut: int
-    stride: int
-
-
-@dataclass(frozen=True)
-class Side:
-    """
-    One axis of one descriptor: its pieces from the least significant, and its coordinates with block padding.
-
-    Before coordinate 0 lies a border of `low`, and between the last one and the block padding one of `high`.
-    """
-
-    pieces: tuple[Piece, ...]
-    padded: int
-    low: int = 0
-    high: int = 0
-
-    def at(self, coordinate: int) -> int:
-        """The offset of a coordinate from that of the border's first."""
-        total = 0
-        coordinate += self.low
-        for piece, larger in zip(self.pieces, (*(p.cut for p in self.pieces[1:]), None), strict=True):
-            value = coordinate if larger is None else coordinate % larger
-            total += value // piece.cut * piece.stride
-        return total
-
-    def edges(self, cuts: Collection[int], stop: int) -> set[int]:
-        """The coordinates before `stop` at which a block of one of these cuts starts."""
-        known = [piece.cut for piece in self.pieces if piece.cut in cuts]
-        return {edge for cut in known for edge in range(-self.low % cut, stop, cut)}
-
-    @property
-    def starts_blocks(self) -> bool:
-        """Whether a block of each cut starts at coordinate 0."""
-        return all(self.low % piece.cut == 0 for piece in self.pieces)
-
-    def shifted(self, by: int) -> Side:
-        """The side with its coordinates counted from one of them."""
-        return replace(self, padded=self.padded - by, low=self.low + by)
-
-    def carry(self, extent: int) -> Carry:
-        """The strides of so many coordinates from the start of a block."""
-        pieces = [self.pieces[0], *(piece for piece in self.pieces[1:] if piece.cut < extent)]
-        ends = [*(piece.cut for piece in pieces[1:]), extent]
-        return Carry(tuple((-(-end // p.cut), p.stride) for p, end in zip(pieces, ends, strict=True)))
-
-    def stride(self, cut: int) -> int:
-        """Elements between coordinates that are `cut` apart, inside of the piece that `cut` lies in."""
-        piece = max((p for p in self.pieces if p.cut <= cut), key=lambda p: p.cut)
-        return cut // piece.cut * piece.stride
 
 
 def strided_copies(
@@ -210,7 +149,7 @@ def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, join
     if origin:
         cuts = {piece.cut for side in sides for piece in side.pieces} - {1}
         for start, stop in pairwise([*_edges(sides, cuts, origin), origin]):
-            yield from _Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
+            yield from Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
     if origin < dst.padded:
         src, dst, *params_from = (side.shifted(origin) for side in sides)
         yield from _segments(src, dst, tuple(params_from), max(dim - origin, 0), joins)
@@ -244,7 +183,7 @@ def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: b
     cuts = sorted({1, *(p.cut for side in sides for p in side.pieces if p.cut < dst.padded or not nests)})
     nesting = [cut for cut in cuts if cut == 1 or (nests and all(n % cut == 0 for n in cuts if n > cut))]
     shared = nesting if len(nesting) == len(cuts) else [c for c in nesting if c < min(set(cuts) - set(nesting))]
-    walk = _Axis(src, dst, params, tuple(reversed(shared)), joins)
+    walk = Axis(src, dst, params, tuple(reversed(shared)), joins)
     odd = [cut for cut in cuts if cut not in shared]
     if not odd:
         yield from walk.joined(walk.cover(walk.cuts, 0, dim, dst.padded), 0, dim, dst.padded)
@@ -252,7 +191,7 @@ def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: b
         yield from walk.joined(_periods(walk, odd, dim), 0, dim, dst.padded)
 
 
-def _periods(walk: _Axis, odd: Sequence[int], dim: int) -> Iterator[StridedCopy]:
+def _periods(walk: Axis, odd: Sequence[int], dim: int) -> Iterator[StridedCopy]:
     """Periods of an axis whose blocks do not nest, cut where a block begins, and the last one."""
     src, dst, params = walk.src, walk.dst, walk.params
     sides = (src, dst, *params)
@@ -272,75 +211,3 @@ def _periods(walk: _Axis, odd: Sequence[int], dim: int) -> Iterator[StridedCopy]
     spans = pairwise([*sorted(e for e in edges if e < dst.padded), dst.padded])
     found = (part for start, stop in spans for part in walk.cover(walk.cuts, start, dim, stop))
     yield from walk.joined(found, whole * period, dim, dst.padded)
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """Two sides of an axis, and the parameters along it, with the cuts that nest on all, largest first."""
-
-    src: Side
-    dst: Side
-    params: tuple[Side, ...]
-    cuts: tuple[int, ...]
-    joins: bool = False
-
-    def joined(self, parts: Iterable[StridedCopy], start: int, dim: int, stop: int) -> list[StridedCopy]:
-        """The parts that cover coordinates start..stop, as one if they may be, and are short."""
-        found = [*parts]
-        if self.joins and len(found) > 1 and stop - start <= MAX_JOINED and not self.params:
-            digit = self._uneven(start, min(dim, stop) - start, stop - start)
-            if digit is not None:
-                return [StridedCopy(self.src.at(start), self.dst.at(start), (digit,))]
-        return found
-
-    def _uneven(self, start: int, loaded: int, extent: int) -> CopyDigit | None:
-        """Coordinates as one digit; none if they do not begin with a block of each side, or none is loaded."""
-        if loaded <= 0:
-            return None
-        digit = axis_digit(extent, loaded, self.src.carry(loaded), self.dst.carry(extent))
-        sides: tuple[tuple[Side, int, SideName], ...] = ((self.src, loaded, "src"), (self.dst, extent, "dst"))
-        for side, count, name in sides:
-            if any(digit.offset(name, v) != side.at(start + v) - side.at(start) for v in range(count)):
-                return None
-        return digit
-
-    def cover(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
-        """
-        Coordinates start..stop, of which those below `dim` are loaded.
-
-        The values of the largest digit that are loaded whole, the one that is in part, and those that are not at
-        all are copies of their own; the middle one is cut further by the smaller digits.
-        """
-        cut, rest = cuts[0], cuts[1:]
-        if not rest:
-            extent, loaded = stop - start, min(max(dim - start, 0), stop - start)
-            # A macro tile has all of a digit that is loaded in part, so of a long one only the end is.
-            whole = loaded // PARTIAL * PARTIAL if loaded < extent and extent > MAX_PARTIAL else 0
-            if whole:
-                yield self.box(cuts, start, whole, whole)
-            yield self.box(cuts, start + whole * cut, extent - whole, loaded - whole)
-            return
-        if whole := max(min(dim, stop) - start, 0) // cut:
-            yield self.box(cuts, start, whole, whole)
-        at = start + whole * cut
-        if at < min(dim, stop):
-            yield from self.cover(rest, at, dim, min(at + cut, stop))
-            at = min(at + cut, stop)
-        if empty := (stop - at) // cut:
-            yield self.box(cuts, at, empty, 0)
-        at += empty * cut
-        if at < stop:
-            yield from self.cover(rest, at, dim, stop)
-
-    def box(self, cuts: tuple[int, ...], start: int, count: int, loaded: int) -> StridedCopy:
-        """`count` values of the largest digit, and all of the smaller ones."""
-        extents = (count, *(large // small for large, small in pairwise(cuts)))
-        digits = [self._digit(extent, cut) for extent, cut in zip(extents, cuts, strict=True)]
-        digits[0] = replace(digits[0], loaded=loaded)
-        params = tuple(side.at(start) for side in self.params)
-        return StridedCopy(self.src.at(start), self.dst.at(start), tuple(digits), params=params)
-
-    def _digit(self, extent: int, cut: int) -> CopyDigit:
-        """Steps of `cut` coordinates."""
-        steps = tuple(side.stride(cut) for side in self.params)
-        return CopyDigit(extent, self.src.stride(cut), self.dst.stride(cut), extent, params=steps)

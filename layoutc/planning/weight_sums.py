@@ -14,9 +14,10 @@ from itertools import pairwise
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.axis_copies import Side
 from layoutc.planning.copy_digits import CopyDigit, StridedCopy, contiguous, merged
 from layoutc.planning.plan import Part
-from layoutc.planning.strided_copy import NotStridedError, Side, side_of
+from layoutc.planning.strided_copy import NotStridedError, side_of
 from layoutc.strides import dense_strides
 
 MIN_LANES = 8
