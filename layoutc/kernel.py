@@ -137,9 +137,11 @@ class Kernel:
     @once
     def c_source(self) -> str:
         """The C file of the kernel: one function `void name(const T *source, T *destination)`."""
+        from layoutc.garbage import without_collections
         from layoutc.targets.c import emit_c
 
-        return emit_c(self._module("lower-reorders"))
+        with without_collections():
+            return emit_c(self._module("lower-reorders"))
 
     def __getstate__(self) -> dict[str, Any]:
         # What was compiled belongs to this process.

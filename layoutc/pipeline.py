@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +21,7 @@ from layoutc.dialects.memory import is_shaped, layout_of, memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
+from layoutc.garbage import without_collections
 from layoutc.layout import common_axis_names
 from layoutc.planning.machine import ALIGNMENT, PLAIN
 from layoutc.transforms.convert_types import defined_values
@@ -44,12 +43,14 @@ class Stage:
         """Applies the pass and checks that nothing forbidden remains."""
         if self.module_pass is not None:
             self.module_pass.apply(context, module)
+        if not self.forbidden_layouts:
+            return
         for op in module.walk():
             if isinstance(op, self.forbidden_ops):
                 raise LayoutcError(f"{op.name} remains after {self.name}")
             for value in defined_values(op):
-                if is_shaped(value.type) and isinstance(layout_of(value.type), self.forbidden_layouts):
-                    raise LayoutcError(f"{value.type} remains after {self.name}")
+                if is_shaped(type := value.type) and isinstance(layout_of(type), self.forbidden_layouts):
+                    raise LayoutcError(f"{type} remains after {self.name}")
 
 
 def stages(target: str = PLAIN, threads: int = 1, alignment: int = ALIGNMENT) -> tuple[Stage, ...]:
@@ -111,22 +112,10 @@ def lower(
     # What comes in may be anybody's; what the passes make of it is verified by the tests, not on every run.
     module.verify()
     for stage in stages(target, threads, alignment)[: names.index(until) + 1]:
-        with _without_collections():
+        with without_collections():
             stage.run(context, module)
         if after is not None:
             after(stage, module)
-
-
-@contextmanager
-def _without_collections() -> Generator[None, None, None]:
-    """Nearly all that a pass makes stays; looking through it for garbage again and again is a quarter of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def reorder_module(

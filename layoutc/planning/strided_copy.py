@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise, product
 from math import lcm, prod
 
@@ -30,8 +31,9 @@ class NotStridedError(LayoutcError):
     """The reorder has no form as strided copies; the plain plan serves."""
 
 
+@lru_cache(maxsize=256)
 def strided_copies(
-    source: MemoryDesc, destination: MemoryDesc, groupings: Sequence[Grouping] = (), joins: bool = False
+    source: MemoryDesc, destination: MemoryDesc, groupings: tuple[Grouping, ...] = (), joins: bool = False
 ) -> tuple[StridedCopy, ...]:
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.

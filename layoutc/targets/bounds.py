@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.dialects import affine, arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, UnrealizedConversionCastOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -156,29 +156,33 @@ RULES: dict[type[Operation], Rule] = {
 }
 
 
-LOOPS = (scf.ForOp, scf.ParallelOp)
-
-
 class Bounds:
-    """The interval of every value seen so far; `visit` ops in the order of the text."""
+    """The interval of a value; what it is computed of is bounded first, and each value once."""
 
     def __init__(self) -> None:
         self._known: dict[SSAValue, Interval] = {}
 
     def __getitem__(self, value: SSAValue) -> Interval:
-        return self._known.get(value) or type_range(value.type)
+        if (known := self._known.get(value)) is not None:
+            return known
+        waiting = [value]
+        # No recursion: what a value is computed of may go back through thousands of ops.
+        while waiting:
+            needed = [other for other in _bounding(waiting[-1]) if other not in self._known]
+            if not needed:
+                bounded = waiting.pop()
+                self._known[bounded] = self._bounded(bounded)
+            waiting += needed
+        return self._known[value]
 
-    def visit(self, op: Operation) -> None:
-        """Bound the result of an op, and the loop indices of a loop."""
-        if op.__class__ in LOOPS:
-            self._bound_indices(op)
-        elif (found := self.computed(op)) is not None:
-            result = op.results[0]
-            limits = type_range(result.type)
-            if found in limits:
-                self._known[result] = found
-            elif isinstance(result.type, IndexType):
-                self._known[result] = found.clipped(limits)
+    def _bounded(self, value: SSAValue) -> Interval:
+        if isinstance(value, BlockArgument):
+            return self._loop_index(value) or type_range(value.type)
+        limits = type_range(value.type)
+        found = self.computed(value.op) if isinstance(value, OpResult) else None
+        if found is None or found in limits:
+            return found or limits
+        return found.clipped(limits) if isinstance(value.type, IndexType) else limits
 
     def computed(self, op: Operation) -> Interval | None:
         """The exact result of an op, before it is cut to its type; None where nothing is known."""
@@ -211,16 +215,32 @@ class Bounds:
         source = self[op.operands[0]]
         return source if source.is_natural or isinstance(op, arith.IndexCastOp) else None
 
-    def _bound_indices(self, loop: Operation) -> None:
-        if isinstance(loop, scf.ForOp):
-            self._known[loop.body.block.args[0]] = self._loop_index(loop.lb, loop.ub)
-        elif isinstance(loop, scf.ParallelOp):
-            for index, low, high in zip(loop.body.block.args, loop.lowerBound, loop.upperBound, strict=True):
-                self._known[index] = self._loop_index(low, high)
-
-    def _loop_index(self, lower_bound: SSAValue, upper_bound: SSAValue) -> Interval:
-        low, high = self[lower_bound].low, self[upper_bound].high - 1
+    def _loop_index(self, index: BlockArgument) -> Interval | None:
+        bounds = _loop_bounds(index)
+        if not bounds:
+            return None
+        low, high = self[bounds[0]].low, self[bounds[1]].high - 1
         return Interval(low, max(low, high))
+
+
+def _bounding(value: SSAValue) -> Sequence[SSAValue]:
+    """The values whose intervals bound that of a value."""
+    if isinstance(value, BlockArgument):
+        return _loop_bounds(value)
+    if isinstance(value, OpResult) and (value.op.__class__ in RULES or value.op.__class__ in COMPUTED):
+        return value.op.operands
+    return ()
+
+
+def _loop_bounds(index: BlockArgument) -> tuple[SSAValue, ...]:
+    """The first number of a loop's index and the one behind its last; nothing for other arguments of blocks."""
+    match index.block.parent_op():
+        case scf.ForOp() as loop if index.index == 0:
+            return loop.lb, loop.ub
+        case scf.ParallelOp() as loop:
+            return loop.lowerBound[index.index], loop.upperBound[index.index]
+        case _:
+            return ()
 
 
 COMPUTED: dict[type[Operation], Callable[[Bounds, Any], Interval | None]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from xdsl.ir import Operation
 
@@ -12,8 +12,7 @@ from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_shuffles import Shuffles
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """An op, the texts of its operands, and the intervals of the values so far."""
 
     op: Operation

@@ -29,7 +29,6 @@ def print_for(printer: FunctionPrinter, op: scf.ForOp) -> None:
     for argument, result, start in zip(carried, op.results, initial, strict=True):
         printer.values[result] = Expression(_carried(printer, argument, result, start))
         printer.values[argument] = printer.values[result]
-    printer.bounds.visit(op)
     with loop(printer, op, index, low, high, step):
         printer.block(body)
     _mention_unused(printer, op.results, carried)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import Float32Type, Float64Type
 from xdsl.ir import Attribute
@@ -24,8 +24,7 @@ PRECEDENCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(NamedTuple):
     """The text of a C expression. `reads` says that it reads memory, so that no store may overtake it."""
 
     text: str
@@ -110,7 +109,7 @@ def wide(operand: Expression, type: Attribute) -> Expression:
     """A literal with the full width of its type; a plain `5` is an int in C, and int arithmetic overflows early."""
     if operand.literal is None or width(type) < 64:
         return operand
-    return replace(operand, text=f"(int64_t){operand.at_least(UNARY)}", precedence=UNARY)
+    return operand._replace(text=f"(int64_t){operand.at_least(UNARY)}", precedence=UNARY)
 
 
 def floating(value: float, type: Float32Type | Float64Type) -> Expression:

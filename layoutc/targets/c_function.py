@@ -42,6 +42,7 @@ from layoutc.targets.multiples import Divisors
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
+LOOPS = (scf.ForOp, scf.ParallelOp)
 UNMENTIONED = Expression("")
 """stands for an operand that the text of an op leaves out"""
 
@@ -132,26 +133,26 @@ class FunctionPrinter:
 
     def define(self, op: Operation, expression: Expression, changes: bool = True) -> None:
         """The result of an op without side effects: a literal, a part of its one use, or a variable."""
-        value = op.results[0]
+        (value,) = op.results
         type_name(value.type)
         if expression.literal is not None or expression.is_name:
             self.values[value] = expression
-        elif self.is_folded(op, expression, changes):
+        elif self.is_folded(op, value, expression, changes):
             self.pending[value] = expression
         else:
             self.declare(value, expression.text, mask_bits=expression.mask_bits)
 
-    def is_folded(self, op: Operation, expression: Expression, changes: bool) -> bool:
+    def is_folded(self, op: Operation, value: SSAValue, expression: Expression, changes: bool) -> bool:
         """
         Whether the one use of an op takes its text up. A load is folded whatever its name, other ops
         if they have none, or do nothing in C; nothing that is read again on every turn of a loop.
         """
-        use = op.results[0].get_user_of_unique_use()
+        if changes and value.name_hint is not None and op.__class__ is not memref.LoadOp:
+            return False
+        use = value.get_user_of_unique_use()
         if use is None or use.parent is not op.parent or len(expression.text) > MAX_FOLDED:
             return False
-        if isinstance(use, scf.ForOp | scf.ParallelOp) and op.results[0] not in getattr(use, "iter_args", ()):
-            return False
-        return op.results[0].name_hint is None or isinstance(op, memref.LoadOp) or not changes
+        return use.__class__ not in LOOPS or value in getattr(use, "iter_args", ())
 
     def helper(self, name: str, *arguments: Expression) -> Expression:
         """A call of a helper, which the file gets for it."""
@@ -170,12 +171,11 @@ class FunctionPrinter:
         for op in block.ops:
             if op in self.live:
                 self.operation(op)
-                if op.results:
-                    self.bounds.visit(op)
 
     def operation(self, op: Operation) -> None:
-        for line in comment_lines(op):
-            self.line(line)
+        if op.attributes:
+            for line in comment_lines(op):
+                self.line(line)
         if (statement := STATEMENTS.get(op.__class__)) is not None:
             statement(self, op)
         elif (spelling := LANE_SPELLINGS.get(op.__class__)) is not None and is_vector(op.results[0].type):

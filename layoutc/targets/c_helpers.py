@@ -206,12 +206,14 @@ _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
 
 def prelude(code: str, helpers: Iterable[str]) -> str:
     """The includes and the helpers that stand above `code`."""
-    functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(_without_comments(code))
-    everything = _without_comments("\n".join((*functions, code)))
-    used = words(everything)
+    code = _without_comments(code)
+    used = words(code)
+    functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(used)
+    above = _without_comments("\n".join(functions))
+    used |= words(above)
     includes = sorted({f"#include <{header}>" for header, names in _HEADERS if names & used})
-    includes += [_INTRINSICS] if "__F16C__" in everything else []
-    pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in everything else []
+    includes += [_INTRINSICS] if "__F16C__" in used else []
+    pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in code else []
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
 
 

@@ -7,7 +7,6 @@ A vector of i1 is a mask in C: lanes as wide as what was compared, all bits set 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.dialects import arith, math
@@ -54,7 +53,7 @@ def _check_number(site: Site) -> None:
 
 
 def _mask(expression: Expression, bits: int) -> Expression:
-    return replace(expression, mask_bits=bits)
+    return expression._replace(mask_bits=bits)
 
 
 def mask_of(site: Site, number: int, bits: int) -> Expression:

@@ -78,43 +78,49 @@ class Names:
     """
 
     def __init__(self, taken: frozenset[str] = frozenset()) -> None:
-        self._everywhere = taken
-        self._scopes: list[set[str]] = [set()]
-        self._numbers: list[dict[str, int]] = [{}]
-        """scope by scope, the number from which on a name with one may be free"""
+        self._taken = set(taken)
+        self._scope: set[str] = set()
+        """those of the innermost scope"""
+        self._numbers: dict[str, int] = {}
+        """the number from which on a name with one may be free"""
 
     @contextmanager
     def scope(self) -> Generator[None, None, None]:
-        self._scopes.append(set())
-        self._numbers.append({})
+        outside = self._scope, self._numbers
+        self._scope, self._numbers = set(), dict(self._numbers)
         yield
-        self._scopes.pop()
-        self._numbers.pop()
+        self._taken -= self._scope
+        self._scope, self._numbers = outside
 
     def take(self, names: Iterable[str]) -> None:
         """Names that the innermost scope has already."""
-        self._scopes[-1].update(names)
+        for name in names:
+            self._take(name)
+
+    def _take(self, name: str) -> None:
+        if name not in self._taken:
+            self._taken.add(name)
+            self._scope.add(name)
 
     def _is_free(self, name: str) -> bool:
-        if name in self._everywhere or not is_identifier(name):
-            return False
-        return not any(name in scope for scope in self._scopes)
+        return name not in self._taken and is_identifier(name)
 
     def fresh(self, hint: str | None, *defaults: str) -> str:
         """The hint, or the first default that is free, with a number behind it where it is taken."""
-        candidates = [base] if (base := _base(hint)) else list(defaults)
+        candidates = (base,) if (base := _base(hint or "")) else defaults
         free = next(filter(self._is_free, candidates), None)
-        number = max(numbers.get(candidates[0], 2) for numbers in self._numbers)
+        first, number = candidates[0], self._numbers.get(candidates[0], 2)
         while free is None:
-            numbered = f"{candidates[0]}_{number}"
+            numbered = f"{first}_{number}"
             free = numbered if self._is_free(numbered) else None
             number += 1
-        self._numbers[-1][candidates[0]] = number
-        self._scopes[-1].add(free)
+        self._numbers[first] = number
+        self._take(free)
         return free
 
 
-def _base(hint: str | None) -> str:
+@lru_cache(maxsize=4096)
+def _base(hint: str) -> str:
     """A hint in C's letters. Printed IR numbers equal hints `_1`, `_2`, and parsing drops that: so does this."""
-    text = re.sub(r"(_\d+)+$", "", hint or "")
+    text = re.sub(r"(_\d+)+$", "", hint)
     return re.sub(r"^_+(?=[A-Z_]|$)", "", re.sub(r"[^A-Za-z0-9_]", "_", text))

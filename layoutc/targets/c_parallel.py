@@ -27,7 +27,6 @@ def print_parallel(printer: FunctionPrinter, op: scf.ParallelOp) -> None:
     bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
     taken = [(printer.take(low), printer.take(high), printer.take(step)) for low, high, step in bounds]
     printer.settle_reads()
-    printer.bounds.visit(op)
     if not any(map(streams, op.body.walk())):
         printer.line(_pragma("parallel for", _collapse(op), _threads(op)))
         _print_loops(printer, op, taken)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import DenseArrayBase, VectorType
 from xdsl.ir import Operation
 
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
-from layoutc.targets.c_types import vector_name, width
+from layoutc.targets.c_types import type_name, vector_name, width
 
 MIN_USES, MIN_LANES = 3, 16
 """below which a shuffle is read best with its lanes in place"""
@@ -23,13 +23,20 @@ WITHOUT_BYTES = """// Without shuffles of bytes gcc would move one lane at a tim
 """x86-64 before SSSE3, whose registers have so many bits, and which shuffles words of so many at will"""
 
 
+class _Shuffle(NamedTuple):
+    """What is called, and the lanes that stand behind the vectors."""
+
+    name: str
+    lanes: str = ""
+
+
 class Shuffles:
     """The names of masks in one file."""
 
     def __init__(self, ops: Iterable[Operation]) -> None:
-        masks = Counter(op.mask.data.data for op in ops if isinstance(op, vector.ShuffleOp))
+        masks = Counter(_mask(op) for op in ops if op.__class__ is vector.ShuffleOp)
         self._often = {mask for mask, uses in masks.items() if uses >= MIN_USES and len(mask) >= 8 * MIN_LANES}
-        self._lanes: dict[bytes, tuple[int, ...]] = {}
+        self._known: dict[tuple[bytes, str, bool], _Shuffle] = {}
         self._names: dict[tuple[bytes, str], str] = {}
         self._always: list[str] = []
         self._special: list[str] = []
@@ -37,16 +44,22 @@ class Shuffles:
 
     def call(self, op: vector.ShuffleOp, first: str, second: str) -> str:
         """The text of a shuffle of two vectors."""
-        mask = op.mask.data.data
-        lanes = self._lanes[mask] if mask in self._lanes else self._lanes.setdefault(mask, op.mask.get_values())
+        source, other = op.operands
+        key = _mask(op), type_name(source.type), source is other
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = self._shuffle(op)
+        return f"{known.name}({first}, {second}{known.lanes})"
+
+    def _shuffle(self, op: vector.ShuffleOp) -> _Shuffle:
+        mask, lanes = _mask(op), op.mask.get_values()
         special = _without_bytes(op, lanes)
         if mask not in self._often and not special:
-            return _builtin(lanes, first, second)
+            return _Shuffle(BUILTIN, "".join(f", {lane}" for lane in lanes))
         key = mask, special
         if key not in self._names:
             self._names[key] = f"shuffle_{len(self._names) + 1}"
             self._define(self._names[key], lanes, special)
-        return f"{self._names[key]}({first}, {second})"
+        return _Shuffle(self._names[key])
 
     def _define(self, name: str, lanes: tuple[int, ...], special: str) -> None:
         if special:
@@ -59,6 +72,13 @@ class Shuffles:
             return self._always
         special, otherwise = ("\n".join(macros) for macros in (self._special, self._otherwise))
         return [*self._always, f"{WITHOUT_BYTES}\n{special}\n#else\n{otherwise}\n#endif"]
+
+
+def _mask(op: Operation) -> bytes:
+    """The lanes of a shuffle, as the IR has them."""
+    mask = op.properties["mask"]
+    assert isinstance(mask, DenseArrayBase)
+    return mask.data.data
 
 
 def _builtin(lanes: Iterable[int], first: str, second: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 INDENT = "  "
 MAX_WIDTH = 110
-CLOSING = {")": "(", "]": "[", "}": "{"}
+BRACKETS = re.compile(r"[()\[\]{}]")
 
 
 def mentions(text: str, name: str) -> bool:
@@ -36,10 +36,10 @@ def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
 def _hanging_column(text: str) -> int:
     """Where the text after the last bracket that is still open starts; the text's indentation if none is."""
     open_brackets: list[int] = []
-    for column, letter in enumerate(text):
-        if letter in CLOSING.values():
-            open_brackets.append(column)
-        elif letter in CLOSING and open_brackets:
+    for bracket in BRACKETS.finditer(text):
+        if bracket[0] in "([{":
+            open_brackets.append(bracket.start())
+        elif open_brackets:
             open_brackets.pop()
     # A part that was broken off before starts below the bracket that it is in.
     return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())

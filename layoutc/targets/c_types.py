@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import wraps
 from math import prod
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
@@ -31,6 +32,31 @@ I1 = IntegerType(1)
 INTEGER_WIDTHS = (8, 16, 32, 64)
 FLOAT_NAMES = {Float32Type: "float", Float64Type: "double"}
 MAX_BYTES = (1 << 63) - 1
+MAX_TYPES = 4096
+
+Type = TypeVar("Type", bound=Attribute)
+Fact = TypeVar("Fact")
+
+
+def once_per_type(compute: Callable[[Type], Fact]) -> Callable[[Type], Fact]:
+    """
+    `functools.lru_cache` by the identity of a type, of which there are few objects.
+
+    The hash of a type is that of all its parts, and takes longer than most of what is asked about it, op by op.
+    """
+    known: dict[int, tuple[Type, Fact]] = {}
+
+    @wraps(compute)
+    def found(type: Type) -> Fact:
+        entry = known.get(id(type))
+        if entry is None:
+            if len(known) >= MAX_TYPES:
+                known.clear()
+            # The type is kept as well, lest another one takes its place in memory.
+            entry = known[id(type)] = type, compute(type)
+        return entry[1]
+
+    return found
 
 
 def is_memref(type: Attribute) -> TypeGuard[MemRefType[Any]]:
@@ -46,10 +72,12 @@ def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
     return type.__class__ in FLOAT_NAMES
 
 
+@once_per_type
 def is_boolean(type: Attribute) -> bool:
     return type == I1
 
 
+@once_per_type
 def is_unsigned(type: Attribute) -> bool:
     """Types whose C spelling is an unsigned integer: ui8, and the bits of narrow floats."""
     if isinstance(type, IntegerType):
@@ -57,6 +85,7 @@ def is_unsigned(type: Attribute) -> bool:
     return isinstance(type, FixedBitwidthType) and not is_float(type)
 
 
+@once_per_type
 def width(type: Attribute) -> int:
     """The bits of a scalar type; an index has 64."""
     if isinstance(type, IndexType):
@@ -70,13 +99,11 @@ def integer_name(bits: int, unsigned: bool = False) -> str:
     return f"{'u' if unsigned else ''}int{bits}_t"
 
 
+@once_per_type
 def scalar_name(type: Attribute) -> str:
     """The C type of a value: `float`, `int64_t`, `bool`. Raises EmissionError if there is none."""
-    return "int64_t" if isinstance(type, IndexType) else _scalar_name(type)
-
-
-@lru_cache(maxsize=4096)
-def _scalar_name(type: Attribute) -> str:
+    if isinstance(type, IndexType):
+        return "int64_t"
     if is_float(type):
         return FLOAT_NAMES[type.__class__]
     if is_boolean(type):
@@ -87,6 +114,7 @@ def _scalar_name(type: Attribute) -> str:
     raise EmissionError(f"no C spelling for type {type}")
 
 
+@once_per_type
 def lane_count(type: VectorType[Any]) -> int:
     """Lanes of a vector that C has a type for: of one axis and fixed size, a power of two. Raises EmissionError."""
     lanes = prod(type.get_shape())
@@ -106,7 +134,7 @@ def lane_name(type: VectorType[Any]) -> str:
     return "uint8_t" if is_boolean(element) else scalar_name(element)
 
 
-@lru_cache(maxsize=4096)
+@once_per_type
 def vector_name(type: VectorType[Any]) -> str:
     """The C type of a vector: `f32x16`, `u8x64`."""
     lane = lane_name(type)
@@ -120,17 +148,19 @@ def mask_name(type: Attribute, bits: int) -> str:
     return f"i{bits}x{lane_count(type)}"
 
 
-@lru_cache(maxsize=4096)
+@once_per_type
 def vector_bytes(type: VectorType[Any]) -> int:
     """Bytes of a vector in memory."""
     return lane_count(type) * max(8, width(type.element_type)) // 8
 
 
+@once_per_type
 def type_name(type: Attribute) -> str:
     """The C type of a value, scalar or vector. Raises EmissionError if there is none."""
     return vector_name(type) if is_vector(type) else scalar_name(type)
 
 
+@once_per_type
 def element_name(type: MemRefType[Any]) -> str:
     """The C type of a memref's elements; a boolean is one byte in memory."""
     element = cast(Attribute, type.element_type)
@@ -150,6 +180,7 @@ def element_count(type: MemRefType[Any]) -> int:
     return count
 
 
+@once_per_type
 def strides_and_offset(type: MemRefType[Any]) -> tuple[tuple[int, ...], int]:
     """
     Strides and offset of a memref, in elements: row-major, or as a static `strided<...>` says.

@@ -27,10 +27,11 @@ MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "i
 """lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
 
 
-def vector_prelude(code: str) -> list[str]:
-    """The paragraphs that code with vectors needs above it: only what it uses, in a fixed order."""
-    helpers = lane_helpers(_named(code))
-    used = _named("\n".join((*helpers, code)))
+def vector_prelude(mentioned: set[str]) -> list[str]:
+    """The paragraphs that code with these words needs above it: only what it uses, in a fixed order."""
+    named = _named(mentioned)
+    helpers = lane_helpers(named)
+    used = named | _named(words("\n".join(helpers)))
     types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
     streamed = [type for type in types if f"stream_{type}" in used]
     definitions = [_definition(type, used) for type in types]
@@ -38,9 +39,9 @@ def vector_prelude(code: str) -> list[str]:
     return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed), *helpers]
 
 
-def _named(code: str) -> set[str]:
+def _named(mentioned: set[str]) -> set[str]:
     """The types, and what is named after one."""
-    return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, words(code)))
+    return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, mentioned))
 
 
 def _definition(type: VectorType, used: set[str]) -> str:

@@ -58,8 +58,9 @@ def _typed(value: SSAValue) -> VectorType[Any]:
 def _spell_shuffle(site: Site) -> Expression:
     op = site.op
     assert isinstance(op, vector.ShuffleOp)
-    if op.v1.type != op.v2.type:
-        raise no_spelling(op, f"of {op.v1.type} and {op.v2.type}, expected vectors of one type")
+    types = [operand.type for operand in op.operands]
+    if types[0] is not types[1] and types[0] != types[1]:
+        raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
@@ -134,8 +135,10 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
 
 def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     """A load is an expression that reads; the prefetch that it carries stands above it, or alone if nobody uses it."""
-    address = _address(printer, op)
-    _print_prefetch(printer, op, address)
+    base, *indices = op.operands
+    address = _address(printer, op, base, indices)
+    if op.attributes:
+        _print_prefetch(printer, op, address)
     if not any(use.operation in printer.live for use in op.result.uses):
         return
     loaded = call(f"load_{vector_name(_typed(op.result))}", address)
@@ -143,9 +146,10 @@ def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
 
 
 def print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
-    value, address = printer.take(op.vector), _address(printer, op)
+    stored, base, *indices = op.operands
+    value, address = printer.take(stored), _address(printer, op, base, indices)
     printer.settle_reads()
-    type = vector_name(_typed(op.vector))
+    type = vector_name(_typed(stored))
     if streams(op):
         printer.long_line(f"stream_{type}({address.text}, {value.text}, {_aligned(printer, op, address)});")
     else:
@@ -173,7 +177,7 @@ def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
 
 def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
     """The first lanes come from memory, the others from a vector."""
-    address, count = _address(printer, op), _first_lanes(printer, op)
+    address, count = _address(printer, op, op.base, op.indices), _first_lanes(printer, op)
     _print_prefetch(printer, op, address)
     printer.settle_reads()
     name = printer.declare(op.result, printer.take(op.pass_thru).text, qualifier="")
@@ -181,7 +185,11 @@ def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None
 
 
 def print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
-    value, address, count = printer.take(op.value_to_store), _address(printer, op), _first_lanes(printer, op)
+    value, address, count = (
+        printer.take(op.value_to_store),
+        _address(printer, op, op.base, op.indices),
+        _first_lanes(printer, op),
+    )
     printer.settle_reads()
     type = vector_name(_typed(op.value_to_store))
     if not value.is_name:
@@ -222,13 +230,13 @@ def _first_lanes(printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.Mask
     raise no_spelling(op, "under this mask, expected a constant or vector.create_mask with the first lanes on")
 
 
-def _address(printer: FunctionPrinter, op: Load | Store) -> Expression:
+def _address(printer: FunctionPrinter, op: Load | Store, base: SSAValue, indices: Iterable[SSAValue]) -> Expression:
     """Where the lanes are, which must lie one after another."""
-    type = cast("MemRefType[Any]", op.base.type)
+    type = cast("MemRefType[Any]", base.type)
     strides, _ = strides_and_offset(type)
     if strides[-1:] != (1,):
         raise no_spelling(op, f"of {type}, expected an innermost axis of stride 1")
-    return address_at(type, printer.take(op.base), [printer.take(index) for index in op.indices])
+    return address_at(type, printer.take(base), [printer.take(index) for index in indices])
 
 
 def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], divisors: Divisors) -> dict[SSAValue, int]:
@@ -251,6 +259,6 @@ def _print_prefetch(printer: FunctionPrinter, op: Load, address: Expression) -> 
 
 def streams(op: Operation) -> bool:
     """Whether an op is a non-temporal store of a vector that processors have such stores for."""
-    if not isinstance(op, vector.StoreOp) or op.nontemporal != YES:
+    if not isinstance(op, vector.StoreOp) or op.properties.get("nontemporal") != YES:
         return False
     return vector_bytes(_typed(op.vector)) in STREAMED

@@ -27,7 +27,7 @@ from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
 from layoutc.transforms.staged_nest import with_strides
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import Memory, VectorBody
+from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Term, TileLoops
 from layoutc.transforms.tiled_nest import TiledCopy
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
@@ -167,7 +167,7 @@ class PackedCopy(TiledCopy):
         plain = replace(plain, per_byte=(shares["src"], shares["dst"]))
         self.shares = shares
         self.touched = [self.src_strides] * (not self.load_stage) + [self.dst_strides] * (not self.store_stage)
-        self.body = VectorBody(self, plain)
+        self.tile_plan = plain
 
     @property
     def stages(self) -> list[ByteStage]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType
@@ -10,13 +10,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 
-def defined_values(op: Operation) -> list[SSAValue]:
+def defined_values(op: Operation) -> Sequence[SSAValue]:
     """The results of an op, and the arguments of its blocks; what it uses, another one defines."""
-    values: list[SSAValue] = [*op.results]
-    for region in op.regions:
-        for block in region.blocks:
-            values += block.args
-    return values
+    if not op.regions:
+        return op.results
+    return [*op.results, *(value for region in op.regions for block in region.blocks for value in block.args)]
 
 
 def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:
@@ -27,8 +25,8 @@ def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attri
     """
     for op in ops:
         for value in defined_values(op):
-            if (new := convert(value.type)) is not value.type:
+            if (new := convert(old := value.type)) is not old:
                 Rewriter.replace_value_with_new_type(value, new)
         if isinstance(op, func.FuncOp):
-            old = op.function_type
-            op.function_type = FunctionType.from_lists([*map(convert, old.inputs)], [*map(convert, old.outputs)])
+            inputs, outputs = op.function_type.inputs, op.function_type.outputs
+            op.function_type = FunctionType.from_lists([*map(convert, inputs)], [*map(convert, outputs)])

@@ -165,10 +165,10 @@ def flattened(type: Attribute) -> Attribute:
     return flat_type(type) if has_layout(type) else type
 
 
-def drop_cast(op: UnrealizedConversionCastOp) -> None:
+def drop_cast(op: Operation) -> None:
     """Erases a cast between equal types, which is all that is left of `flat_view`."""
-    if [v.type for v in op.inputs] == [v.type for v in op.outputs]:
-        for old, new in zip(op.outputs, op.inputs, strict=True):
+    if [v.type for v in op.operands] == [v.type for v in op.results]:
+        for old, new in zip(op.results, op.operands, strict=True):
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()
@@ -177,12 +177,13 @@ def drop_cast(op: UnrealizedConversionCastOp) -> None:
 def check_flattens(op: Operation) -> None:
     """Refuses what looks into a memref with a layout in a way that has no flat form: an op, or one of its users."""
     for value in defined_values(op):
-        if is_shaped(value.type) and has_any_layout(value.type):
+        if is_shaped(type := value.type) and has_any_layout(type):
             for user in (op, *(use.operation for use in value.uses)):
-                _refuse(user, value.type)
-    for attribute in (*op.properties.values(), *op.attributes.values()):
-        if is_shaped(attribute) and has_any_layout(attribute):
-            _refuse(op, attribute)
+                _refuse(user, type)
+    for attributes in (op.properties, op.attributes):
+        for attribute in attributes.values():
+            if is_shaped(attribute) and has_any_layout(attribute):
+                _refuse(op, attribute)
 
 
 def has_any_layout(type: ShapedType) -> bool:
@@ -214,5 +215,5 @@ class LowerReordersPass(ModulePass):
             check_flattens(inner)
         convert_types(ops, flattened)
         for inner in ops:
-            if isinstance(inner, UnrealizedConversionCastOp):
+            if inner.__class__ is UnrealizedConversionCastOp:
                 drop_cast(inner)

@@ -14,7 +14,7 @@ from layoutc.planning.plan import CopyPlan
 from layoutc.transforms.gathered_loads import GatheredLoads
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import Memory, VectorBody
+from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Term
 from layoutc.transforms.tiled_nest import TiledCopy
 from layoutc.transforms.whole_lines import StoreStage
@@ -37,7 +37,7 @@ class StagedCopy(TiledCopy):
             self.store_stage = StoreStage(nest, moved, self.memory)
             self.target = self.store_stage.buffer
         self.touched = [self.src_strides] * (not self.stages_loads) + [self.dst_strides] * (not self.stages_stores)
-        self.body = VectorBody(self, plain)
+        self.tile_plan = plain
 
     def build(self) -> Operation:
         is_shared = self.around is not None or (self.threads > 1 and bool(self.outer))

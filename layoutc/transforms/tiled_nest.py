@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
@@ -54,7 +55,8 @@ class TiledCopy:
             if digits[g].is_whole and plan.tile[g] < plan.macro[g]
         ]
         self.param_sites: list[ParamSite] = []
-        self.body = VectorBody(self, plan) if plan.target_lanes else ElementBody(self)
+        self.tile_plan = plan
+        """the plan as its tiles see it, which may lie in buffers"""
         self.tables: dict[tuple[int, Carry], SSAValue] = {}
         """of the steps of a digit that carries"""
         self.tile_source, self.target = memory.source, memory.target
@@ -62,6 +64,11 @@ class TiledCopy:
         self.src_strides, self.dst_strides = (self._strides(plan, side) for side in SIDES)
         self.touched = [self.src_strides, self.dst_strides]
         """those of the sides that tiles touch in memory, not in a buffer"""
+
+    @cached_property
+    def body(self) -> VectorBody | ElementBody:
+        """What a tile does."""
+        return VectorBody(self, self.tile_plan) if self.plan.target_lanes else ElementBody(self)
 
     def put_inside(self, around: Around) -> None:
         """Builds it in the loops that it shares with other copies, once everything is prepared."""
