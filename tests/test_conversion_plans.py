@@ -23,6 +23,7 @@ from layoutc.kernel import Kernel
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.c import emit_c
@@ -50,6 +51,7 @@ SHAPES = {
     "odd": ("ab", "ab", (3, 77)),
     "odd in blocks": ("abc", "aBc16b", (3, 35, 7)),
     "odd planes": ("abcd", "acdb", (2, 17, 5, 13)),
+    "padded pixels": ("acdb", "aBcd16b", (2, 3, 5, 33)),
 }
 PACKED = [
     *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),
@@ -90,6 +92,9 @@ BY_INDEX = [
     ("pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]))),
     ("pixels", ("bf16", "f32"), Conversion(src_scale=scales(3, [1]), sum=1.0)),
     ("filters", ("s8", "f32"), Conversion(src_scale=scales(80, [0, 1], [2, 4]))),
+    ("padded pixels", ("u8", "f32"), Conversion(src_scale=scales(3, [1]), src_zero_point=points(3, [1]))),
+    ("padded pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]), dst_zero_point=points(33, [3]))),
+    ("padded pixels", ("u4", "bf16"), Conversion(src_zero_point=points(3, [1]))),
     ("even", ("u4", "f32"), Conversion(src_scale=scales(18 * 50, [0, 1], [2, 1]), src_zero_point=points(50, [1]))),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]
@@ -215,14 +220,26 @@ def test_an_edited_plan_keeps_its_parameters() -> None:
     plan = choose_plan(source, destination, machine("avx2"), 1, conversion)
     lines = plan_lines(plan)
     assert read_converting_plan(lines, source, destination, conversion) == plan
-    _, _, tail, _ = lines
+    _, _, tail = lines
     assert tail.startswith(
-        "copy 1056 -> 1056 with 32: 2x(1155, 1584, 0) 33x(1, 16, 0) 3x(33, 1, 1), elements of 4 to 1"
+        "copy 1056 -> 1056 with 32: 2x(1155, 1584, 0) 33x(1, 16, 0) 16x(33, 1, 1)/3, elements of 4 to 1"
     )
-    for old, new in (("with 32", "with 31"), ("3x(33, 1, 1)", "3x(33, 1, 0)"), (" with 32", ""), (", 0)", ")")):
+    for old, new in (("with 32", "with 31"), ("16x(33, 1, 1)", "16x(33, 1, 0)"), (" with 32", ""), (", 0)", ")")):
         assert old in tail
         with pytest.raises(LayoutcError):
             read_converting_plan([line.replace(old, new) for line in lines], source, destination, conversion)
+
+
+def test_what_is_padded_is_one_copy() -> None:
+    """Pixels are converted with the scales of a few of them; what is loaded in part and its zeros are in one tile."""
+    scales = Conversion(src_scale=Param(axes=1))
+    source, destination = (
+        MemoryDesc((4, 3, 32, 32), element_type(t), layout(tag)) for t, tag in (("u8", "acdb"), ("f32", "aBcd16b"))
+    )
+    plan = choose_plan(source, destination, machine("avx512"), 1, scales)
+    (copy,) = plan.copies
+    assert (row_cycle(copy), copy.load, copy.gathers_converted) == (3, "staged", True)
+    assert copy.copy.elements == destination.span
 
 
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])

@@ -212,9 +212,9 @@ def falling(digit: CopyDigit) -> tuple[int, int]:
 def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
     """The digits by rising stride on one side, as long as each begins where the one before ends."""
     stride = 1
-    while True:
-        found = next(((i, d) for i, d in enumerate(copy.digits) if d.stride(side) == stride and d.extent > 1), None)
-        if found is None:
-            return
-        yield found
-        stride *= found[1].extent
+    left = {i: digit for i, digit in enumerate(copy.digits) if digit.extent > 1}
+    while (found := next((i for i, digit in left.items() if digit.stride(side) == stride), None)) is not None:
+        digit = left.pop(found)
+        yield found, digit
+        # Of a digit that is loaded in part a single step may be there: the next one has its stride too.
+        stride *= digit.loaded if side == "src" else digit.extent

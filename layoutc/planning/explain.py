@@ -9,6 +9,7 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, CopyDigit
+from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan, Part, Together
@@ -120,7 +121,7 @@ def _lane_params(plan: CopyPlan, number: int) -> str:
 def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
     """How far the values of the lanes of each vector are from the first of a tile, or of a row that is gathered."""
     if plan.gathers_converted:
-        step = plan.copy.digits[plan.row_digits[0]].params[number]
+        step = plan.copy.digits[row_digits(plan)[0]].params[number]
         yield range(0, 2 * step, step) if step else (0, 0)
         return
     program = TileProgram(plan)

@@ -5,16 +5,50 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from layoutc.planning.copy_digits import continues_params
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
+
+MAX_CYCLE = 31
+"""elements of a row after which parameters may begin again: as many vectors of them are held"""
+
+
+def row_digits(plan: CopyPlan) -> tuple[int, ...]:
+    """
+    The digits of a run of the source that are gathered as one.
+
+    Their parameters are as far apart as they are, or repeat: those of a few channels, by pixels.
+    """
+    return plan.source_run_digits if row_cycle(plan) else _row(plan)
+
+
+def row_cycle(plan: CopyPlan) -> int:
+    """Elements of a row that is gathered after which its parameters begin again; 0 if they never do."""
+    row = _row(plan)
+    elements = prod(map(plan.loaded_steps, row))
+    others = [plan.copy.digits[g] for g in plan.source_run_digits[len(row) :]]
+    repeats = bool(others) and not any(step for digit in others for step in digit.params)
+    return elements if repeats and elements <= MAX_CYCLE else 0
+
+
+def _row(plan: CopyPlan) -> tuple[int, ...]:
+    """The digits of a run of the source whose parameters are as far apart as they are."""
+    first, *others = plan.source_run_digits
+    found = [first]
+    for position in others:
+        before = plan.copy.digits[found[-1]]
+        if not (before.is_whole and continues_params(plan.copy.digits[position], before)):
+            break
+        found.append(position)
+    return tuple(found)
 
 
 def gathers_bytes(plan: CopyPlan) -> bool:
     """Whether rows that are gathered, and what tiles store, begin and end with bytes."""
     share = plan.widths.src_per_byte
-    if prod(plan.loaded_steps(position) for position in plan.row_digits) % share:
+    if prod(plan.loaded_steps(position) for position in row_digits(plan)) % share:
         return False
-    rows = (Part(plan.row_digits[0], share),) if share > 1 else plan.source_lanes
+    rows = (Part(row_digits(plan)[0], share),) if share > 1 else plan.source_lanes
     by_rows = replace(plan, load="normal", converted_at="src", source_lanes=rows)
     return first_inside_a_byte(by_rows) is None and first_inside_a_byte(plan.gathered) is None
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params
+from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.machine import Shuffles
 
 Store = Literal["normal", "nontemporal", "aligned", "staged", "packed"]
@@ -229,7 +229,7 @@ class CopyPlan:
         found: list[int] = []
         for position, digit in contiguous(self.copy, side):
             found.append(position)
-            if (self.loaded_steps(position) if side == "src" else self.macro[position]) < digit.extent:
+            if self.macro[position] < digit.extent:
                 break
         return tuple(found)
 
@@ -246,17 +246,6 @@ class CopyPlan:
     def source_run(self) -> int:
         """Elements of a run of the source."""
         return prod(map(self.loaded_steps, self.source_run_digits))
-
-    @property
-    def row_digits(self) -> tuple[int, ...]:
-        """The digits of a run of the source that are gathered as one: their parameters are as far apart as they are."""
-        first, *others = self.source_run_digits
-        found = [first]
-        for position in others:
-            if not continues_params(self.copy.digits[position], self.copy.digits[found[-1]]):
-                break
-            found.append(position)
-        return tuple(found)
 
     @cached_property
     def load_stage(self) -> tuple[tuple[int, ...], int]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
+from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.even_copies import cut, even_copies
-from layoutc.planning.gathered_rows import gathers_bytes, is_transposed
+from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import GATHERED, with_macro
 from layoutc.planning.plan import CopyPlan, Part, Widths
-from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved, with_lanes, without_lanes
+from layoutc.planning.plan_copy import needs_box, pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.shared_bytes import macro_apart, with_buffers, with_even_buffers
@@ -39,6 +40,10 @@ def converting_plans(
     stored twice.
     """
     for copy in copies:
+        padded = None if adds or moves or copy.is_fill else _padded_plan(copy, widths, target, streams)
+        if padded is not None:
+            yield padded
+            continue
         partial = _first_partial(copy) if adds else _apart(copy, widths, target)
         whole = in_bytes(copy, widths.dst_per_byte) if moves or copy.is_fill else None
         if partial is not None:
@@ -121,12 +126,33 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
     """
     if _conversions(copy, widths, target) <= TILE_REGISTERS:
         return None
+    return _row_by_row(copy, widths, target, streams, is_transposed)
+
+
+def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
+    """
+    The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
+
+    None if there are no such tiles.
+    """
+    moved = Widths(widths.dst, widths.dst)
+    if _first_partial(copy) is None or widths.dst_per_byte > 1:
+        return None
+    if needs_box(copy, moved, target) and best_box(copy, moved.dst, target) is None:
+        return None
+    return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes))
+
+
+def _row_by_row(
+    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, suits: Callable[[CopyPlan], bool]
+) -> CopyPlan | None:
+    """The plan of a copy whose tiles take rows that were converted into a buffer, if it suits and those are long."""
     moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
-    plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.are_packed else 0)
-    if is_transposed(plan) and plan.gathers_lanes and plan.source_run_digits:
+    plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
+    if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
-        row = prod(plan.loaded_steps(g) for g in plan.row_digits)
+        row = prod(plan.loaded_steps(g) for g in row_digits(plan))
         plan = plan if plan.stages_stores else _small(plan, streams)
         if row * max(widths.src, widths.dst) >= target.vector and gathers_bytes(plan):
             because("loads", "row by row into a buffer, which converts whole registers")

@@ -8,7 +8,7 @@ for every piece.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import lcm, prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import Stride
+from layoutc.planning.gathered_rows import row_cycle, row_digits
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
@@ -49,12 +50,15 @@ class GatheredLoads:
         self.buffer: SSAValue = self.alloca.results[0]
         self.buffer.name_hint = "load_stage"
         self.steps = [plan.loaded_steps(position) for position in range(len(plan.macro))]
-        self.rows = run_loops(plan, plan.row_digits, self.steps)
+        self.rows = run_loops(plan, row_digits(plan), self.steps)
         """loops over the rows that are in the source: what is not there is not read"""
-        length = prod(self.steps[g] for g in plan.row_digits) * ratio
-        lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
-        self.along = Steps.of(plan.row_digits[0], lanes, length)
-        """vectors along a row; its digits move as one, by the stride of the fastest"""
+        length = prod(self.steps[g] for g in row_digits(plan)) * ratio
+        self.lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
+        self.cycle = row_cycle(plan) * ratio if plan.converted_bytes else 0
+        while lcm(self.lanes, self.cycle or 1) > length:
+            self.lanes //= 2
+        self.along = Steps.of(row_digits(plan)[0], lcm(self.lanes, self.cycle or 1), length)
+        """vectors along a row, or so many that their parameters begin again; its digits move as one"""
 
     def _most_lanes(self) -> int:
         """Lanes of a vector: of what is widest on the way."""
@@ -76,7 +80,7 @@ class GatheredLoads:
         # Steps along a row count elements of the memory; all other counters count values of their digit.
         row = loops.offset(terms, strides, base, "row", self.share)
         into = loops.offset(terms[len(outer) :], self.strides, 0, "into_row")
-        if self.along.count > UNROLLED:
+        if self.is_looped:
             along = loops.serial([self.along])
             single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(strides)]
             places = {share: loops.offset(along, single, 0, "at", share) for share in {self.share, 1}}
@@ -84,16 +88,23 @@ class GatheredLoads:
                 loops.builder.insert(sum_of(start, places[share])).result
                 for start, share in ((row, self.share), (into, 1))
             )
-            terms += along
+            # Where parameters begin again, they are those of any other step along the row.
+            terms += [] if self.cycle else along
         sites = param_sites(self.plan.copy, loops, terms) if self.plan.converted_bytes else []
         for start in self._starts:
             self._vector(loops.builder, row, into, start, sites)
 
     @property
+    def is_looped(self) -> bool:
+        """Whether there is a loop along a row."""
+        return self.along.count > 1 and self.along.count * self.along.size > UNROLLED * self.lanes
+
+    @property
     def _starts(self) -> Sequence[int]:
         """Where vectors begin in a row, or in what a step along it takes."""
-        size, extent = self.along.size, self.along.extent
-        return [min(n * size, extent - size) for n in range(self.along.count)] if self.along.count <= UNROLLED else [0]
+        size, extent, count = self.along.size, self.along.extent, 1 if self.is_looped else self.along.count
+        steps = (min(n * size, extent - size) for n in range(count))
+        return [start + lane for start in steps for lane in range(0, size, self.lanes)]
 
     def _vector(self, builder: Builder, row: SSAValue, into: SSAValue, start: int, sites: Sequence[ParamSite]) -> None:
         """A vector out of the source and into the buffer."""
@@ -102,14 +113,15 @@ class GatheredLoads:
                 builder.insert(sum_of(at, self.nest.constants[start // share])).result
                 for at, share in ((row, self.share), (into, 1))
             )
-        lanes, ahead = self.along.size, self.plan.prefetch // self.share if self.plan.converted_bytes else 0
+        lanes, ahead = self.lanes, self.plan.prefetch // self.share if self.plan.converted_bytes else 0
         type = vector_type(self.source_element, lanes // self.share)
         value: SSAValue = builder.insert(load(self.memory.source, row, type, ahead)).result
         if self.share > 1:
             value = unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share)
         if self.plan.converted_bytes:
             digit = self.plan.copy.digits[self.along.digit]
-            distances = [tuple((start + lane) * step for lane in range(lanes)) for step in digit.params]
+            along = [(start + lane) % (self.cycle or self.along.extent) for lane in range(lanes)]
+            distances = [tuple(lane * step for lane in along) for step in digit.params]
             value = self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
         builder.insert(store(value, self.buffer, into))
 
