@@ -218,6 +218,10 @@ class Kernel:
 
         count = 2 + len(self.conversion.arguments) + len(self._sums)
         function = load(self.shared_object(), self.name, (ctypes.c_void_p,) * count)
+        if self.threads > 1:
+            from layoutc.after_fork import on_threads
+
+            function = on_threads(function)
         if not self._may_stream:
             return function
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -113,3 +114,33 @@ def test_bad_calls() -> None:
         layoutc.compile_all(kernels()[0])  # pyright: ignore[reportArgumentType]
     with pytest.raises(layoutc.LayoutcError, match="workers is 0, expected 1 or more"):
         layoutc.compile_all([], workers=0)
+
+
+AFTER_FORK = """
+import os, signal, sys
+import numpy as np
+import layoutc
+source, destination = (layoutc.desc(name, (2048, 1024), "f32") for name in ("ab", "ba"))
+kernel = layoutc.compile(source, destination, threads=2, executor="c")
+assert "num_threads" in kernel.c_source
+x, y = np.arange(1 << 21, dtype=np.float32), np.zeros(1 << 21, np.float32)
+kernel(x, y)
+def in_child(depth):
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    signal.alarm(30)
+    y[:] = 0
+    for _ in range(2):
+        kernel(x, y)
+    is_right = bool((y.reshape(1024, 2048) == x.reshape(2048, 1024).T).all())
+    os._exit(0 if is_right and (depth == 0 or in_child(depth - 1) == 0) else 1)
+sys.exit(in_child(1))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork is here")
+def test_kernels_of_threads_run_in_the_child_of_a_fork_and_in_its_child() -> None:
+    """gcc's OpenMP hangs there by itself."""
+    done = subprocess.run([sys.executable, "-c", AFTER_FORK], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")

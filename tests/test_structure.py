@@ -49,6 +49,7 @@ ALLOWED = {
     "pipeline": IR | {"transforms", "planning", "garbage"},
     "dlpack": {"errors", "element_type"},
     "buffers": {"errors", "checks", "dlpack"},
+    "after_fork": set[str](),
     "exports": set[str](),
     "once": set[str](),
     "cache": {"errors"},
