@@ -1,5 +1,7 @@
 """The errors that bad input raises: one class per place where it can be found."""
 
+from __future__ import annotations
+
 
 class LayoutcError(ValueError):
     """Bad input. The message is lower case and names what was got and what was expected."""
@@ -16,6 +18,10 @@ class NotationError(LayoutcError):
     def __init__(self, text: str, column: int, message: str):
         self.text, self.column, self.message = text, column, message
         super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[NotationError], tuple[str, int, str]]:
+        # Exceptions are pickled by their arguments; pools of processes send them.
+        return type(self), (self.text, self.column, self.message)
 
     def __str__(self) -> str:
         text, column = _excerpt(self.text, self.column)

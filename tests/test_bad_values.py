@@ -168,6 +168,14 @@ def test_a_kernel_survives_pickling(executor: layoutc.kernel.Executor) -> None:
     np.testing.assert_array_equal(got, expected)
 
 
+def test_errors_survive_pickling() -> None:
+    """As pools of processes send them: one that does not hangs the pool."""
+    with pytest.raises(layoutc.NotationError) as caught:
+        layoutc.desc("nchq", NCHW.dims)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.column) == (layoutc.NotationError, str(caught.value), 3)
+
+
 def test_an_unknown_keyword_names_the_function_and_those_it_has() -> None:
     wrong: Any = {"dtype": "s8"}
     with pytest.raises(
