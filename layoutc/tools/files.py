@@ -16,6 +16,12 @@ from layoutc.errors import LayoutcError
 MAX_LINKS = 40
 
 
+def open_stdout() -> None:
+    """Where stdout was closed, as by `>&-`, what is written to it goes nowhere, and no file takes its descriptor."""
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+
+
 @contextmanager
 def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """

@@ -11,6 +11,7 @@ from importlib import import_module
 import click
 
 from layoutc.errors import LayoutcError, NotationError
+from layoutc.tools.files import open_stdout
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -54,6 +55,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `layoutc` with these arguments (default: the process's) and return its exit status."""
+    open_stdout()
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _status(arguments)

@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from layoutc.tools.files import open_stdout
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 
@@ -65,6 +66,7 @@ def one_line(error: BaseException) -> str:
 
 def main(args: Sequence[str] | None = None) -> None:
     """Runs the driver. Exit status 0, 1 for bad input with the reason on stderr, 2 for bad usage."""
+    open_stdout()
     try:
         LayoutcOptMain("layoutc compiler driver", args).run()
     except ParseError as error:
