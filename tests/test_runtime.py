@@ -170,7 +170,12 @@ def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
         build(SOURCE, script(tmp_path / "silentcc", "exit 0"))
 
 
-def test_a_compiler_that_hangs_is_stopped_with_its_children(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["pidfd_open", "wait"])
+def test_a_compiler_that_hangs_is_stopped_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    if how == "wait":
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
     compiler = script(tmp_path / "slowcc", f"sleep 100 & echo $! > {tmp_path}/child; wait")
     with pytest.raises(CompilerError, match="took more than 1 s"):
         compiler.run(tmp_path / "x.c", tmp_path / "x.so", timeout_s=1)
