@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from math import copysign, frexp, inf, isfinite, nan
+from functools import cached_property
+from math import copysign, frexp, inf, isfinite, ldexp, nan
 
 
 class Specials(Enum):
@@ -16,7 +17,7 @@ class Specials(Enum):
     NONE = "numbers"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FloatFormat:
     """
     A binary format: sign (or none), exponent field, fraction field.
@@ -92,10 +93,16 @@ class FloatFormat:
         """The number of the format that is nearest, ties to even; infinity past the largest, whatever the format."""
         if not isfinite(value) or value == 0:
             return value
-        exponent = max(frexp(value)[1] - 1, self.min_exponent)
-        step = Fraction(2) ** (exponent - self.fraction_bits)
-        rounded = round(Fraction(value) / step) * step  # a Fraction rounds half to even
-        return copysign(inf if abs(rounded) > self.max else float(rounded), value)
+        if abs(value) / 2 > self._largest:
+            return copysign(inf, value)
+        step = max(frexp(value)[1] - 1, self.min_exponent) - self.fraction_bits
+        # All three steps are exact in f64 but for the rounding, which is half to even.
+        rounded = ldexp(round(ldexp(value, -step)), step)
+        return copysign(inf if abs(rounded) > self._largest else rounded, value)
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(self.max)
 
 
 def value_of(format: FloatFormat, code: int) -> float:

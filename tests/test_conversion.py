@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from math import isnan
+from fractions import Fraction
+from math import copysign, frexp, inf, isnan, ldexp
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -152,3 +155,19 @@ F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
 def test_what_does_not_fit_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(LayoutcError, match=message):
         make()
+
+
+@pytest.mark.parametrize("type", FLOATS, ids=str)
+def test_rounding_is_to_the_nearest_number_and_to_the_even_one_of_two(type: Any) -> None:
+    """The same sums in exact fractions."""
+    format, draw = type.float_format, Random(1)
+    largest = Fraction(format.max)
+    for _ in range(3000):
+        value = draw.choice((1, -1)) * ldexp(
+            draw.getrandbits(draw.choice((3, 12, 25, 53))) + 0.5, draw.randint(-170, 140)
+        )
+        exponent = max(frexp(value)[1] - 1, format.min_exponent)
+        step = Fraction(2) ** (exponent - format.fraction_bits)
+        expected = round(Fraction(value) / step) * step
+        assert format.nearest(value) == (copysign(inf, value) if abs(expected) > largest else float(expected)), value
+    assert format.nearest(-sys.float_info.max) == (-sys.float_info.max if type.name == "f64" else -inf)

@@ -469,6 +469,10 @@ def test_no_line_is_wide() -> None:
     assert lines[first + 1].index("1") == lines[first].index("(a") + 1
     assert wrapped("x" * 200) == ["x" * 200]
     assert wrapped("f(" + ", ".join(["ab"] * 6) + ")", 14) == ["f(ab, ab, ab,", "  ab, ab, ab)"]
+    # A table of 2^20 scales: each line costs what it holds, not what is left.
+    table = wrapped("  table[] = {" + ", ".join(["0.5f"] * (1 << 20)) + "};")
+    assert {len(line) for line in table[:-1]} == {108}
+    assert "".join(line.lstrip() for line in table).count("0.5f,") == (1 << 20) - 1
 
 
 DEAD = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import Float32Type, Float64Type
@@ -123,6 +124,7 @@ def floating(value: float, type: Float32Type | Float64Type) -> Expression:
     return Expression(f"-{text}", UNARY) if negative else Expression(text)
 
 
+@lru_cache(maxsize=1 << 16)
 def _shortest_f32(value: float) -> str:
     for digits in range(1, 10):
         # Rounding up past the largest f32 is not a shorter name for it.

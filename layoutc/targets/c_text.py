@@ -23,14 +23,17 @@ def words(text: str) -> set[str]:
 def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
     """A line broken behind commas, each next part below what follows the innermost open bracket."""
     lines: list[str] = []
-    while len(line) > width:
-        end = line.rfind(", ", 0, width)
-        column = _hanging_column(line[: end + 1])
+    # The part that is not yet broken is the indentation and what follows `start`: a line may have a million numbers.
+    start, indentation = 0, ""
+    while len(indentation) + len(line) - start > width:
+        head = indentation + line[start : start + width - len(indentation)]
+        end = head.rfind(", ")
+        column = _hanging_column(head[: end + 1])
         if end < 0 or column >= end:
             break
-        lines.append(line[: end + 1])
-        line = " " * column + line[end + 2 :]
-    return [*lines, line]
+        lines.append(head[: end + 1])
+        start, indentation = start + end + 2 - len(indentation), " " * column
+    return [*lines, indentation + line[start:]]
 
 
 def _hanging_column(text: str) -> int:
