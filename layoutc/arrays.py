@@ -58,6 +58,8 @@ def reorder(
     """
     import numpy as np
 
+    from layoutc.numeric.arithmetic import constant_bytes
+
     instance("array", array, np.ndarray)
     src = source_desc(array, source, dims, element_type)
     dst = _destination_desc(src, destination, to_dtype)
@@ -66,9 +68,12 @@ def reorder(
         raise LayoutcError("sum adds to what the destination holds, got no out")
     dtype = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
     result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
+    conversion.check(src, dst)
     _check_codes(array, src.element_type)
     read, written = _buffer(np.ascontiguousarray(array, array.dtype.newbyteorder("=")), src), _buffer(result, dst)
-    _kernel(src, dst, executor, threads, conversion)(read, written)
+    shared, constants = conversion.opened()
+    values = {name: constant_bytes(param).tobytes() for name, param in constants.items()}
+    _kernel(src, dst, executor, threads, shared)(read, written, **values)
     if written is not result:
         from layoutc.numeric.packing import unpacked
 
@@ -159,14 +164,19 @@ def stored_type(array: Array, named: str | ElementType | None = None) -> Element
     except LayoutcError:
         if named is not None:
             raise
-        raise LayoutcError(
-            f"NumPy type {array.dtype} is no element type, expected one or the name of what it holds"
-        ) from None
+        raise LayoutcError(_no_element_type(array.dtype)) from None
     if max(found.bits, 8) != array.itemsize * 8:
         raise LayoutcError(
             f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
         )
     return found
+
+
+def _no_element_type(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "V" and dtype.names is None:
+        like = {1: "f8_e4m3 or s4", 2: "bf16"}.get(dtype.itemsize, "f32")
+        return f"NumPy type {dtype} does not say what its elements are, expected the name of a type too, as {like}"
+    return f"NumPy type {dtype} is no element type, expected one or the name of what it holds"
 
 
 def source_desc(

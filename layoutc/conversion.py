@@ -114,6 +114,15 @@ class Conversion:
         """Those whose values are given when the kernel is called, in the order in which it takes them."""
         return {name: param for name, param in self.params.items() if not param.is_constant}
 
+    def opened(self) -> tuple[Conversion, dict[str, Param]]:
+        """
+        This conversion with arguments in place of constants that have axes, and those constants.
+
+        One kernel then serves many tensors, each with scales of its own.
+        """
+        constants = {name: param for name, param in self.params.items() if param.axes and param.is_constant}
+        return replace(self, **{name: replace(param, values=None) for name, param in constants.items()}), constants
+
     @cached_property
     def groupings(self) -> tuple[Grouping, ...]:
         """Which elements share a value, of all parameters with axes; each way once."""

@@ -108,6 +108,12 @@ def test_from_array_names_the_type_and_refuses_the_rest() -> None:
         layoutc.from_array([1])  # pyright: ignore[reportArgumentType]
 
 
+def test_a_type_that_numpy_lost_is_to_be_named() -> None:
+    """`np.save` of bfloat16 reads back as void."""
+    with pytest.raises(layoutc.LayoutcError, match=r"V2 does not say what its elements are, .* name of a type.*bf16"):
+        layoutc.reorder(np.zeros((2, 3), "V2"), "ab", "ba")
+
+
 def test_from_strides() -> None:
     assert layoutc.from_strides((2, 3), (5, 1)) == layoutc.desc("{2,3},{5,1}")
     assert layoutc.from_strides((2, 3), (20, 4), in_bytes=True) == layoutc.desc("{2,3},{5,1}")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import arrays
 from layoutc.element_type import ELEMENT_TYPES, ElementType
 from layoutc.numeric.convert import code_type
 from layoutc.numeric.packing import packed, unpacked
@@ -132,6 +133,18 @@ def test_arrays_of_all_types_come_and_go(type: ElementType) -> None:
     back = layoutc.reorder(made, "aB2b", "ab", dims=(2, 3), to_dtype="f32")
     expected = np.where(x == 0, np.float32(2.0**-127), x) if type.name == "e8m0" else x
     np.testing.assert_array_equal(back, expected)
+
+
+def test_tensors_with_scales_of_their_own_share_one_kernel() -> None:
+    """As the layers of a network do: a C compiler for each, or a million numbers as C text, would take seconds."""
+    arrays._kernel.cache_clear()
+    for scale in (0.5, 3.0):
+        scales = np.array([0.1, 0.25, 3], np.float32) * np.float32(scale)
+        params: Any = {"dst_scale": Param(scales, axes=1), "dst_zero_point": Param([1, -2, 3], axes=1, dtype="s4")}
+        got = layoutc.reorder(X, "nchw", "nhwc", to_dtype="s8", **params)
+        expected = by_numpy(scales.reshape(3, 1, 1), np.array([1, -2, 3]).reshape(3, 1, 1))
+        np.testing.assert_array_equal(got, expected)
+    assert arrays._kernel.cache_info().misses == 1
 
 
 def test_sum_adds_to_out() -> None:
