@@ -53,8 +53,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the commands run, one after the other."""
     made = tmp_path_factory.mktemp("readme")
     subprocess.run([sys.executable, "-c", SETUP], cwd=made, check=True)
-    (module,) = of_language("mlir")
-    (made / "pack.mlir").write_text(module)
+    for module in of_language("mlir"):
+        name = module.partition("@")[2].partition("(")[0]
+        (made / f"{name}.mlir").write_text(module)
     return made
 
 

@@ -44,6 +44,14 @@ func.func @operand(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<2xf32>) {
 
 // -----
 
+// Operands of another type: the conversion says which.
+// CHECK: expected 3 of f32 in row-major order; in the conversion, `: f16` behind a parameter is its type
+func.func @type_of_operand(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3xf16>) {
+  layout.reorder %a into %b with (dst_scale = %s axes [1]) : memref<2x3xf32> into memref<2x3xi8>, memref<3xf16>
+}
+
+// -----
+
 // As many operands as there are values given at run time.
 // CHECK: got 0 types of arguments, expected 1
 func.func @types(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3xf32>) {

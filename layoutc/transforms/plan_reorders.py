@@ -171,7 +171,7 @@ class PlanReordersPass(ModulePass):
     tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not 1 <= self.threads <= MAX_THREADS:
+        if isinstance(self.threads, bool) or not 1 <= self.threads <= MAX_THREADS:
             raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
         machine(self.target, self.alignment)
         if self.tuned:
