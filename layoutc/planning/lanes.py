@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from math import prod
@@ -107,17 +107,36 @@ def fused(copy: StridedCopy, widths: Widths, target: Machine) -> StridedCopy:
         return copy
     lanes = target.vector // widths.held("dst")
     # Stores should fill a register; a tile of such stores has room for so many lanes in a load.
+    piece = max(PIECE_BYTES // widths.src, 1)
     sides: tuple[tuple[SideName, SideName, int, int], ...] = (
-        ("dst", "src", lanes, max(PIECE_BYTES // widths.src, 1)),
+        ("dst", "src", lanes, piece),
         ("src", "dst", min(target.vector // widths.held("src"), TILE_REGISTERS), lanes),
     )
+    near = _needed(copy, "src", max(target.line // (2 * widths.src), 1))
+    most = target.l1 // max(PIECE_BYTES, widths.src)
     for side, other, count, needed in sides:
         run = _fusable(copy, side, count, _needed(copy, other, needed))
+        if side == "dst":
+            run = _within(copy, run, near, most)
         if len(run) > 1 and _filled(prod(copy.digits[g].extent for g in run), count) > FUSE_GAIN * _chained(
             copy, side, count
         ):
             copy = fuse(copy, run)
     return copy
+
+
+def _within(copy: StridedCopy, run: Sequence[int], near: Container[int], most: int) -> list[int]:
+    """
+    The digits up to the first that lies within a line of the other side, and of which a macro tile does not have all.
+
+    Of such lines each macro tile would take a part.
+    """
+    count = 1
+    for number, position in enumerate(run):
+        count *= copy.digits[position].extent
+        if position in near and count > most:
+            return [*run[:number]]
+    return [*run]
 
 
 def _chained(copy: StridedCopy, side: SideName, lanes: int) -> float:
