@@ -69,7 +69,7 @@ STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10)
 """macro tiles that are one run, or few long ones; filled to their budget they took 1.1 to 1.7 times as long"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
-ALIGNED = MacroShape(16 << 10, 256, 1024, "src", prefetch=False)
+ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 
 
 def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
