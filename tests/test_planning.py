@@ -244,6 +244,15 @@ def test_the_text_of_a_fused_plan() -> None:
         check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)
 
 
+@pytest.mark.parametrize(("middle", "joined"), [(12, {19, 38}), (2, {2, 38, 19})])
+def test_digits_within_a_line_of_the_source_stay_apart(middle: int, joined: set[int]) -> None:
+    """Unless a macro tile has all of what is counted as one: otherwise each takes 24 bytes of many lines."""
+    source, destination = (layoutc.desc(layout, (19, 38, middle, 24), "s8") for layout in ("abcd", "dcba"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    by_lanes = [digit.parts for digit in copy.copy.digits if digit.carries and digit.stride("dst") == 1]
+    assert [{part.extent for part in parts} for parts in by_lanes] == [joined]
+
+
 @pytest.mark.parametrize(
     ("dims", "side"),
     [

@@ -53,7 +53,8 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
-    run = with_macro(plan, ALIGNED).run * plan.element_bytes
+    # Of equal size, macro tiles have runs of half of this at least.
+    run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
     evict = not stores_whole_lines(plan, target) or most_in_a_set(plan, "dst", plan.tile, target) > l1_ways(target)
     return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
 
