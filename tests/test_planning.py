@@ -188,6 +188,15 @@ def test_a_last_digit_within_a_line_is_in_every_copy() -> None:
         assert (inner.extent, inner.loaded) in ((4, 4), (4, 3))
 
 
+def test_memory_is_asked_ahead_where_stores_of_a_large_copy_go_through_the_caches() -> None:
+    dims = (128, 96, 64, 15)
+    gaps = (64 * 96 * 16, 64 * 16, 16, 1)
+    pair = layoutc.desc("acdb", dims, "f32"), layoutc.desc("abcd", dims, "f32", strides=gaps)
+    (copy,) = choose_plan(*pair, TARGETS["avx512"]).copies
+    assert copy.store == "normal"
+    assert copy.prefetch > 0
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_plans_are_the_reorder(name: str, target: str) -> None:

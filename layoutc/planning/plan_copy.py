@@ -11,7 +11,15 @@ from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
 from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, tile_of
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import NORMAL, STAGED_CHUNKS, STAGED_ROWS, by_source_lines, loop_order, with_macro
+from layoutc.planning.macro_tiles import (
+    NORMAL,
+    STAGED_CHUNKS,
+    STAGED_ROWS,
+    STREAMED,
+    by_source_lines,
+    loop_order,
+    with_macro,
+)
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Widths
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
@@ -92,10 +100,10 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
         because(
             "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
         )
-        return with_macro(plan, NORMAL)
+        return with_macro(plan, STREAMED)
     if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
-        return with_macro(plan, NORMAL)
+        return with_macro(plan, STREAMED)
     staged = replace(staged, store="staged")
     return replace(staged, load="staged") if rows_collide(staged, target) else staged
 
