@@ -7,6 +7,7 @@ What is written once in these words runs on both: `lanes.add(x, 1.0)` is an arit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -19,14 +20,15 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
-    VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.transforms import vector_ops
 from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.vector_ops import integer_type, vector_type
 
 F32, F64 = Float32Type(), Float64Type()
+NO_FLAGS = arith.FastMathFlagsAttr("none")
 Operand: TypeAlias = "SSAValue | int | float"
 
 _PAIRS: dict[str, tuple[type[Operation] | None, type[Operation] | None]] = {
@@ -51,7 +53,7 @@ class Lanes:
 
     def type(self, element: Attribute) -> Attribute:
         """The type of a value of these elements."""
-        return element if self.count is None else VectorType(element, [self.count])
+        return element if self.count is None else vector_type(element, self.count)
 
     def element(self, value: SSAValue) -> Attribute:
         """The type of the elements of a value."""
@@ -72,15 +74,12 @@ class Lanes:
     def constant(self, number: int | float, element: Attribute) -> SSAValue:
         """A constant, ahead of the loops; integers are taken modulo their width."""
         type: Any = element
-        value = _wrapped(int(number), type.bitwidth) if isinstance(element, IntegerType) else float(number)
-        scalar: Any = IntegerAttr(value, type) if isinstance(value, int) else FloatAttr(value, type)
-        if self.count is None:
-            return self.nest.element(scalar)
-        vector = VectorType(type, [self.count])
-        if isfinite(value):
-            return self.nest.element(DenseIntOrFPElementsAttr.from_list(vector, [value]))
-        # Printed as the bits, which xDSL reads back in a scalar, but takes for a large number in a vector.
-        return self.nest.spread(scalar, vector)
+        if isinstance(element, IntegerType):
+            return self.nest.element(_integer(_wrapped(int(number), type.bitwidth), type, self.count))
+        if self.count is not None and not isfinite(number):
+            # Printed as the bits, which xDSL reads back in a scalar, but takes for a large number in a vector.
+            return self.nest.spread(FloatAttr(float(number), type), vector_type(type, self.count))
+        return self.nest.element(_float(float(number).hex(), type, self.count))
 
     def like(self, number: Operand, value: SSAValue) -> SSAValue:
         """A number as a constant of a value's type."""
@@ -90,7 +89,7 @@ class Lanes:
         """A scalar in all lanes."""
         if self.count is None:
             return value
-        return self.insert(vector.BroadcastOp(value, VectorType(value.type, [self.count])), value.name_hint)
+        return self.insert(vector.BroadcastOp(value, vector_type(value.type, self.count)), value.name_hint)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
@@ -119,9 +118,9 @@ class Lanes:
         """The result of an op on two values of one type."""
         op = kind.create(operands=(a, self.like(b, a)), result_types=(a.type,))
         if "fastmath" in _property_names(kind):
-            op.properties["fastmath"] = arith.FastMathFlagsAttr("none")
+            op.properties["fastmath"] = NO_FLAGS
         if "overflowFlags" in _property_names(kind):
-            op.properties["overflowFlags"] = arith.IntegerOverflowAttr("none")
+            op.properties["overflowFlags"] = vector_ops.CANNOT_OVERFLOW
         return self.insert(op, name)
 
     def _arithmetic(self, word: str, a: SSAValue, b: Operand, name: str | None) -> SSAValue:
@@ -168,7 +167,8 @@ class Lanes:
         return self.insert(kind(a, other, predicate), name)
 
     def select(self, condition: SSAValue, yes: Operand, no: SSAValue, name: str | None = None) -> SSAValue:
-        return self.insert(arith.SelectOp(condition, self.like(yes, no), no), name)
+        chosen = (condition, self.like(yes, no), no)
+        return self.insert(arith.SelectOp.create(operands=chosen, result_types=(no.type,)), name)
 
     def least(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
         """The lesser of two signed integers."""
@@ -184,7 +184,7 @@ class Lanes:
     def round_even(self, a: SSAValue, name: str | None = None) -> SSAValue:
         """To the nearest whole number, half to even."""
         op = math.RoundEvenOp(a)
-        op.properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        op.properties["fastmath"] = NO_FLAGS
         return self.insert(op, name)
 
     # --- casts -----------------------------------------------------------------------------------------------------
@@ -199,15 +199,15 @@ class Lanes:
 
     def as_bits(self, a: SSAValue, name: str | None = None) -> SSAValue:
         """The bits of a float."""
-        return self.bitcast(a, IntegerType(self.bits(a)), name)
+        return self.bitcast(a, integer_type(self.bits(a)), name)
 
     def widen(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
         """An integer of more bits."""
-        return self._cast(arith.ExtSIOp if is_signed else arith.ExtUIOp, a, IntegerType(width), name)
+        return self._cast(arith.ExtSIOp if is_signed else arith.ExtUIOp, a, integer_type(width), name)
 
     def truncate(self, a: SSAValue, width: int, name: str | None = None) -> SSAValue:
         """The low bits of an integer."""
-        return self._cast(arith.TruncIOp, a, IntegerType(width), name)
+        return self._cast(arith.TruncIOp, a, integer_type(width), name)
 
     def resize(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
         """An integer of so many bits."""
@@ -223,7 +223,7 @@ class Lanes:
 
     def to_integer(self, a: SSAValue, width: int, is_signed: bool, name: str | None = None) -> SSAValue:
         """A whole number that is known to fit, as an integer."""
-        return self._cast(arith.FPToSIOp if is_signed else arith.FPToUIOp, a, IntegerType(width), name)
+        return self._cast(arith.FPToSIOp if is_signed else arith.FPToUIOp, a, integer_type(width), name)
 
     def extend(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
         """A float as one of a type that has all of its numbers."""
@@ -232,6 +232,23 @@ class Lanes:
     def narrow(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
         """A float as one of another type, rounded once."""
         return self._cast(arith.TruncFOp, a, element, name)
+
+
+@lru_cache(maxsize=4096)
+def _integer(value: int, type: Any, count: int | None) -> Any:
+    """A constant, in so many lanes."""
+    if count is None:
+        return IntegerAttr(value, type)
+    return DenseIntOrFPElementsAttr.from_list(vector_type(type, count), [value])
+
+
+@lru_cache(maxsize=4096)
+def _float(number: str, type: Any, count: int | None) -> Any:
+    """The same, by the number's bits: 0.0 and -0.0 are equal."""
+    value = float.fromhex(number)
+    if count is None:
+        return FloatAttr(value, type)
+    return DenseIntOrFPElementsAttr.from_list(vector_type(type, count), [value])
 
 
 def _wrapped(number: int, width: int) -> int:

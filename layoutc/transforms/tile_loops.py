@@ -20,7 +20,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import Carry, Stride
-from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 
 THREADS = "layout.threads"
 """discardable attribute of scf.parallel: how many threads share it"""
@@ -102,9 +102,9 @@ class TileLoops:
         """A loop for each of these, the first outermost."""
         terms: list[Term] = []
         for loop in loops:
-            block = Block([scf.YieldOp()], arg_types=[IndexType()])
-            start, end, one = (self.nest.constant(value) for value in (0, loop.count, 1))
-            self._enter(scf.ForOp(start, end, one, [], Region(block)), block, [loop.digit])
+            block = Block([scf.YieldOp.create()], arg_types=[INDEX])
+            bounds = [self.nest.constant(value) for value in (0, loop.count, 1)]
+            self._enter(scf.ForOp.create(operands=bounds, regions=(Region(block),)), block, [loop.digit])
             terms.append(self._term(loop, block.args[0]))
         return terms
 
@@ -149,7 +149,9 @@ class TileLoops:
             self.counters.append(counter)
             return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1) * loop.step)
         starts = (start, AffineExpr.constant(loop.extent - loop.size))
-        op = self.builder.insert(affine.MinOp([counter], AffineMapAttr(AffineMap(1, 0, starts))))
+        map = AffineMapAttr(AffineMap(1, 0, starts))
+        op = affine.MinOp.create(operands=(counter,), properties={"map": map}, result_types=(INDEX,))
+        self.builder.insert(op)
         op.result.name_hint = f"start{loop.digit}"
         self.counters.append(op.result)
         return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1))

@@ -46,6 +46,16 @@ def vector_type(element: Attribute, lanes: int) -> VectorType[Any]:
     return VectorType(element, [lanes])
 
 
+@lru_cache
+def integer_type(width: int) -> IntegerType[Any]:
+    return IntegerType(width)
+
+
+@lru_cache(maxsize=4096)
+def _ahead(elements: int) -> Attribute:
+    return IntegerAttr(elements, i64)
+
+
 @lru_cache(maxsize=4096)
 def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[Any]:
     return DenseArrayBase(i64, BytesAttr(b"".join(lane.to_bytes(8, "little") for lane in lanes)))
@@ -61,7 +71,7 @@ def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: in
     """A vector out of a flat buffer; `prefetch` elements further on lies what is asked for meanwhile (0: nothing)."""
     op = vector.LoadOp.create(operands=(memory, offset), result_types=(type,))
     if prefetch:
-        op.attributes[PREFETCH] = IntegerAttr(prefetch, i64)
+        op.attributes[PREFETCH] = _ahead(prefetch)
     op.result.name_hint = "r"
     return op
 
@@ -77,7 +87,7 @@ def load_first(
     """The lanes of a mask out of a flat buffer, the others from a vector."""
     op = vector.MaskedLoadOp.create(operands=(memory, offset, mask, otherwise), result_types=(otherwise.type,))
     if prefetch:
-        op.attributes[PREFETCH] = IntegerAttr(prefetch, i64)
+        op.attributes[PREFETCH] = _ahead(prefetch)
     op.result.name_hint = "r"
     return op
 

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.transforms.loop_nest import NestBuilder, apply
+from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
@@ -133,9 +132,10 @@ class StoreStage:
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
     ) -> tuple[Builder, SSAValue, SSAValue]:
         """A loop along a run: the offsets in the destination and in the buffer."""
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
         block.args[0].name_hint = "k"
-        builder.insert(scf.ForOp(start, stop, self.nest.constants[step], [], Region(block)))
+        bounds = (start, stop, self.nest.constants[step])
+        builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
         inner = Builder(InsertPoint.at_start(block))
         at, offset = (inner.insert(sum_of(base, block.args[0])).result for base in (row, stage))
         at.name_hint, offset.name_hint = "at", "stage_at"
