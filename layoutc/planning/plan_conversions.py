@@ -133,10 +133,10 @@ def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bo
     """
     The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
 
-    None if there are no such tiles.
+    None if there are no such tiles, or elements share bytes.
     """
     moved = Widths(widths.dst, widths.dst)
-    if _first_partial(copy) is None or widths.dst_per_byte > 1:
+    if _first_partial(copy) is None or widths.are_packed:
         return None
     if needs_box(copy, moved, target) and best_box(copy, moved.dst, target) is None:
         return None
