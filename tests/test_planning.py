@@ -188,6 +188,12 @@ def test_a_last_digit_within_a_line_is_in_every_copy() -> None:
         assert (inner.extent, inner.loaded) in ((4, 4), (4, 3))
 
 
+def test_small_copies_are_not_too_many() -> None:
+    source, destination = (layoutc.desc(tag, (16, 17, 18), "f32") for tag in ("ABC7a7b7c", "CBA5a5b5c"))
+    with pytest.raises(NotStridedError, match="4896 elements into 72 copies"):
+        choose_plan(source, destination, TARGETS["avx512"])
+
+
 def test_memory_is_asked_ahead_where_stores_of_a_large_copy_go_through_the_caches() -> None:
     dims = (128, 96, 64, 15)
     gaps = (64 * 96 * 16, 64 * 16, 16, 1)

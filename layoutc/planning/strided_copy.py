@@ -24,7 +24,9 @@ from layoutc.planning.axis_copies import Axis, Piece, Side
 from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
-"""segments of one axis, past which blocks that do not divide each other are not worth unrolling"""
+"""segments of one axis, or copies in all, past which blocks that do not divide each other are not worth unrolling"""
+FEW_COPIES, LARGE_COPY = 32, 256
+"""more copies than the first are worth their text, about 10 KB of C each, if they have so many elements on average"""
 
 
 class NotStridedError(LayoutcError):
@@ -43,7 +45,7 @@ def strided_copies(
     own way.
 
     Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
-    without a common form.
+    without a common form, or where the copies are too many for their elements.
     """
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
     parts: list[tuple[StridedCopy, ...]] = []
@@ -51,6 +53,7 @@ def strided_copies(
         src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
         params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
         parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes), joins)))
+    _check_count(prod(map(len, parts)), destination.elements)
     copies = (
         StridedCopy(
             src_offset + sum(part.src for part in chosen),
@@ -61,6 +64,12 @@ def strided_copies(
         for chosen in product(*parts)
     )
     return tuple(map(merged, copies))
+
+
+def _check_count(copies: int, elements: int) -> None:
+    """Raises NotStridedError for more copies than so many elements are worth."""
+    if copies > MAX_SEGMENTS or (copies > FEW_COPIES and elements < LARGE_COPY * copies):
+        raise NotStridedError(f"blocks cut {elements} elements into {copies} copies")
 
 
 def _axes_apart(rank: int, groups: Iterable[NormalGroup]) -> list[tuple[int, ...]]:
