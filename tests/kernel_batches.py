@@ -70,6 +70,8 @@ def failures(kernels: Sequence[PlannedKernel], tools: Toolchain) -> list[tuple[P
     with tempfile.TemporaryDirectory() as folder:
         program, code, data = (Path(folder) / name for name in ("kernels", "kernels.c", "kernels.bin"))
         found, kernels = refused(kernels)
+        if not kernels:
+            return found
         code.write_text(c_text(kernels))
         data.write_bytes(struct.pack("q", len(kernels)) + b"".join(map(exchanged, kernels)))
         try:

@@ -51,6 +51,7 @@ SHAPES = {
     "odd": ("ab", "ab", (3, 77)),
     "odd in blocks": ("abc", "aBc16b", (3, 35, 7)),
     "odd planes": ("abcd", "acdb", (2, 17, 5, 13)),
+    "four of six": ("cbda", "bCDa6d6c", (1, 2, 10, 83)),
     "padded pixels": ("acdb", "aBcd16b", (2, 3, 5, 33)),
 }
 PACKED = [
@@ -69,6 +70,7 @@ def points(count: int, axes: Sequence[int], groups: Sequence[int] = ()) -> Param
 
 
 BY_INDEX = [
+    ("four of six", ("u16", "u2"), Conversion(src_scale=scales(83, [3]))),
     ("contiguous", ("f32", "s8"), Conversion(dst_scale=scales(125, [0], [8]), dst_zero_point=points(40, [0], [25]))),
     ("contiguous", ("s8", "s8"), Conversion(src_zero_point=points(1000, [0]))),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(37, [0], dtype="f16"), reciprocal=True)),

@@ -174,7 +174,11 @@ class VectorBody:
         start, stop, one = (self.copy.nest.constants[value] for value in (0, len(run), 1))
         block = Block([scf.YieldOp.create()], arg_types=[INDEX])
         block.args[0].name_hint = "tile"
-        self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
+        loop = self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
+        ahead = Builder(InsertPoint.before(loop))
+        self.copy.param_sites = [
+            replace(site, builder=ahead) if site.builder is self.builder else site for site in self.copy.param_sites
+        ]
         self.builder = Builder(InsertPoint.at_start(block))
         steps = {side: self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES}
         if self.src is not None:
