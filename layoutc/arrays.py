@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutc import notations
-from layoutc.buffers import address_of
+from layoutc.buffers import address_of, check_array
 from layoutc.builds import compile
 from layoutc.checks import instance, integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
@@ -60,7 +60,7 @@ def reorder(
 
     from layoutc.numeric.arithmetic import constant_bytes
 
-    instance("array", array, np.ndarray)
+    check_array("array", array)
     src = source_desc(array, source, dims, element_type)
     dst = _destination_desc(src, destination, to_dtype)
     conversion = conversion_of(reorder, attributes)
@@ -109,9 +109,8 @@ def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> A
 
 def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
     """Raises LayoutcError unless the reorder can write to the array as it is."""
-    import numpy as np
 
-    instance("out", out, np.ndarray)
+    check_array("out", out)
     shape = _shape(desc, conversion)
     # What has no word for its elements may hold any of that width.
     fits = out.dtype == dtype or (out.dtype.kind in "Vu" and out.itemsize == dtype.itemsize)
@@ -261,9 +260,8 @@ def from_array(array: Array, element_type: str | ElementType | None = None) -> M
 
     Raises LayoutcError for negative strides, arrays without elements, and types that layoutc has no word for.
     """
-    import numpy as np
 
-    instance("array", array, np.ndarray)
+    check_array("array", array)
     if not array.dtype.isnative:
         raise LayoutcError(f"array of {array.dtype} is not in this machine's byte order")
     return from_strides(array.shape, array.strides, stored_type(array, element_type), in_bytes=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from layoutc.checks import instance, integer
 from layoutc.errors import BufferError
@@ -59,6 +59,21 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
     return array.reshape(-1).view("u1")
 
 
+def check_array(name: str, obj: object) -> None:
+    """Raises LayoutcError unless an object is a NumPy array without a mask."""
+    import numpy as np
+
+    instance(name, obj, np.ndarray)
+    check_unmasked(name, cast("NDArray[Any]", obj))
+
+
+def check_unmasked(name: str, array: NDArray[Any]) -> None:
+    """Raises BufferError for an array of numpy.ma: its mask is no part of a buffer."""
+    masked: Any = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(array, masked.MaskedArray):
+        raise BufferError(f"{name} is a masked array, expected one without a mask: fill it, or take its data")
+
+
 def check_disjoint(source: NDArray[Any], destination: NDArray[Any]) -> None:
     """Raises BufferError if two contiguous arrays share memory."""
     start = max(address_of(source), address_of(destination))
@@ -75,7 +90,8 @@ def address_of(array: NDArray[Any]) -> int:
 def _as_array(name: str, obj: Any) -> NDArray[Any]:
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, numpy.ndarray):
-        return obj
+        check_unmasked(name, obj)
+        return numpy.asarray(obj)  # a np.matrix has two axes whatever is done to it
     if isinstance(obj, Address):
         return _bytes_at(obj.address, obj.size_bytes, obj.writable, obj)
     try:

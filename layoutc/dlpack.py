@@ -41,7 +41,7 @@ class _Tensor(ctypes.Structure):
     )
 
 
-class _Versioned(ctypes.Structure):
+class Versioned(ctypes.Structure):
     _fields_ = (
         ("major", ctypes.c_uint32),
         ("minor", ctypes.c_uint32),
@@ -53,9 +53,9 @@ class _Versioned(ctypes.Structure):
 
 
 _python = ctypes.PyDLL(None)
-_is_valid, _pointer = _python.PyCapsule_IsValid, _python.PyCapsule_GetPointer
-_is_valid.argtypes = _pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
-_pointer.restype = ctypes.c_void_p
+_is_valid, pointer = _python.PyCapsule_IsValid, _python.PyCapsule_GetPointer
+_is_valid.argtypes = pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+pointer.restype = ctypes.c_void_p
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,17 @@ def _capsule(tensor: Any) -> object:
 def _read(name: str, capsule: object) -> Lent:
     flags = 0
     if _is_valid(capsule, b"dltensor_versioned"):
-        versioned = _Versioned.from_address(_pointer(capsule, b"dltensor_versioned"))
+        versioned = Versioned.from_address(pointer(capsule, b"dltensor_versioned"))
         if versioned.major != 1:
             raise BufferError(f"{name} is lent by version {versioned.major} of DLPack, expected 1")
         tensor, flags = versioned.tensor, versioned.flags
     elif _is_valid(capsule, b"dltensor"):
-        tensor = _Tensor.from_address(_pointer(capsule, b"dltensor"))
+        tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
     else:
         raise BufferError(f"{name} gave a {type(capsule).__name__}, expected a DLPack capsule")
     shape = tuple(tensor.shape[: tensor.ndim])
+    if not tensor.data and prod(shape):
+        raise BufferError(f"{name} is lent without memory, expected that of {prod(shape)} elements")
     # What is written into a copy is lost.
     writable = not flags & (READ_ONLY | IS_COPIED)
     address, bits = (tensor.data or 0) + tensor.byte_offset, tensor.bits * tensor.lanes

@@ -128,7 +128,8 @@ def element_type(name: str | ElementType | np.dtype[Any] | type[Any]) -> Element
     """
     The element type of that name, in layoutc's words (`f32`, `s8`) or any system's (`FP32`, `int8`, `si8`).
 
-    NumPy's types are names too, as a scalar type (`np.float32`) or a dtype in this machine's byte order.
+    NumPy's types are names too, as a scalar type (`np.float32`) or a dtype in this machine's byte order, and so are
+    torch's (`torch.bfloat16`).
     Raises LayoutcError, naming the known types, for anything else.
     """
     if isinstance(name, ElementType):
@@ -142,11 +143,11 @@ def element_type(name: str | ElementType | np.dtype[Any] | type[Any]) -> Element
 
 
 def _numpy_name(type: object) -> str:
-    """What a dtype or a scalar type calls itself; any other object as text."""
+    """What a dtype or a scalar type calls itself; any other object as text, `torch.float32` without its module."""
     if getattr(type, "isnative", True) is False:
         raise LayoutcError(f"element type {type} is not in this machine's byte order")
     name = getattr(type, "name", None) or getattr(type, "__name__", None)
-    return name if isinstance(name, str) else str(type)
+    return name if isinstance(name, str) else str(type).removeprefix(f"{type.__class__.__module__}.")
 
 
 def check_whole_bytes(element: ElementType) -> None:

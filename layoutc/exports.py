@@ -67,7 +67,8 @@ def checked_call(
             views = View(), View()
         read, written = views
         try:
-            if not (source.dtype.hasobject or destination.dtype.hasobject):
+            of_numbers = not (source.dtype.hasobject or destination.dtype.hasobject)
+            if of_numbers and not (hasattr(source, "mask") or hasattr(destination, "mask")):
                 _get(source, read, READ)
                 _get(destination, written, WRITE)
                 start, to = read.buf, written.buf

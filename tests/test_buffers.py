@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import dlpack
 from layoutc.buffers import as_buffer, check_disjoint
 from layoutc.compiler import find_compiler
 from layoutc.errors import BufferError
@@ -22,11 +23,19 @@ from layoutc.exports import checked_call
 
 @pytest.mark.parametrize(
     "obj",
-    [b"12345678", bytearray(8), memoryview(b"12345678"), array.array("f", [1, 2]), np.ones((2, 2), np.int16)],
+    [
+        b"12345678",
+        bytearray(8),
+        memoryview(b"12345678"),
+        array.array("f", [1, 2]),
+        np.ones((2, 2), np.int16),
+        np.ones(4, np.int16).view(np.matrix),
+    ],
     ids=lambda obj: type(obj).__name__,
 )
 def test_a_buffer_shares_the_memory(obj: Any) -> None:
     found = as_buffer("source", obj, 8, writable=False)
+    assert found.shape == (8,)
     assert found.tobytes() == bytes(memoryview(obj))
     assert np.shares_memory(found, np.frombuffer(obj, np.uint8))
 
@@ -60,6 +69,7 @@ BAD_BUFFERS: list[tuple[Any, str]] = [
     (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
     (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
     (np.array([None], object), "target holds Python objects"),
+    (np.ma.masked_equal(np.zeros(4, np.uint8), 3), "target is a masked array, expected one without a mask"),
 ]
 
 
@@ -186,6 +196,20 @@ def test_tensors_that_are_not_lent(tensor: Any, message: str) -> None:
         as_buffer("target", tensor, 4, writable=True)
 
 
+def test_a_tensor_without_memory_is_refused() -> None:
+    """As torch lends its fake tensors, at address 0."""
+
+    class Fake(Tensor):
+        def __dlpack__(self, **arguments: Any) -> object:
+            capsule = super().__dlpack__(**arguments)
+            dlpack.Versioned.from_address(dlpack.pointer(capsule, b"dltensor_versioned")).tensor.data = None
+            return capsule
+
+    with pytest.raises(BufferError, match="target is lent without memory, expected that of 4 elements"):
+        as_buffer("target", Fake(np.zeros(4, np.uint8)), 4, writable=True)
+    assert as_buffer("target", Fake(np.zeros(0, np.uint8)), 0, writable=True).size == 0
+
+
 def test_kernels_take_them_all() -> None:
     source, destination = layoutc.desc("ab", (2, 4), "f32"), layoutc.desc("ba", (2, 4), "f32")
     x, y = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
@@ -241,6 +265,8 @@ READ_ONLY_TARGET.flags.writeable = False
         (GOOD, np.zeros((4, 4), np.uint8).T),
         (GOOD, READ_ONLY_TARGET),
         (np.array([None]), TARGET),
+        (np.ma.masked_equal(GOOD, 1), TARGET),
+        (GOOD, np.ma.masked_equal(TARGET, 1)),
         (GOOD, np.array([None, None])),
         (np.zeros(1, [("a", object)]), TARGET),
         (LARGE[1:9], TARGET),

@@ -76,6 +76,7 @@ def test_grouped_scales_and_packed_zero_points() -> None:
         ({"dst_scale": None}, "dst scale is None, expected values"),
         ({"dst_scale": [1, 2, 3], "src_scale": 1}, "got an argument 'src_scale', expected dst_scale"),
         ({"dst_scale": [1, 2]}, "dst scale has 2 values, expected 3"),
+        ({"dst_scale": np.ma.masked_equal(np.ones(3, np.float32), 0)}, "dst scale is a masked array"),
         ({"dst_scale": np.ones((3, 1), np.float32)}, r"dst scale has shape \(3, 1\), expected \(3,\)"),
         ({"dst_scale": bytes(8)}, "dst scale has 8 bytes, expected 12"),
         ({"dst_scale": "1,2,3"}, "is no number"),

@@ -33,7 +33,7 @@ def test_tensors_are_reordered_where_they_lie(name: str) -> None:
     source = values.to(torch.uint8).repeat_interleave(type.itemsize).view(type).reshape(2, 17, 3, 2)
     nhwc = source.to(memory_format=torch.channels_last)
     src, dst = layoutc.from_dlpack(source), layoutc.from_dlpack(nhwc)
-    assert src == layoutc.desc("nchw", (2, 17, 3, 2), TYPES[name])
+    assert src == layoutc.desc("nchw", source.shape, TYPES[name]) == layoutc.desc("nchw", source.shape, type)
     assert dst.same_memory(layoutc.desc("nhwc", (2, 17, 3, 2), TYPES[name]))
     destination = torch.zeros(2 * 3 * 2 * 17, dtype=type)
     layoutc.compile(src, dst)(source, destination)

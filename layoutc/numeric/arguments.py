@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from layoutc.buffers import Address, as_buffer
+from layoutc.buffers import Address, as_buffer, check_unmasked
 from layoutc.conversion import Conversion, label
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -40,6 +40,7 @@ def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     if issubclass(type(value), bytes | bytearray | memoryview | Address) or _is_lent(value):
         return as_buffer(label(name), value, param.size_bytes(dims), writable=False)
     if issubclass(type(value), np.ndarray):
+        check_unmasked(label(name), value)
         _check_shape(name, param, dims, value)
         if _is_of_type(value, param):
             data = _flat(value)
