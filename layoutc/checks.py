@@ -12,9 +12,9 @@ MAX_SIZE = 2**63 - 1
 """sizes, strides and offsets stay within 63 bits"""
 
 
-def integer(name: str, value: object, least: int = 0) -> int:
-    """The value as a plain int of `least` or more; `name` says what it is."""
-    return _number(f"{name} is", value, least)
+def integer(name: str, value: object, least: int = 0, most: int = MAX_SIZE) -> int:
+    """The value as a plain int from `least` to `most`; `name` says what it is."""
+    return _number(f"{name} is", value, least, most)
 
 
 def integers(name: str, values: Sequence[int] | Any, least: int = 0) -> tuple[int, ...]:
@@ -29,13 +29,14 @@ def integers(name: str, values: Sequence[int] | Any, least: int = 0) -> tuple[in
     return checked
 
 
-def _number(what: str, value: Any, least: int) -> int:
+def _number(what: str, value: Any, least: int, most: int = MAX_SIZE) -> int:
     try:
         number = int(index(value))
     except TypeError:
         raise LayoutcError(f"{what} {shown(value)}, expected an integer") from None
-    if not least <= number <= MAX_SIZE:
-        raise LayoutcError(f"{what} {shown(number)}, expected {least} or more and below 2^63")
+    if not least <= number <= most:
+        expected = f"{least} or more and below 2^63" if most == MAX_SIZE else f"{least} to {most}"
+        raise LayoutcError(f"{what} {shown(number)}, expected {expected}")
     return number
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from layoutc.checks import instance
+from layoutc.checks import instance, integer
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -65,7 +65,8 @@ class Kernel:
         if self.executor not in EXECUTORS:
             raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
         check_name(self.name)
-        check_plan_options(self.target, self.threads, self.alignment)
+        object.__setattr__(self, "threads", check_plan_options(self.target, self.threads))
+        object.__setattr__(self, "alignment", check_alignment(self.alignment))
         if self.plan:
             from layoutc.transforms.plan_reorders import read_plan_of
 
@@ -278,14 +279,12 @@ def check_name(name: object) -> None:
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
 
 
-def check_plan_options(target: object, threads: object, alignment: object = ALIGNMENT) -> None:
-    """Raises LayoutcError for what nothing can be planned for: a target, a number of threads, an alignment."""
+def check_plan_options(target: object, threads: object) -> int:
+    """The number of threads, as a plain int. Raises LayoutcError for one, or a target, that nothing is planned for."""
     instance("target", target, str)
     if target != PLAIN:
         try:
             machine(str(target))
         except LayoutcError as error:
             raise LayoutcError(f"{error} {PLAIN}") from None
-    check_alignment(alignment)
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
-        raise LayoutcError(f"got {threads!r} threads, expected 1 to {MAX_THREADS}")
+    return integer("the number of threads", threads, 1, MAX_THREADS)

@@ -17,6 +17,15 @@ from layoutc.layout import Digit, Layout
 
 NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
 
+
+class TorchType:
+    """An object whose text has its module in front, as torch.bfloat16."""
+
+    def __str__(self) -> str:
+        return f"{__name__}.bfloat16"
+
+
+MASKED: Any = np.ma.masked_equal([1.0, 2.0], 1.0)
 TEXTS: Any = ("nchw", "nChw8c")
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
@@ -57,6 +66,12 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "20 to 20, .* 0 to 15",
     ),
     "-9 as s4": (lambda: layoutc.reorder(np.full(4, -9, np.int8), "a", "a", element_type="s4"), "-9 to -9, .* -8 to 7"),
+    "reorder under a mask": (lambda: layoutc.reorder(MASKED, "a", "a"), "array is a masked array, expected one"),
+    "reorder into a mask": (lambda: layoutc.reorder(MASKED.data, "a", "a", out=MASKED), "out is a masked array"),
+    "describe a mask": (lambda: layoutc.from_array(MASKED), "array is a masked array, expected one"),
+    "2.5 threads": (lambda: layoutc.Kernel(NCHW, NCHW, threads=2.5), "number of threads is 2.5, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "no threads": (lambda: layoutc.Kernel(NCHW, NCHW, threads=0), "number of threads is 0, expected 1 to"),
+    "alignment of 3": (lambda: layoutc.Kernel(NCHW, NCHW, alignment=3), "3 bytes, expected a power of two"),
     "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
     "type of a list": (lambda: layoutc.desc("a", (2,), []), r"unknown element type '\[\]'"),  # pyright: ignore[reportArgumentType]
     "type of Python": (lambda: layoutc.desc("a", (2,), int), "unknown element type 'int'"),  # pyright: ignore[reportArgumentType]
@@ -80,6 +95,8 @@ def test_constructors_normalise() -> None:
     assert hash(layout) == hash(Layout(2, (Digit((0,)), Digit((1,))), (1, 8)))
     desc = MemoryDesc([2, np.int64(3)], "f32", layout, low=[0, 0])  # pyright: ignore[reportArgumentType]
     assert desc == layoutc.desc(layout, (2, 3)) and desc.element_type is element_type("f32")
+    kernel = layoutc.Kernel(desc, desc, threads=np.int64(2), alignment=np.int32(16))  # pyright: ignore[reportArgumentType]
+    assert repr((kernel.threads, kernel.alignment)) == "(2, 16)"
     assert repr(digits[0]) == "Digit(axes=(0,), divisor=1, modulus=None)"
 
 
@@ -94,6 +111,7 @@ def test_constructors_normalise() -> None:
         ("si64", "s64"),
         ("si4", "s4"),
         ("bfloat16", "bf16"),
+        (TorchType(), "bf16"),
     ],
     ids=str,
 )

@@ -86,6 +86,15 @@ def test_how_numpy_stores_the_array_makes_no_difference(tmp_path: Path, array: A
     np.testing.assert_array_equal(result, tensor().transpose(0, 2, 3, 1), strict=True)
 
 
+def test_threads_share_a_reorder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    array = tensor(dims=(4, 256, 32, 32))
+    result = reordered(tmp_path, array, "--from", "nchw", "--to", "nChw8c", "--threads", "2")
+    np.testing.assert_array_equal(result, blocked(array, 8))
+    files = str(tmp_path / "in.npy"), str(tmp_path / "out.npy")
+    assert main(["reorder", *files, "--from", "nchw", "--to", "nhwc", "--threads", "0"]) == 1
+    assert "the number of threads is 0, expected 1 to" in capsys.readouterr().err
+
+
 def test_a_strided_destination_is_a_flat_array_with_zero_in_its_gaps(tmp_path: Path) -> None:
     result = reordered(tmp_path, tensor(dims=(2, 3)), "--from", "ab", "--to", "{2,3},{5,1}")
     np.testing.assert_array_equal(result, np.array([1, 2, 3, 0, 0, 4, 5, 6], np.float32), strict=True)

@@ -238,7 +238,7 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--from", "ab", "--to", "ba", "--list", "list"], 2, "expected either --from and --to, or --list"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 2, "the target plain has no plans"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 2, "tries"),
-        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "got 0 threads"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "threads is 0, expected 1 to"),
         (["--list", "bad", "--dtype", "s8"], 2, "--dims and --dtype go with --from and --to"),
         (["--list", "absent"], 1, "absent: no such file"),
         (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE]"),

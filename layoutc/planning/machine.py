@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import platform
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, SupportsIndex
 
 from layoutc.errors import LayoutcError
 
@@ -73,11 +74,14 @@ def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
     return replace(_native() if target == "native" else TARGETS[target], alignment=alignment)
 
 
-def check_alignment(alignment: object) -> None:
-    """Raises LayoutcError unless addresses can be multiples of so many bytes."""
+def check_alignment(alignment: object) -> int:
+    """The bytes that addresses are multiples of, as a plain int. Raises LayoutcError for what cannot be that."""
     powers = {1 << bit for bit in range(MAX_ALIGNMENT.bit_length())}
-    if type(alignment) is not int or alignment not in powers:
+    is_integer = isinstance(alignment, SupportsIndex) and not isinstance(alignment, bool)
+    number = operator.index(alignment) if is_integer else 0
+    if number not in powers:
         raise LayoutcError(f"got an alignment of {alignment!r} bytes, expected a power of two up to {MAX_ALIGNMENT}")
+    return number
 
 
 @cache

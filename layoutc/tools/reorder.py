@@ -23,6 +23,7 @@ from layoutc.tools.npy_files import read_npy, write_npy
 @options.dtype_option
 @options.to_dtype_option
 @attribute_options
+@options.threads_option
 @click.option("--executor", type=click.Choice(EXECUTORS), help="What runs it. Default: c, else reference.")
 def command(
     in_npy: Path,
@@ -32,6 +33,7 @@ def command(
     dims: tuple[int, ...] | None,
     dtype: str | None,
     to_dtype: str | None,
+    threads: int,
     executor: Executor | None,
     **attributes: Any,
 ) -> None:
@@ -57,6 +59,15 @@ def command(
     stored = arrays.stored_type(array, dtype)
     out = read_npy(out_npy).copy() if given.get("sum") else None
     result = arrays.reorder(
-        array, source, target, dims, element_type=stored, to_dtype=to_dtype, out=out, executor=executor, **given
+        array,
+        source,
+        target,
+        dims,
+        element_type=stored,
+        to_dtype=to_dtype,
+        out=out,
+        executor=executor,
+        threads=threads,
+        **given,
     )
     write_npy(out_npy, result)

@@ -30,6 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
 from layoutc import tuned
+from layoutc.checks import integer
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
@@ -171,8 +172,7 @@ class PlanReordersPass(ModulePass):
     tuned: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if isinstance(self.threads, bool) or not 1 <= self.threads <= MAX_THREADS:
-            raise LayoutcError(f"got {self.threads} threads, expected 1 to {MAX_THREADS}")
+        integer("the number of threads", self.threads, 1, MAX_THREADS)
         machine(self.target, self.alignment)
         if self.tuned:
             tuned.read(Path(self.tuned))  # said here also where no reorder asks for it
