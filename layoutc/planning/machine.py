@@ -77,8 +77,7 @@ def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
 def check_alignment(alignment: object) -> int:
     """The bytes that addresses are multiples of, as a plain int. Raises LayoutcError for what cannot be that."""
     powers = {1 << bit for bit in range(MAX_ALIGNMENT.bit_length())}
-    is_integer = isinstance(alignment, SupportsIndex) and not isinstance(alignment, bool)
-    number = operator.index(alignment) if is_integer else 0
+    number = 0 if isinstance(alignment, bool) or not isinstance(alignment, SupportsIndex) else operator.index(alignment)
     if number not in powers:
         raise LayoutcError(f"got an alignment of {alignment!r} bytes, expected a power of two up to {MAX_ALIGNMENT}")
     return number
