@@ -63,12 +63,15 @@ def compile_all(kernels: Iterable[Kernel], *, workers: int | None = None) -> tup
     """
     from concurrent.futures import ThreadPoolExecutor
 
+    from layoutc.processes import Group
+
     if not isinstance(cast(object, kernels), Iterable):
         raise LayoutcError(f"kernels are a {type(kernels).__name__}, expected a sequence of Kernel")
     made = tuple(kernels)
     for kernel in made:
         instance("kernel", kernel, Kernel, "layoutc.Kernel(source, destination) makes one")
-    pool = ThreadPoolExecutor(integer("workers", processors() if workers is None else workers, 1), "layoutc")
+    count, compilers = integer("workers", processors() if workers is None else workers, 1), Group()
+    pool = ThreadPoolExecutor(count, "layoutc", compilers.enter)
     try:
         builds: dict[tuple[str, str], Future[Any]] = {}
         for kernel in made:
@@ -76,8 +79,13 @@ def compile_all(kernels: Iterable[Kernel], *, workers: int | None = None) -> tup
                 builds[kernel.c_source, kernel.target] = pool.submit(kernel.shared_object)
         for build in builds.values():
             build.result()
+    except BaseException:
+        # Not only errors: whoever interrupts must not wait for a compiler that hangs.
+        pool.shutdown(wait=False, cancel_futures=True)
+        compilers.end()
+        raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
     return tuple(kernel.prepare() for kernel in made)
 
 

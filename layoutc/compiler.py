@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import re
-import select
 import shlex
 import shutil
-import signal
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from layoutc.errors import CompilerError
+from layoutc.processes import run
 
 FLAGS = ("-O2", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off")
 """no contraction: a*b+c rounds twice in every executor"""
@@ -98,7 +96,7 @@ class Compiler:
         command = [*self.command, *flags, "-o", str(output), str(source)]
         log = output.with_suffix(".log")
         with log.open("wb") as file:
-            status = _run(command, file.fileno(), timeout_s)
+            status = run(command, file.fileno(), timeout_s)
         if status != 0 or not output.is_file():
             said = _first_error(log.read_text(errors="replace")) or f"it said nothing, and exited with {status}"
             raise CompilationError(f"compiler failed: {shlex.join(command)}: {said}")
@@ -161,45 +159,6 @@ def _processor() -> str:
     # Speeds change from read to read; what the processor is and can do does not.
     facts = re.findall(r"^(?:flags|Features|isa|model name|CPU part)\s*:\s*(.*)$", text, flags=re.MULTILINE)
     return " ".join((platform.machine(), *sorted(set(facts))))
-
-
-def _run(command: list[str], output: int, timeout_s: float) -> int:
-    """Run in a session of its own, so that a compiler that hangs is stopped with all that it started."""
-    environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CompilerError(f"compiler {command[0]} does not start: {error.strerror}") from error
-    try:
-        return _ended(process, timeout_s)
-    except subprocess.TimeoutExpired:
-        raise CompilerError(f"compiler took more than {timeout_s:g} s: {shlex.join(command)}") from None
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _ended(process: subprocess.Popen[bytes], timeout_s: float) -> int:
-    """Its exit status as soon as it ends; `wait` with a time limit alone looks every 50 ms."""
-    try:
-        ending = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):
-        return process.wait(timeout_s)
-    try:
-        watched = select.poll()
-        watched.register(ending, select.POLLIN)
-        watched.poll(timeout_s * 1000)
-    finally:
-        os.close(ending)
-    return process.wait(0)
 
 
 def _first_error(text: str) -> str:

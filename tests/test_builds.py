@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,3 +146,32 @@ def test_kernels_of_threads_run_in_the_child_of_a_fork_and_in_its_child() -> Non
     """gcc's OpenMP hangs there by itself."""
     done = subprocess.run([sys.executable, "-c", AFTER_FORK], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("code", ["layoutc.compile(*pairs[0])", "layoutc.compile_all([Kernel(*p) for p in pairs])"])
+def test_an_interrupt_ends_the_compilers_and_leaves_nothing(code: str, tmp_path: Path) -> None:
+    script, started, cache = tmp_path / "cc", tmp_path / "started", tmp_path / "cache"
+    script.write_text(f'#!/bin/sh\nsleep 300 &\necho $! >> "{started}"\nwait\n')
+    script.chmod(0o755)
+    program = f"""
+import layoutc
+from layoutc.kernel import Kernel
+pairs = [(layoutc.desc("ab", (n, 7)), layoutc.desc("ba", (n, 7))) for n in range(2, 9)]
+{code}
+"""
+    environment = {**os.environ, "LAYOUTC_CC": str(script), "LAYOUTC_CACHE_DIR": str(cache)}
+    run = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE)
+    expire = time.monotonic() + 20
+    while not (started.exists() and started.read_text().endswith("\n")) and time.monotonic() < expire:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in run.communicate(timeout=20)[1]
+    assert not any(map(is_running, started.read_text().split()))
+    assert not list(cache.glob("build-*"))
+
+
+def is_running(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False

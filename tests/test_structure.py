@@ -53,7 +53,8 @@ ALLOWED = {
     "exports": set[str](),
     "once": set[str](),
     "cache": {"errors"},
-    "compiler": {"errors", "cache"},
+    "processes": {"errors"},
+    "compiler": {"errors", "cache", "processes"},
     "runtime": {"errors", "buffers", "cache", "compiler"},
     "universe": {"dialects", "transforms", "targets"},
 }

@@ -325,7 +325,8 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert process.returncode == 1
 
 
-def test_ctrl_c_is_one_line() -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_one_line(number: signal.Signals) -> None:
     command = [
         sys.executable,
         "-m",
@@ -340,7 +341,7 @@ def test_ctrl_c_is_one_line() -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stderr
         process.stdout.readline()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.stdout.read()
         assert process.stderr.read() in {"layoutc: error: interrupted\n", "\nlayoutc: error: interrupted\n"}
     assert process.returncode == 1

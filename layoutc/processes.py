@@ -1,0 +1,100 @@
+"""The programs that layoutc starts: none outlives who waits for it."""
+
+from __future__ import annotations
+
+import os
+import select
+import shlex
+import signal
+import subprocess
+import threading
+from contextlib import suppress
+from contextvars import ContextVar
+
+from layoutc.errors import CompilerError
+
+
+class Group:
+    """The programs that some threads wait for, so that another thread can end them together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._is_over = False
+
+    def enter(self) -> None:
+        """What this thread starts from now on belongs to the group."""
+        _group.set(self)
+
+    def end(self) -> None:
+        """Ends all that run; what is started later ends at once."""
+        with self._lock:
+            self._is_over = True
+            for process in self._running:
+                _kill(process)
+
+    def add(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._running.add(process)
+            if self._is_over:
+                _kill(process)
+
+    def discard(self, process: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._running.discard(process)
+
+
+_group: ContextVar[Group | None] = ContextVar("group", default=None)
+
+
+def run(command: list[str], output: int, timeout_s: float) -> int:
+    """
+    The exit status of a program that writes to a descriptor; negative, the signal that ended it.
+
+    It runs in a session of its own, so that one that hangs is stopped with all that it started. Raises CompilerError
+    if it does not start or takes longer than the time limit.
+    """
+    environment = {**os.environ, "LC_ALL": "C"}
+    group = _group.get() or Group()
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CompilerError(f"compiler {command[0]} does not start: {error.strerror}") from error
+    try:
+        group.add(process)
+        return _ended(process, timeout_s)
+    except subprocess.TimeoutExpired:
+        raise CompilerError(f"compiler took more than {timeout_s:g} s: {shlex.join(command)}") from None
+    finally:
+        group.discard(process)
+        _kill(process)
+        process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """With all that it started, unless it has ended."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):  # it ended meanwhile, and another thread saw it first
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _ended(process: subprocess.Popen[bytes], timeout_s: float) -> int:
+    """Its exit status as soon as it ends; `wait` with a time limit alone looks every 50 ms."""
+    try:
+        ending = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        return process.wait(timeout_s)
+    try:
+        watched = select.poll()
+        watched.register(ending, select.POLLIN)
+        watched.poll(timeout_s * 1000)
+    finally:
+        os.close(ending)
+    return process.wait(0)
