@@ -9,12 +9,17 @@ import shutil
 import stat
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 OBJECT, DIGEST = "kernel.so", "kernel.sha256"
+BUILDS = "build-"
+ABANDONED_S = 3600
+"""a compiler is stopped after a minute"""
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -56,7 +61,8 @@ class Cache:
         return entry / OBJECT
 
     def _add(self, entry: Path, build: Callable[[Path], None]) -> None:
-        work = Path(tempfile.mkdtemp(prefix="build-", dir=self.folder))
+        self._remove_abandoned()
+        work = Path(tempfile.mkdtemp(prefix=BUILDS, dir=self.folder))
         try:
             made = work / "entry"
             made.mkdir(mode=0o700)
@@ -67,6 +73,13 @@ class Cache:
             self._place(made, entry, work / "damaged")
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+    def _remove_abandoned(self) -> None:
+        """What processes that were killed left of their builds."""
+        for work in self.folder.glob(f"{BUILDS}*"):
+            with suppress(OSError):
+                if time.time() - work.stat().st_mtime > ABANDONED_S:
+                    shutil.rmtree(work, ignore_errors=True)
 
     def _place(self, made: Path, entry: Path, aside: Path) -> None:
         """Move an entry into place, unless another process was first; a damaged one moves aside."""

@@ -64,6 +64,17 @@ def test_another_compiler_or_other_flags_have_their_own_entries(tmp_path: Path) 
     assert build(SOURCE, wrapper) not in paths
 
 
+@needs_compiler
+def test_what_a_killed_build_left_is_removed_later(cache: Path) -> None:
+    build(SOURCE)
+    old, young = cache / "build-old", cache / "build-young"
+    for work in (old, young):
+        (work / "entry").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    build(SOURCE.replace("42", "41"))
+    assert young.exists() and not old.exists()
+
+
 @pytest.mark.parametrize("damage", [b"", b"not an object"])
 @pytest.mark.usefixtures("cache")
 @needs_compiler
