@@ -439,7 +439,7 @@ def test_shared_loops_take_several_turns() -> None:
 def test_rows_are_gathered_only_along_the_lanes() -> None:
     """Two digits of an overlapping source are contiguous; the rows of one are not those of the other."""
     line = (
-        "copy 0 -> 0: 6x(1, 1848) 56x(1, 3) 3x(3, 1), elements of 4, vectors of 16, unpack shuffles, tile 1x4x3, "
+        "copy 0 -> 0: 60x(1, 1848) 56x(1, 3) 3x(3, 1), elements of 4, vectors of 16, unpack shuffles, tile 1x4x3, "
         "lanes 1:4 -> 2:3 1:4, macro 5x45x3, outer 0 1 2, inner 0 1 2, normal stores"
     )
     assert parse_plan(["threads 1", line]).copies[0].source_run_digits == (0,)

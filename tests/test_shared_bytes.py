@@ -9,6 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+import layoutc
+from layoutc import reference
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -103,3 +106,20 @@ def test_all_of_a_short_axis_is_counted_in_bytes() -> None:
     source, destination = MemoryDesc(dims, s4, layout("Bcda8b")), MemoryDesc(dims, s4, layout("cadb"))
     (plan,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
     assert plan.copy.elements * plan.element_bytes == destination.size_bytes
+
+
+@pytest.mark.parametrize("to_type", ["u2", "u8", "f64"])
+@pytest.mark.parametrize("sum", [None, 0.5])
+def test_rows_of_an_overlapping_source_go_through_a_buffer(to_type: str, sum: float | None) -> None:
+    """Three of its axes are contiguous: lanes are of the one that rows are of."""
+    dims = (5, 11, 16, 4)
+    source = layoutc.desc("(a, b, c, d) -> (b, d, c, a)", dims, "u2", strides=(5, 1, 1, 1), offset=1)
+    destination = layoutc.desc("(a, b, c, d) -> (d, b, c, a)", dims, to_type)
+    conversion = Conversion(sum=sum or 0.0)
+    plan = choose_plan(source, destination, TARGETS["avx2"], 1, conversion)
+    assert any(copy.load == "unpacked" for copy in plan.copies)
+    codes = np.arange(source.size_bytes, dtype=np.uint8) * 37
+    got, wanted = (np.arange(destination.size_bytes, dtype=np.uint8) for _ in range(2))
+    layoutc.Kernel(source, destination, "interpret", conversion=conversion, plan=tuple(plan_lines(plan)))(codes, got)
+    reference.reorder(source, destination, codes, wanted, conversion)
+    np.testing.assert_array_equal(got, wanted)

@@ -9,6 +9,7 @@
 // CHECK-DAG:     [[C17:%.*]] = arith.constant 17 : index
 // CHECK-DAG:     [[C5:%.*]] = arith.constant 5 : index
 // CHECK-DAG:     [[C4:%.*]] = arith.constant 4 : index
+// CHECK-DAG:     [[C24:%.*]] = arith.constant 24 : index
 // CHECK:         scf.for [[N:%n]] = [[C0]] to [[C2]] step [[C1]] {
 // CHECK-NEXT:      scf.for [[C:%c]] = [[C0]] to [[C17]] step [[C1]] {
 // CHECK-NEXT:        scf.for [[H:%h]] = [[C0]] to [[C5]] step [[C1]] {
@@ -19,7 +20,6 @@
 // CHECK-NEXT:            memref.store [[V]], %dst[[[TO]]] : memref<960xf32>
 // CHECK-NEXT:          }
 // CHECK:         [[ZERO:%zero]] = arith.constant 0.000000e+00 : f32
-// CHECK:         [[C24:%.*]] = arith.constant 24 : index
 // CHECK:         scf.for [[N2:%.*]] = [[C0]] to [[C2]] step [[C1]] {
 // CHECK-NEXT:      scf.for [[CT:%.*]] = [[C17]] to [[C24]] step [[C1]] {
 // CHECK:               [[AT:%.*]] = affine.apply affine_map<(d0, d1, d2, d3) -> ((((((d0 * 480) + ((d1 floordiv 8) * 160)) + (d2 * 32)) + (d3 * 8)) + (d1 mod 8)))> ([[N2]], [[CT]],

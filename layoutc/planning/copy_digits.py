@@ -210,10 +210,15 @@ def falling(digit: CopyDigit) -> tuple[int, int]:
 
 
 def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
-    """The digits by rising stride on one side, as long as each begins where the one before ends."""
+    """
+    The digits by rising stride on one side, as long as each begins where the one before ends.
+
+    Of digits that have the same stride, as those of a source that overlaps itself may, the longest comes first.
+    """
     stride = 1
     left = {i: digit for i, digit in enumerate(copy.digits) if digit.extent > 1}
-    while (found := next((i for i, digit in left.items() if digit.stride(side) == stride), None)) is not None:
+    while begin := [i for i, digit in left.items() if digit.stride(side) == stride]:
+        found = min(begin, key=lambda i: (-left[i].extent, left[i].dst)) if len(begin) > 1 else begin[0]
         digit = left.pop(found)
         yield found, digit
         # Of a digit that is loaded in part a single step may be there: the next one has its stride too.

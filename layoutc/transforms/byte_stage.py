@@ -55,14 +55,6 @@ class ByteStage:
         self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         self.most_lanes = plan.vector_bytes // self.per_byte
 
-    def prepare(self, loops: TileLoops) -> None:
-        """Makes all constants."""
-        loops.constants(self.runs)
-        for count in (self._touched, self._filled):
-            lanes = self._lanes(count[0])
-            for value in (0, 1, self.run, lanes, -(-count[1] // lanes)):
-                self.nest.constant(value)
-
     @property
     def _touched(self) -> tuple[int, int]:
         """The fewest bytes, and the most, that have elements of a row."""
@@ -99,20 +91,20 @@ class ByteStage:
         loops, row, stage = self._row(loops, outer, strides)
         builder, share = loops.builder, self.per_byte
         if self._filled[0] < 1:
-            self._elements(builder, self.nest.constants[0], self.nest.constants[self.run], row, stage)
+            self._elements(builder, self.nest.constant(0), self.nest.constant(self.run), row, stage)
             return
         head = apply(builder, D0 * (share - 1) % share, [row], "head")
         first = apply(builder, (D0 + D1) // share, [row, head], "first")
         filled = apply(builder, (AffineExpr.constant(self.run) - D0) // share, [head], "filled")
         tail = apply(builder, D0 + D1 * share, [head, filled], "tail")
         source = builder.insert(sum_of(stage, head)).result
-        self._elements(builder, self.nest.constants[0], head, row, stage)
+        self._elements(builder, self.nest.constant(0), head, row, stage)
         for inner, at, lanes in self._vectors(builder, filled, self._filled):
             here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
             value = inner.builder.insert(load(self.buffer, here, vector_type(I8, lanes * share))).result
             index = inner.builder.insert(sum_of(first, at)).result
             inner.builder.insert(store(packed(inner, value, share), self.memory, index))
-        self._elements(builder, tail, self.nest.constants[self.run], row, stage)
+        self._elements(builder, tail, self.nest.constant(self.run), row, stage)
 
     def _row(
         self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]
@@ -127,7 +119,7 @@ class ByteStage:
     ) -> Sequence[tuple[Lanes, SSAValue, int]]:
         """A loop over vectors of so many bytes, which lie from the fewest to the most; the last one starts earlier."""
         lanes = self._lanes(count[0])
-        zero, one, stop = (self.nest.constants[value] for value in (0, 1, -(-count[1] // lanes)))
+        zero, one, stop = (self.nest.constant(value) for value in (0, 1, -(-count[1] // lanes)))
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         block.args[0].name_hint = "k"
         builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
@@ -141,7 +133,7 @@ class ByteStage:
         """Some elements of a row, one by one."""
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         block.args[0].name_hint = "k"
-        builder.insert(scf.ForOp(start, stop, self.nest.constants[1], [], Region(block)))
+        builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
         lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
         here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
         value = lanes.insert(memref.LoadOp.get(self.buffer, [here]), "code")
@@ -172,13 +164,6 @@ class PackedCopy(TiledCopy):
     @property
     def stages(self) -> list[ByteStage]:
         return [stage for stage in (self.load_stage, self.store_stage) if stage is not None]
-
-    def prepare(self) -> None:
-        super().prepare()
-        for stage in self.stages:
-            stage.prepare(self.loops)
-        for distance in self.body.constants():
-            self.nest.constant(LINE + distance)
 
     def build(self) -> Operation:
         outer, alloca = self._open_outer_with_buffers()

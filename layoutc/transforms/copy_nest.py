@@ -11,7 +11,7 @@ from layoutc.transforms.tiled_nest import TiledCopy
 
 
 def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
-    """One planned copy, with its constants made."""
+    """One planned copy, prepared."""
     kind = TiledCopy
     if plan.stages_stores or plan.load == "staged":
         kind = StagedCopy

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
@@ -28,10 +27,6 @@ class ElementBody:
         self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
         """an element of the plan may be several of the memory"""
         self.zero: SSAValue | None = copy.memory.zero
-
-    def constants(self) -> Sequence[int]:
-        """Index constants of the body."""
-        return ()
 
     def prepare(self) -> None:
         """The zero of a fill, ahead of the loops."""

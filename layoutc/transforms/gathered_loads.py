@@ -65,14 +65,6 @@ class GatheredLoads:
         widest = max(self.memory.element_bytes, self.memory.widest_bytes)
         return self.plan.vector_bytes // widest
 
-    def prepare(self, loops: TileLoops) -> None:
-        """Makes all constants."""
-        loops.constants((*self.rows, self.along))
-        for start in self._starts:
-            self.nest.constant(start)
-            self.nest.constant(start // self.share)
-        self.nest.constant(self._asked_by_a_tile())
-
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
         terms = [*outer, *loops.serial(self.rows)]
@@ -110,7 +102,7 @@ class GatheredLoads:
         """A vector out of the source and into the buffer."""
         if start:
             row, into = (
-                builder.insert(sum_of(at, self.nest.constants[start // share])).result
+                builder.insert(sum_of(at, self.nest.constant(start // share))).result
                 for at, share in ((row, self.share), (into, 1))
             )
         lanes, ahead = self.lanes, self.plan.prefetch // self.share if self.plan.converted_bytes else 0

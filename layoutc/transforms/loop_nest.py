@@ -41,7 +41,7 @@ def _index(value: int) -> IntegerAttr[IndexType]:
 
 @dataclass
 class NestBuilder:
-    """Puts loop nests before an operation. Index constants are made once, ahead of the nest that needs them first."""
+    """Puts loop nests before an operation. Constants are made once, ahead of all nests."""
 
     before: Operation
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
@@ -54,11 +54,11 @@ class NestBuilder:
         self._ahead = self.before.prev_op
 
     def constant(self, value: int) -> SSAValue:
-        """An index constant, ahead of the nest; not to be asked for inside of one."""
+        """An index constant, ahead of all nests: it may be asked for inside of one."""
         if value not in self.constants:
             op = arith.ConstantOp.create(properties={"value": _index(value)}, result_types=(INDEX,))
             op.results[0].name_hint = f"c{value}"
-            self.constants[value] = self.insert(op).results[0]
+            self.constants[value] = self.insert_ahead(op).results[0]
         return self.constants[value]
 
     def element(self, value: TypedAttribute) -> SSAValue:

@@ -79,12 +79,8 @@ class StagedCopy(TiledCopy):
 
     def prepare(self) -> None:
         super().prepare()
-        for value in (0, 1):
-            self.nest.constant(value)
-        if self.stages_loads:
-            self.gathered.prepare(self.loops)
         if self.stages_stores:
-            self.store_stage.prepare(self.loops)
+            self.store_stage.prepare()
 
 
 def with_strides(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:

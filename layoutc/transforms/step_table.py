@@ -36,8 +36,6 @@ class Place:
 def tabulate(nest: NestBuilder, stride: Carry, tile: int) -> SSAValue:
     """The offsets of the first steps of a digit that carries: of a period, and of a tile that starts in it."""
     count = stride.period + tile - 1
-    for value in (0, 1, count, *range(tile)):
-        nest.constant(value)
     table = nest.insert(memref.AllocaOp.get(IndexType(), LINE, [count])).results[0]
     table.name_hint = "steps"
 

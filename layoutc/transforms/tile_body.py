@@ -115,23 +115,8 @@ class VectorBody:
         self.masks: dict[int, SSAValue] = {}
         """of the first lanes, by their number"""
 
-    def constants(self) -> list[int]:
-        """Offsets of the pieces from the tile's first element."""
-        found = {0}
-        for starts, registers in zip(self.starts, self.loads, strict=True):
-            for side, pieces in zip(SIDES, (registers, self.stores), strict=True):
-                base, offsets = (
-                    self._static(starts, side),
-                    {p.offset for r in pieces for p in r.pieces if p is not None},
-                )
-                found |= {base + self.copy.in_memory(side, offset) for offset in offsets}
-        return sorted(found)
-
     def prepare(self) -> None:
-        """The register of zeros, if any piece is zero, and what loops over tiles need."""
-        counts = {len(run) for runs in self.runs for run in runs} - {1}
-        for value in (0, 1, *sorted(counts)) if counts else ():
-            self.copy.nest.constant(value)
+        """The register of zeros, if any piece is zero, and masks."""
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
             self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
         self._prepare_masks()
@@ -171,7 +156,7 @@ class VectorBody:
 
     def _enter(self, digit: CopyDigit, run: range) -> None:
         """A loop over the tiles of a run."""
-        start, stop, one = (self.copy.nest.constants[value] for value in (0, len(run), 1))
+        start, stop, one = (self.copy.nest.constant(value) for value in (0, len(run), 1))
         block = Block([scf.YieldOp.create()], arg_types=[INDEX])
         block.args[0].name_hint = "tile"
         loop = self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
@@ -307,15 +292,15 @@ class VectorBody:
         if distance == 0:
             return offset
         if (value := _constant(offset)) is not None:
-            return self.copy.nest.constants[value + distance]
-        return self.builder.insert(vector_ops.sum_of(offset, self.copy.nest.constants[distance])).result
+            return self.copy.nest.constant(value + distance)
+        return self.builder.insert(vector_ops.sum_of(offset, self.copy.nest.constant(distance))).result
 
     def _step(self, place: Place, piece: Piece) -> SSAValue:
         """How far the step that a piece lies at is from the start of its period."""
         assert place.steps is not None and place.first is not None
         at = place.first
         if piece.step:
-            at = self.builder.insert(vector_ops.sum_of(at, self.copy.nest.constants[piece.step])).result
+            at = self.builder.insert(vector_ops.sum_of(at, self.copy.nest.constant(piece.step))).result
         return self.builder.insert(memref.LoadOp.get(place.steps, [at])).res
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:

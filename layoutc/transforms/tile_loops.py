@@ -83,11 +83,6 @@ class TileLoops:
         loops.entered = list(self.entered)
         return loops
 
-    def constants(self, loops: Sequence[Steps]) -> None:
-        """Makes what these loops need, ahead of all loops."""
-        for value in (0, 1, *(loop.count for loop in loops)):
-            self.nest.constant(value)
-
     def parallel(self, loops: Sequence[Steps], threads: int) -> list[Term]:
         """One loop over all of these, shared by threads."""
         block = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
@@ -160,13 +155,13 @@ class TileLoops:
         self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str, share: int = 1
     ) -> SSAValue:
         """
-        The sum of the terms' positions x strides and a base; the base alone is a constant made before.
+        The sum of the terms' positions x strides and a base.
 
         `share` elements have an offset together.
         """
         total = self.sum_of(terms, strides)
         if total is None:
-            return self.nest.constants[base // share]
+            return self.nest.constant(base // share)
         total = total + base if base else total
         return apply(self.builder, exact_quotient(total, share) or total // share, self.counters, name)
 

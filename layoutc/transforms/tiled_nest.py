@@ -91,19 +91,7 @@ class TiledCopy:
         return [s * self.ratio if isinstance(s, int) else s.scaled(self.ratio) for s in strides]
 
     def prepare(self) -> None:
-        """Makes all constants, which stand ahead of the loops that use them."""
-        self.loops.constants((*self.outer, *self.inner))
-        distances = self.body.constants()
-        bases = (self.plan.copy.src, self.plan.copy.dst)
-        for side, first, strides in zip(SIDES, bases, (self.src_strides, self.dst_strides), strict=True):
-            base = self.in_memory(side, first)
-            self.nest.constant(base)
-            if not any(strides[loop.digit] for loop in (*self.outer, *self.inner)):
-                # The offset of the tile is a constant: so are those of its pieces.
-                for distance in distances:
-                    self.nest.constant(base + distance)
-        for distance in distances:
-            self.nest.constant(distance)
+        """Makes what stands ahead of all loops: zeros, masks, tables."""
         self.body.prepare()
         for side, strides in zip(SIDES, (self.src_strides, self.dst_strides), strict=True):
             if any(strides is touched for touched in self.touched) and (carry := self._carry(strides)) is not None:

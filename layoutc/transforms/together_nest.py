@@ -19,7 +19,7 @@ from layoutc.transforms.whole_lines import StoreStage
 
 
 class TogetherNest:
-    """Copies in the loops that they share, with their constants made."""
+    """Copies in the loops that they share."""
 
     def __init__(self, nest: NestBuilder, together: Together, memory: Memory):
         self.nest, self.shared, self.memory = nest, together.loops, memory
@@ -29,7 +29,6 @@ class TogetherNest:
         turns = zip(self.shared, self.steps, strict=True)
         pieces = [Steps.of(g, loop.step, loop.extent, step) for g, (loop, step) in enumerate(turns)]
         self.moving = [piece for piece in pieces if piece.size < piece.extent]
-        self.loops.constants(self.moving)
         self.stages = [self._stage(union) for union in self.unions]
         buffers = zip(self.unions, self.stages, strict=True)
         self.buffers = {number: (union, stage) for union, stage in buffers for number in union.members}
@@ -38,7 +37,7 @@ class TogetherNest:
     def _stage(self, union: Union) -> StoreStage:
         last = union.plan.run_digits[-1]
         stage = StoreStage(self.nest, union.plan, self.memory, self.steps[last] if last < len(self.steps) else None)
-        stage.prepare(self.loops)
+        stage.prepare()
         return stage
 
     def _copy(self, number: int, plan: CopyPlan) -> TiledCopy:

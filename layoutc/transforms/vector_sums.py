@@ -79,22 +79,12 @@ class VectorSums:
 
     def build(self) -> Operation | None:
         """Builds all of it; returns the outermost loop, if there is one."""
-        self._constants()
         are_shared = self.threads > 1 and bool(self.outer)
         terms = self.loops.parallel(self.outer, self.threads) if are_shared else self.loops.serial(self.outer)
         zeros = self.lanes.zeros(Lanes(self.loops.builder, self.nest)) * len(self.places)
         totals = self._carried(self.loops, terms, self.inner, zeros)
         self._store(terms, totals)
         return self.loops.outermost
-
-    def _constants(self) -> None:
-        """What stands ahead of the loops."""
-        self.loops.constants([*self.outer, *self.inner, *filter(None, [self.turns])])
-        starts = [_offset(place, self.weight_strides) for place in self.places]
-        loads = {start + load.offset for start in starts for load in (*self._turn, *self.rest)}
-        stored = {start for _, start, _ in self._runs()}
-        for distance in sorted(loads | stored | {self.plan.copy.src + load for load in loads}):
-            self.nest.constant(distance)
 
     def _carried(
         self, loops: TileLoops, terms: Sequence[Term], inner: Sequence[Steps], totals: Sequence[SSAValue]
@@ -138,7 +128,7 @@ class VectorSums:
         """An offset so much further on."""
         if not distance:
             return start
-        return lanes.builder.insert(vector_ops.sum_of(start, self.nest.constants[distance])).result
+        return lanes.builder.insert(vector_ops.sum_of(start, self.nest.constant(distance))).result
 
     # --- stores ----------------------------------------------------------------------------------------------------
 

@@ -49,9 +49,6 @@ class _Sums:
             if padded > dim:
                 self._fill(place, range(dim, padded))
         loops = [self._loop(axis) for axis in (*self.axes, *self.others)]
-        for loop in loops:
-            for bound in (0, loop.values.stop, 1):
-                self.nest.constant(bound)
         outermost = self.nest.nest(loops[: len(self.axes)], self._sum)
         text = f"{self.factor} times the sums of the weights over all axes but {', '.join(self._own_names())}"
         outermost.attributes[COMMENT] = StringAttr(text)

@@ -51,12 +51,8 @@ class StoreStage:
         self.buffer.name_hint = "store_stage"
         self.runs = run_loops(plan, plan.run_digits, plan.macro)
 
-    def prepare(self, loops: TileLoops) -> None:
-        """Makes all constants, and asks where lines start."""
-        loops.constants(self.runs)
-        limit = self.plan.extents[self.last] - self.plan.macro[self.last]
-        for value in (0, 1, self.line, *range(0, self.line, self.lanes), self.plan.run * self.ratio, limit):
-            self.nest.constant(value)
+    def prepare(self) -> None:
+        """Asks where lines start."""
         address = self.nest.insert(memref.ExtractAlignedPointerAsIndexOp.get(self.memory.target)).results[0]
         elements = AffineExpr.dimension(0) % LINE // self.memory.element_bytes
         self.begin = apply(Builder(InsertPoint.before(self.nest.before)), elements, [address], "begin")
@@ -78,7 +74,7 @@ class StoreStage:
         # Everything below counts from the start of the run.
         lines = apply(builder, self._to_line(d0), [place], "lines")
         lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [place], "lines_end")
-        start, stop = self.nest.constants[0], self.nest.constants[length]
+        start, stop = self.nest.constant(0), self.nest.constant(length)
         terms = [term for term in outer if term.digit == self.last]
         if terms:
             step = self.step * self.plan.run // self.plan.macro[self.last] * self.ratio
@@ -108,7 +104,7 @@ class StoreStage:
         self, builder: Builder, position: SSAValue, value: int, yes: SSAValue, no: SSAValue, name: str
     ) -> SSAValue:
         """One of two values, whether or not the macro tile is the first (the last) of its row."""
-        condition = builder.insert(arith.CmpiOp(position, self.nest.constants[value], "eq")).result
+        condition = builder.insert(arith.CmpiOp(position, self.nest.constant(value), "eq")).result
         result = builder.insert(arith.SelectOp(condition, yes, no)).result
         result.name_hint = name
         return result
@@ -134,7 +130,7 @@ class StoreStage:
         """A loop along a run: the offsets in the destination and in the buffer."""
         block = Block([scf.YieldOp.create()], arg_types=[INDEX])
         block.args[0].name_hint = "k"
-        bounds = (start, stop, self.nest.constants[step])
+        bounds = (start, stop, self.nest.constant(step))
         builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
         inner = Builder(InsertPoint.at_start(block))
         at, offset = (inner.insert(sum_of(base, block.args[0])).result for base in (row, stage))
@@ -142,4 +138,4 @@ class StoreStage:
         return inner, at, offset
 
     def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
-        return builder.insert(sum_of(offset, self.nest.constants[distance])).result if distance else offset
+        return builder.insert(sum_of(offset, self.nest.constant(distance))).result if distance else offset
