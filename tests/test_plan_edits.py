@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
+from layoutc import desc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
@@ -76,6 +77,18 @@ def test_buffers_that_do_not_fit_the_stack_are_refused() -> None:
     parse_plan([head, edited])
     with pytest.raises(LayoutcError, match="staged loads need a buffer of 2097216 bytes, expected at most 1048576"):
         parse_plan([head, edited + ", staged loads"])
+
+
+def test_both_widths_of_a_conversion_are_checked() -> None:
+    source, destination = desc("ab", (33, 40), "f32"), desc("ba", (33, 40), "s8")
+    head, line = plan_lines(choose_plan(source, destination, TARGETS["avx512"]))
+    assert "elements of 4 to 1" in line and line.endswith("staged loads")
+    with pytest.raises(LayoutcError, match="is no copy of a plan"):
+        parse_plan([head, line.replace("4 to 1", "4 to 0")])
+    for width in (3, 16, 1000, 2**31):
+        for becomes in (f"4 to {width}", f"{width} to 1", f"{width} to 1 when stored"):
+            with pytest.raises(LayoutcError, match=f"got elements of {width} and vectors of 64 bytes, expected"):
+                parse_plan([head, line.replace("4 to 1", becomes)])
 
 
 # --- any number changed ----------------------------------------------------------------------------------------------

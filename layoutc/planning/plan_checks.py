@@ -69,9 +69,11 @@ def check_together(part: Together) -> None:
 def _check_numbers(plan: CopyPlan) -> None:
     if any(digit.is_uneven for digit in plan.copy.digits) and not plan.merges:
         raise LayoutcError("a digit that carries in its own way on each side needs merged lanes")
-    if plan.element_bytes not in ELEMENT_BYTES or plan.vector_bytes not in VECTOR_BYTES:
+    widths = plan.widths.src, plan.widths.dst
+    element = next((width for width in widths if width not in ELEMENT_BYTES), plan.element_bytes)
+    if element not in ELEMENT_BYTES or plan.vector_bytes not in VECTOR_BYTES:
         raise LayoutcError(
-            f"got elements of {plan.element_bytes} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
+            f"got elements of {element} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
             "2, 4 or 8 and vectors of 16, 32 or 64"
         )
     shares = [(plan.widths.of(side), plan.widths.per_byte(side)) for side in SIDES]
