@@ -163,4 +163,6 @@ def _processor() -> str:
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+    # The linker's own lines stand ahead of that one, and need not have the word.
+    said = (line for line in lines if "error" in line.lower() and "ld returned" not in line)
+    return next(said, lines[0] if lines else "")

@@ -176,6 +176,13 @@ def test_a_failing_compiler(cache: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
+def test_the_reason_of_a_linker_is_shown(tmp_path: Path) -> None:
+    script_text = 'echo "ld: no space left"; echo "collect2: error: ld returned 1 exit status"; exit 1'
+    with pytest.raises(CompilerError, match=r": ld: no space left$"):
+        build(SOURCE, script(tmp_path / "fullcc", script_text))
+
+
+@pytest.mark.usefixtures("cache")
 def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(CompilerError, match="it said nothing"):
         build(SOURCE, script(tmp_path / "silentcc", "exit 0"))
