@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,19 @@ def test_bad_text_is_an_error_message(tmp_path: Path, capsys: Capture, name: str
     assert fragment in message
     assert "Traceback" not in message + capsys.readouterr().err
     assert len(message.splitlines()) <= 5
+
+
+@pytest.mark.parametrize("spec", ["plan-reorders{", "plan-reorders{target=avx2", '"', "a b"])
+def test_passes_that_do_not_parse_are_an_error_message(tmp_path: Path, spec: str) -> None:
+    (tmp_path / "in.mlir").write_text(of_type("memref<2xf32>"))
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: "):
+        main([str(tmp_path / "in.mlir"), "-p", spec])
+
+
+def test_a_dash_is_stdin(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(of_type("memref<2xf32>").encode())))
+    main(["-"])
+    assert "func.func @f(%m: memref<2xf32>)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("passes", [(), ("-p", "resolve-layouts")], ids=["read alone", "resolve-layouts"])

@@ -16,7 +16,7 @@ import pytest
 from layoutc.tools.layoutc import main
 
 COMPILE = ("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--emit", "header")
-LAYOUTC = [sys.executable, "-m", "layoutc.tools.layoutc"]
+LAYOUTC = [sys.executable, "-m", "layoutc"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -43,6 +43,11 @@ class LayoutcOptMain(xDSLOptMain):
         super().register_all_targets()
         self.available_targets = {**LAYOUTC_UNIVERSE.all_targets, **self.available_targets}
 
+    def get_input_stream(self) -> tuple[IO[bytes], str]:
+        if self.args.input_file == "-":
+            self.args.input_file = None  # xDSL's word for stdin
+        return super().get_input_stream()
+
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
@@ -58,6 +63,8 @@ def one_line(error: BaseException) -> str:
         return "not enough memory"
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"the input is not utf-8 text: byte {error.start + 1} is {error.object[error.start]:#04x}"
     lines = [line for line in str(error).splitlines() if line.strip()]
     if not lines or isinstance(error, AssertionError | KeyError):
         lines.insert(0, f"{type(error).__name__} {lines[0] if lines else ''}")
@@ -69,7 +76,7 @@ def main(args: Sequence[str] | None = None) -> None:
     open_stdout()
     try:
         LayoutcOptMain("layoutc compiler driver", args).run()
-    except ParseError as error:
+    except (ParseError, ArgSpecParseError) as error:
         sys.exit(f"layoutc-opt: error: {error}")
     except BrokenPipeError:
         # Whoever read our output has gone; without this, Python complains about it at exit.
@@ -80,3 +87,7 @@ def main(args: Sequence[str] | None = None) -> None:
     except Exception as error:
         # xDSL's parser and rewriters raise what they like: NotImplementedError, RecursionError, ...
         sys.exit(f"layoutc-opt: error: {one_line(error)}")
+
+
+if __name__ == "__main__":
+    main()
