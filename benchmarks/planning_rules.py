@@ -134,6 +134,18 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "JOINED_ROWS",
+        "macro tiles that leave a buffer past the caches have short rows that are one run together",
+        {
+            "not": {"SHORT_ROW": to(0)},
+            "rows of up to 1536 bytes": {"SHORT_ROW": times(2)},
+            "eight rows": {"JOINED_ROWS": times(2)},
+            "up to 64 KiB": {"JOINED": times(0.5)},
+            "up to 256 KiB": {"JOINED": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
         "STAGED_CHUNKS",
         "macro tiles that leave a buffer past the caches: several runs",
         shapes("STAGED_CHUNKS", prefetches=True),

@@ -259,6 +259,22 @@ def test_the_text_of_a_fused_plan() -> None:
         check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)
 
 
+@pytest.mark.parametrize(
+    ("dims", "run"),
+    [
+        ((143, 4, 21504), 572 * 64),
+        ((153, 209, 2000), 153 * 4),
+        ((366, 28, 2000), 366),
+        ((451, 28, 2000), 256),
+    ],
+)
+def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], run: int) -> None:
+    """All rows of a digit, or a few; what a row leaves of a line would go through the caches, and wait for memory."""
+    source, destination = (layoutc.desc(layout, dims, "bf16") for layout in ("abc", "cba"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    assert (copy.store, copy.run) == ("staged", run)
+
+
 @pytest.mark.parametrize(("middle", "joined"), [(12, {19, 38}), (2, {2, 38, 19})])
 def test_digits_within_a_line_of_the_source_stay_apart(middle: int, joined: set[int]) -> None:
     """Unless a macro tile has all of what is counted as one: otherwise each takes 24 bytes of many lines."""

@@ -83,6 +83,36 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
 
 
+SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
+"""bytes of a row; bytes of a macro tile of rows that are one run, in the second cache if need be; how many at least"""
+
+
+def with_joined_rows(plan: CopyPlan) -> CopyPlan:
+    """
+    The plan with macro tiles that have more short rows of the destination, where these are one run together.
+
+    What a row leaves of a line goes through the caches, and waits for memory. Macro tiles with a few rows write one of
+    them twice, those with all rows of a digit none.
+    """
+    for position, digit in contiguous(plan.copy, "dst"):
+        if plan.macro[position] == digit.extent:
+            continue
+        is_cut, tile = position in plan.run_digits, plan.tile[position]
+        row = plan.run // plan.macro[position] * digit.extent if is_cut else plan.run
+        if row * plan.widths.dst >= SHORT_ROW:
+            break
+        rows = digit.extent if is_cut else JOINED_ROWS * plan.steps_of_a_line(row)
+        others = prod(plan.macro) // plan.macro[position] * max(plan.widths.src, plan.widths.dst)
+        steps = [digit.extent, min(-(-rows // tile) * tile, digit.extent)]
+        fitting = next((n for n in steps if n * others <= JOINED), None)
+        if fitting is None:
+            break
+        because("macro tiles", f"grown by short rows of the destination, {fitting} of which are one run")
+        macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
+        plan = replace(plan, macro=macro)
+    return replace(plan, prefetch=_next_macro_tile(plan)) if plan.prefetch else plan
+
+
 NEAR_RUN = 512
 """bytes of a run in the source, below which macro tiles follow its lines"""
 

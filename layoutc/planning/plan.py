@@ -185,10 +185,10 @@ class CopyPlan:
         step, whole.
         """
         if self.stages_stores and position == self.run_digits[-1] and self.macro[position] < self.extents[position]:
-            return self.macro[position] - self._steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
+            return self.macro[position] - self.steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
         return self.macro[position]
 
-    def _steps_of_a_line(self, inner: int) -> int:
+    def steps_of_a_line(self, inner: int) -> int:
         """Steps of a digit that hold a line, if each is `inner` elements."""
         return -(-LINE // self.widths.dst // inner)
 
@@ -205,7 +205,7 @@ class CopyPlan:
         for position, digit in contiguous(self.copy, "dst"):
             macro = self.macro[position]
             if macro < digit.extent:
-                return (*found, position) if macro > 2 * self._steps_of_a_line(inner) else tuple(found)
+                return (*found, position) if macro > 2 * self.steps_of_a_line(inner) else tuple(found)
             found.append(position)
             inner *= macro
         return tuple(found)

@@ -18,6 +18,7 @@ from layoutc.planning.macro_tiles import (
     STREAMED,
     by_source_lines,
     loop_order,
+    with_joined_rows,
     with_macro,
 )
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Widths
@@ -104,8 +105,10 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, STREAMED)
-    staged = replace(staged, store="staged")
-    return replace(staged, load="staged") if rows_collide(staged, target) else staged
+    joined = with_joined_rows(replace(staged, store="staged"))
+    if joined.macro != staged.macro:
+        return joined
+    return replace(joined, load="staged") if rows_collide(joined, target) else joined
 
 
 def with_lanes(
