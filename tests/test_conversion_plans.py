@@ -271,19 +271,25 @@ def test_elements_are_converted_on_either_side(when: str) -> None:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_bf16_is_rounded_by_definition_where_there_is_an_instruction(compiler: str, tmp_path: Path) -> None:
-    """Which makes zero of subnormals; beside other numbers, and in vectors that have none."""
+@pytest.mark.parametrize("instruction", ["vcvtneps2bf16", "vcvtne2ps2bf16"])
+@pytest.mark.parametrize("conversion", [NO_ATTRIBUTES, Conversion(src_scale=Param(2.0))], ids=["direct", "scaled"])
+def test_bf16_is_rounded_by_definition_where_there_is_an_instruction(
+    compiler: str, instruction: str, conversion: Conversion, tmp_path: Path
+) -> None:
+    """Which makes zero of subnormals; beside other numbers, and in vectors of none. A register, or two at once."""
     path = compiler_named(compiler)
     if path is None:
         pytest.skip(f"no {compiler}")
     low = np.array([0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x1234, 0xC000], np.uint32)
     values = (np.arange(1 << 16, dtype=np.uint32)[:, None] << 16 | low).reshape(-1)
     values = np.concatenate((values, np.random.default_rng(3).permutation(values)))
-    source, destination = (MemoryDesc(values.shape, element_type(name), layout("a")) for name in ("f32", "bf16"))
-    want, got = np.zeros(values.size, np.uint16), np.zeros(values.size, np.uint16)
-    reference.reorder(source, destination, values.view(np.uint8), want.view(np.uint8), NO_ATTRIBUTES)
-    text = Kernel(source, destination, "c", target="avx512").c_source
-    assert "vcvtneps2bf16" in text
+    dims, strides = (values.size // 16, 16), {"vcvtneps2bf16": (32, 1), "vcvtne2ps2bf16": (16, 1)}[instruction]
+    source = MemoryDesc(dims, element_type("f32"), layout("ab"))
+    destination = MemoryDesc(dims, element_type("bf16"), layout("ab"), strides=strides)
+    want, got = (np.zeros(destination.size_bytes // 2, np.uint16) for _ in range(2))
+    reference.reorder(source, destination, values.view(np.uint8), want.view(np.uint8), conversion)
+    text = Kernel(source, destination, "c", target="avx512", conversion=conversion).c_source
+    assert instruction in text
     function = compiled(text, path, tmp_path, "-O1", "-march=native")("reorder", (ctypes.c_void_p,) * 2)
     function(values.ctypes.data, got.ctypes.data)
     np.testing.assert_array_equal(got, want)

@@ -130,3 +130,20 @@ func.func @sums_by_registers(%a: memref<2x40xi8>, %b: memref<2x40xi8>, %c: memre
     : memref<2x40xi8> into memref<2x40xi8>, memref<2xi32>
   func.return
 }
+
+// Registers that are cut down to their low bits are put side by side by a shuffle that leaves half of the bits, where
+// shuffles move lanes as narrow as that half.
+// CHECK-LABEL: func.func @side_by_side(
+// CHECK:         [[A:%.*]] = arith.minsi %{{.*}} : vector<16xi32>
+// CHECK:         [[B:%.*]] = arith.minsi %{{.*}} : vector<16xi32>
+// CHECK-NEXT:    [[LOW:%.*]] = vector.bitcast [[A]] : vector<16xi32> to vector<32xi16>
+// CHECK-NEXT:    [[HIGH:%.*]] = vector.bitcast [[B]] : vector<16xi32> to vector<32xi16>
+// CHECK-NEXT:    [[BOTH:%.*]] = vector.shuffle [[LOW]], [[HIGH]] [0, 2, 4, {{.*}}, 60, 62] : vector<32xi16>, vector<32xi16>
+// CHECK-NEXT:    [[CUT:%.*]] = arith.trunci [[BOTH]] : vector<32xi16> to vector<32xi8>
+// CHECK-NEXT:    vector.store [[CUT]], %b
+func.func @side_by_side(%a: memref<32xi32>, %b: memref<32xi8>) {
+  layout.reorder %a into %b plan ["threads 1",
+    "copy 0 -> 0: 32x(1, 1), elements of 4 to 1, vectors of 64, words shuffles, tile 32, lanes 0:16 -> 0:32, macro 32, outer 0, inner 0, normal stores"]
+    : memref<32xi32> into memref<32xi8>
+  func.return
+}

@@ -1,49 +1,86 @@
-"""f32 as bf16, by the instruction of processors that have it."""
+"""f32 as bf16, by the instructions of processors that have them."""
 
 from __future__ import annotations
 
+from layoutc.targets.bf16_ops import LANES
 from layoutc.targets.c_vector_types import VectorType, macro
 
-INSTRUCTION = 16
-"""lanes of the instruction"""
-_ASM = """
-__asm__("vcvtneps2bf16 %2, %0\\n\\t"
-        "vfpclassps $32, %2, %%k1\\n\\t"
-        "kortestw %%k1, %%k1"
-        : "=&v"(code_), "=@ccnz"(tiny_) : "v"(number_) : "k1")
-"""
-"""asks also whether a lane is subnormal (class 32)"""
+SUBNORMAL, ANY_NAN = 0x20, 0x81
+"""classes of numbers that `vfpclassps` asks for"""
+USUAL_NAN = 0x7FC0
+CONDITION = "#if defined(__AVX512BF16__) && defined(__AVX512DQ__)"
 
 
 def narrow_bf16(type: VectorType) -> str:
     """
-    Rounded to nearest even; NaN stays NaN and becomes quiet.
+    Rounded to nearest even; NaN stays NaN and becomes quiet. Of 32 lanes, which no register holds, in two halves.
 
     The instruction makes zero of subnormals: where a lane has one, all are rounded by the rule. gcc and clang have no
     name for it in common, but in a header that takes longer to read than a kernel to compile.
     """
+    return _narrow("narrow", type, "((upper_ | 0x40) & nan_)", SUBNORMAL)
+
+
+def narrow_bf16_usual(type: VectorType) -> str:
+    """The same, but all NaN become the one without sign and payload: by the rule too, as they are as rare."""
+    return _narrow("narrow_usual", type, f"({USUAL_NAN:#x} & nan_)", SUBNORMAL | ANY_NAN)
+
+
+def _narrow(name: str, type: VectorType, nan: str, classes: int) -> str:
+    """The macro for registers, or for pairs of them."""
+    part = VectorType("f", 32, min(type.lanes, LANES))
+    rounded, called = f"rounded_{name}_bf16_{part}", f"{name}_bf16_{type}"
+    rule = _rule(rounded, part, nan)
+    if type.lanes < LANES:
+        return f"{rule}\n\n#define {called}(x) {rounded}(x)"
+    if type.lanes == LANES:
+        portable = f"#define {called}(x) {rounded}(x)"
+        native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes)
+    else:
+        both = f"__builtin_shufflevector({{}}, {{}}, {', '.join(map(str, range(2 * LANES)))})"
+        halves = both.format(f"{rounded}(a)", f"{rounded}(b)")
+        portable = f"#define {called}(a, b) \\\n  {halves}"
+        ruled = both.format(f"{rounded}(number_)", f"{rounded}(other_)")
+        native = _native(called, "a, b", type.lanes, ruled, classes)
+    # The rule is one text, also where a file narrows registers and pairs of them.
+    guard = f"#ifndef {rounded}\n{rule}\n#endif"
+    return f"{guard}\n\n{CONDITION}\n{native}\n#else\n{portable}\n#endif"
+
+
+def _rule(name: str, type: VectorType, nan: str) -> str:
+    """Rounded step by step."""
     i, u, codes = type.mask, f"u32x{type.lanes}", f"u16x{type.lanes}"
-    rounded = macro(
-        f"rounded_bf16_{type}",
+    return macro(
+        name,
         "x",
         f"const {u} bits_ = ({u})(x)",
         f"const {u} upper_ = bits_ >> 16",
         f"const {u} rounded_ = (bits_ + 0x7fff + (upper_ & 1)) >> 16",
         f"const {u} nan_ = ({u})({i})((bits_ & 0x7fffffff) > 0x7f800000)",
-        f"__builtin_convertvector((rounded_ & ~nan_) | ((upper_ | 0x40) & nan_), {codes})",
+        f"__builtin_convertvector((rounded_ & ~nan_) | {nan}, {codes})",
     )
-    portable = f"#define narrow_bf16_{type}(x) rounded_bf16_{type}(x)"
-    if type.lanes != INSTRUCTION:
-        return f"{rounded}\n\n{portable}"
-    native = macro(
-        f"narrow_bf16_{type}",
-        "x",
-        f"const {type} number_ = (x)",
+
+
+def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int) -> str:
+    """By the instruction, after which it is asked whether a lane is of these classes."""
+    codes, number = f"u16x{lanes}", f"f32x{LANES}"
+    first, *others = parameters.split(", ")
+    given = [f"const {number} number_ = ({first})", *(f"const {number} other_ = ({other})" for other in others)]
+    if others:
+        steps = ("vcvtne2ps2bf16 %2, %3, %0", f"vfpclassps ${classes}, %2, %%k1", f"vfpclassps ${classes}, %3, %%k2")
+        inputs, asked, changed = '"v"(number_), "v"(other_)', "kortestw %%k1, %%k2", '"k1", "k2"'
+    else:
+        steps = ("vcvtneps2bf16 %2, %0", f"vfpclassps ${classes}, %2, %%k1")
+        inputs, asked, changed = '"v"(number_)', "kortestw %%k1, %%k1", '"k1"'
+    text = " \\\n            ".join(f'"{step}\\n\\t"' for step in steps)
+    places = f': "=&v"(code_), "=@ccnz"(is_rare_) : {inputs} : {changed}'
+    return macro(
+        name,
+        parameters,
+        *given,
         f"{codes} code_",
-        "_Bool tiny_",
-        " \\\n    ".join(_ASM.strip().split("\n")),
-        f"if (__builtin_expect(tiny_, 0)) code_ = rounded_bf16_{type}(number_)",
+        "_Bool is_rare_",
+        f'__asm__({text} \\\n            "{asked}" \\\n            {places})',
+        f"if (__builtin_expect(is_rare_, 0)) code_ = {ruled}",
         "code_",
     )
-    condition = "#if defined(__AVX512BF16__) && defined(__AVX512DQ__)"
-    return f"{rounded}\n\n{condition}\n{native}\n#else\n{portable}\n#endif"

@@ -74,11 +74,20 @@ HARMLESS = (
     *(memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp),
 )
 """ops that a product may go into as it is"""
+PASSING = (arith.SelectOp, arith.BitcastOp, vector.BitcastOp, vector.ShuffleOp)
+"""ops that give it on to others"""
 
 
 def is_fusible(op: Operation) -> bool:
     """Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds."""
-    return op.__class__ is arith.MulfOp and not all(isinstance(use.operation, HARMLESS) for use in op.results[0].uses)
+    return op.__class__ is arith.MulfOp and _goes_into_a_sum(op)
+
+
+def _goes_into_a_sum(op: Operation) -> bool:
+    """Whether what an op gives may be added to something, or leave the function; choices and bits pass it on."""
+    users = {use.operation for use in op.results[0].uses}
+    passing = [user for user in users if isinstance(user, PASSING)]
+    return any(not isinstance(user, (*HARMLESS, *PASSING)) for user in users) or any(map(_goes_into_a_sum, passing))
 
 
 def spell_mulf(site: Site) -> Expression:

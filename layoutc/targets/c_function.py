@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
+from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.c_comments import comment_lines
@@ -188,7 +189,7 @@ class FunctionPrinter:
             raise no_spelling(op)
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
-        operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in op.operands]
+        operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in operands_of(op)]
         expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
         self.define(op, expression, changes=all(expression is not operand for operand in operands))
 

@@ -9,11 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from layoutc.targets.c_bf16_helper import narrow_bf16
+from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_usual
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
 
-OPERATIONS = ("select", "min", "max", "round_even", "widen_f16", "narrow_f16", "narrow_bf16", "unfused")
+OPERATIONS = (
+    "select",
+    "min",
+    "max",
+    "round_even",
+    "widen_f16",
+    "narrow_f16",
+    "narrow_bf16",
+    "narrow_usual_bf16",
+    "unfused",
+)
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
 
@@ -209,5 +219,6 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "widen_f16": _widen_f16,
     "narrow_f16": _narrow_f16,
     "narrow_bf16": narrow_bf16,
+    "narrow_usual_bf16": narrow_bf16_usual,
     "unfused": _unfused,
 }

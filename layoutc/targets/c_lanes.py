@@ -13,6 +13,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.targets.bf16_ops import helper_of, narrowed
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.c_expressions import cast as spell_cast
@@ -261,7 +262,8 @@ def _spell_float_cast(site: Site) -> Expression:
         case Float32Type(), Float16Type():
             return call(f"narrow_f16_f32x{_lanes(site)}", *site.operands)
         case Float32Type(), BFloat16Type():
-            return call(f"narrow_bf16_f32x{_lanes(site)}", *site.operands)
+            found = narrowed(site.op)
+            return call(helper_of(found) if found else f"narrow_bf16_f32x{_lanes(site)}", *site.operands)
         case _:
             raise no_spelling(site.op, f"from {site.op.operands[0].type} to {site.op.results[0].type}")
 

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAtt
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from layoutc.targets.bf16_ops import helper_of, narrowed
 from layoutc.targets.bounds import Interval
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import (
@@ -62,6 +63,9 @@ def _spell_shuffle(site: Site) -> Expression:
     if types[0] is not types[1] and types[0] != types[1]:
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     first, second = site.operands
+    if (found := narrowed(op)) is not None:
+        together, type = call(helper_of(found), first, second), vector_name(_typed(op.result))
+        return together if type == f"u16x{lane_count(_typed(op.result))}" else spell_cast(type, together)
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
 
@@ -139,7 +143,7 @@ def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     address = _address(printer, op, base, indices)
     if op.attributes:
         _print_prefetch(printer, op, address)
-    if not any(use.operation in printer.live for use in op.result.uses):
+    if not any(use.operation in printer.live or isinstance(use.operation, arith.TruncFOp) for use in op.result.uses):
         return
     loaded = call(f"load_{vector_name(_typed(op.result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from xdsl.dialects import affine, arith, vector
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
@@ -33,7 +34,7 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
 def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
     if op.__class__ not in MENTION_LESS:
-        return op.operands
+        return operands_of(op)
     if isinstance(op, affine.ApplyOp | affine.MinOp):
         return [op.operands[i] for i in used_operands(op)]
     assert isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp)

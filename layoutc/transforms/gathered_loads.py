@@ -18,6 +18,7 @@ from xdsl.ir.affine import AffineExpr
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.gathered_rows import row_cycle, row_digits
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
@@ -27,6 +28,8 @@ from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 from layoutc.transforms.whole_lines import run_loops
 
+MOST_REPEATED = 1.125
+"""times the elements of a row that its vectors may convert, as the last one begins earlier"""
 UNROLLED = 4
 """vectors of a row that take no loop"""
 
@@ -53,17 +56,28 @@ class GatheredLoads:
         self.rows = run_loops(plan, row_digits(plan), self.steps)
         """loops over the rows that are in the source: what is not there is not read"""
         length = prod(self.steps[g] for g in row_digits(plan)) * ratio
-        self.lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
         self.cycle = row_cycle(plan) * ratio if plan.converted_bytes else 0
-        while lcm(self.lanes, self.cycle or 1) > length:
+        self.lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
+        """that are stored at once, or loaded at once if those are more"""
+        while lcm(self.lanes, self.cycle or 1) > length or self._repeats_much(length):
             self.lanes //= 2
         self.along = Steps.of(row_digits(plan)[0], lcm(self.lanes, self.cycle or 1), length)
         """vectors along a row, or so many that their parameters begin again; its digits move as one"""
 
     def _most_lanes(self) -> int:
-        """Lanes of a vector: of what is widest on the way."""
-        widest = max(self.memory.element_bytes, self.memory.widest_bytes)
-        return self.plan.vector_bytes // widest
+        """Lanes of a vector of the narrower side; where parameters come in cycles, of what is widest on the way."""
+        if self.cycle > 1 or not self.plan.converted_bytes:
+            return self._at_once
+        return self.plan.vector_bytes // min(self.plan.widths.src, self.plan.widths.dst)
+
+    def _repeats_much(self, length: int) -> bool:
+        """Whether the last lanes of a row would convert many elements again, and fewer lanes fewer."""
+        return self.lanes > self._at_once and -(-length // self.lanes) * self.lanes > MOST_REPEATED * length
+
+    @property
+    def _at_once(self) -> int:
+        """Lanes of what is widest on the way."""
+        return self.plan.vector_bytes // max(self.memory.element_bytes, self.memory.widest_bytes)
 
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
@@ -89,7 +103,8 @@ class GatheredLoads:
     @property
     def is_looped(self) -> bool:
         """Whether there is a loop along a row."""
-        return self.along.count > 1 and self.along.count * self.along.size > UNROLLED * self.lanes
+        turns, lanes = self.along.count, min(self.lanes, self._at_once)
+        return turns > 1 and turns * self.along.size > UNROLLED * lanes
 
     @property
     def _starts(self) -> Sequence[int]:
@@ -99,23 +114,49 @@ class GatheredLoads:
         return [start + lane for start in steps for lane in range(0, size, self.lanes)]
 
     def _vector(self, builder: Builder, row: SSAValue, into: SSAValue, start: int, sites: Sequence[ParamSite]) -> None:
-        """A vector out of the source and into the buffer."""
-        if start:
-            row, into = (
-                builder.insert(sum_of(at, self.nest.constant(start // share))).result
-                for at, share in ((row, self.share), (into, 1))
-            )
-        lanes, ahead = self.lanes, self.plan.prefetch // self.share if self.plan.converted_bytes else 0
+        """The lanes from `start` on out of the source and into the buffer."""
+        if not self.plan.converted_bytes:
+            self._store(builder, self._loaded(builder, row, start, self.lanes), into, start)
+            return
+        most = self.plan.vector_bytes
+        loaded, stored = (min(self.lanes, most // bytes) for bytes in (self.plan.widths.src, self.plan.widths.dst))
+        piece, parts = min(loaded, stored), list[SSAValue]()
+        for first in range(0, self.lanes, loaded):
+            value = self._loaded(builder, row, start + first, loaded)
+            for part in range(0, loaded, piece):
+                taken = Lanes(builder, self.nest, loaded).part(value, part, piece)
+                parts.append(self._converted(builder, taken, start + first + part, piece, sites))
+        for first in range(0, self.lanes, stored):
+            together = parts[first // piece : (first + stored) // piece]
+            while len(together) > 1:
+                pairs = zip(together[::2], together[1::2], strict=True)
+                together = [joined(builder, self.nest, *pair, self.plan.shuffles, "r") for pair in pairs]
+            self._store(builder, together[0], into, start + first)
+
+    def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
+        """So many lanes of a row, those that share bytes in a byte each."""
+        ahead = self.plan.prefetch // self.share if self.plan.converted_bytes else 0
         type = vector_type(self.source_element, lanes // self.share)
-        value: SSAValue = builder.insert(load(self.memory.source, row, type, ahead)).result
-        if self.share > 1:
-            value = unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share)
-        if self.plan.converted_bytes:
-            digit = self.plan.copy.digits[self.along.digit]
-            along = [(start + lane) % (self.cycle or self.along.extent) for lane in range(lanes)]
-            distances = [tuple(lane * step for lane in along) for step in digit.params]
-            value = self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
-        builder.insert(store(value, self.buffer, into))
+        value: SSAValue = builder.insert(
+            load(self.memory.source, self._further(builder, row, start // self.share), type, ahead)
+        ).result
+        return unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share) if self.share > 1 else value
+
+    def _converted(
+        self, builder: Builder, value: SSAValue, start: int, lanes: int, sites: Sequence[ParamSite]
+    ) -> SSAValue:
+        """So many lanes from `start` on as they go into the buffer."""
+        digit = self.plan.copy.digits[self.along.digit]
+        along = [(start + lane) % (self.cycle or self.along.extent) for lane in range(lanes)]
+        distances = [tuple(lane * step for lane in along) for step in digit.params]
+        return self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
+
+    def _store(self, builder: Builder, value: SSAValue, into: SSAValue, start: int) -> None:
+        builder.insert(store(value, self.buffer, self._further(builder, into, start)))
+
+    def _further(self, builder: Builder, at: SSAValue, distance: int) -> SSAValue:
+        """A place so much further on."""
+        return builder.insert(sum_of(at, self.nest.constant(distance))).result if distance else at
 
     # --- the next macro tile ---------------------------------------------------------------------------------------
 

@@ -100,12 +100,6 @@ class Lanes:
         op = vector_ops.shuffle(value, value, range(start, start + count), self.element(value), "part")
         return self.builder.insert(op).result
 
-    def joined(self, low: SSAValue, high: SSAValue) -> SSAValue:
-        """The lanes of two vectors of as many, one behind the other."""
-        type: Any = low.type
-        op = vector_ops.shuffle(low, high, range(2 * type.get_shape()[0]), type.element_type, "joined")
-        return self.builder.insert(op).result
-
     # --- ops -------------------------------------------------------------------------------------------------------
 
     def insert(self, op: Operation, name: str | None = None) -> SSAValue:

@@ -13,12 +13,15 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.weight_sums import plan_weight_sums
+from layoutc.transforms.convert_integers import as_number
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.element_access import Conversions, from_register, to_register
+from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
@@ -49,7 +52,7 @@ def build_planned_nest(
     if conversions is not None:
         loaded = mlir_element_type(read.desc.element_type)
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
-        convert = partial(convert_loaded, nest, conversions, vector_bytes)
+        convert = partial(convert_loaded, nest, conversions, vector_bytes, plan.copies[0].shuffles)
         adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
         memory = replace(memory, converted_from=loaded, convert=convert, adds=adds, widest_bytes=widest)
     made: list[Operation] = []
@@ -107,6 +110,7 @@ def convert_loaded(
     nest: NestBuilder,
     conversions: Conversions,
     vector_bytes: int,
+    shuffles: Shuffles,
     builder: Builder,
     loaded: SSAValue,
     count: int | None,
@@ -117,6 +121,7 @@ def convert_loaded(
     lanes = Lanes(builder, nest, count)
     source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
     value = to_register(lanes, loaded, source)
+    conversions, value = _with_sign(lanes, conversions, value)
     before = None if old is None else to_register(lanes, old, target)
     # Compilers take vectors apart that are wider than the registers.
     at_once = None if count is None else min(count, max(1, vector_bytes // conversions.widest_bytes))
@@ -126,8 +131,17 @@ def convert_loaded(
         old_part = None if before is None else lanes.part(before, start, at_once)
         found.append(_converted(here, conversions, part, lanes.part(value, start, at_once), old_part))
     while len(found) > 1:
-        found = [lanes.joined(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+        found = [joined(builder, nest, *pair, shuffles, "joined") for pair in zip(found[::2], found[1::2], strict=True)]
     return from_register(lanes, found[0], target)
+
+
+def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:
+    """All lanes at once of integers that share bytes with the sign that their codes lack: integers of 8 bits."""
+    source = conversions.source
+    type = source.desc.element_type
+    if lanes.count is None or type.bits >= 8 or not type.is_integer or type.integer_range[0] == 0:
+        return conversions, value
+    return replace(conversions, source=_in_bytes(lanes.nest, source)), as_number(lanes, value, type)
 
 
 def _converted(

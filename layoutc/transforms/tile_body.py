@@ -27,6 +27,7 @@ from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
+from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import INDEX, apply
@@ -220,8 +221,13 @@ class VectorBody:
         lanes = self.program.load_piece
         while len(parts) > 1:
             lanes *= 2
-            parts = [self._shuffle(a, b, range(lanes), "r") for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            parts = [self._joined(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
+
+    def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
+        if a is b is self.zero and lanes == self.program.lanes:
+            return a
+        return joined(self.builder, self.copy.nest, a, b, self.plan.shuffles, "r")
 
     def _load_piece(self, piece: Piece | None, base: int) -> SSAValue:
         lanes = self.program.load_piece

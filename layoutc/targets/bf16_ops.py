@@ -1,0 +1,95 @@
+"""
+What is narrowed to bf16 by one helper: two registers that go side by side, and numbers whose NaN become the usual one.
+
+Where a processor narrows two registers by one instruction, and asks for NaN and subnormals at once, both are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from typing import Any, NamedTuple
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, Float32Type, FloatAttr, VectorType
+from xdsl.ir import Operation, SSAValue
+
+LANES = 16
+"""of a register of f32 that processors narrow"""
+
+
+NARROWING = (arith.TruncFOp, vector.ShuffleOp)
+"""ops whose text may be made from what is behind their operands, so that ops between have none"""
+
+
+class Narrowed(NamedTuple):
+    """The f32 that lanes of bf16 are narrowed from, register by register, and whether all NaN become the usual one."""
+
+    numbers: Sequence[SSAValue]
+    has_usual_nan: bool
+
+
+def narrowed(op: Operation) -> Narrowed | None:
+    """What an op narrows: a truncf, or a shuffle that puts two of them side by side. None for other ops."""
+    if isinstance(op, arith.TruncFOp):
+        return _truncated(op)
+    if not isinstance(op, vector.ShuffleOp) or op.mask.get_values() != (*range(2 * LANES),):
+        return None
+    low, high = (_narrowed_once(operand) for operand in op.operands)
+    if low is None or high is None or low.has_usual_nan != high.has_usual_nan:
+        return None
+    return Narrowed((*low.numbers, *high.numbers), low.has_usual_nan)
+
+
+def operands_of(op: Operation) -> Sequence[SSAValue]:
+    """What the text of an op is made from: its operands, or what lanes of bf16 are narrowed from."""
+    found = narrowed(op) if op.__class__ in NARROWING else None
+    return op.operands if found is None else found.numbers
+
+
+def helper_of(found: Narrowed) -> str:
+    """The helper that narrows so many registers."""
+    word = "narrow_usual_bf16" if found.has_usual_nan else "narrow_bf16"
+    return f"{word}_f32x{LANES * len(found.numbers)}"
+
+
+def _narrowed_once(value: SSAValue) -> Narrowed | None:
+    """What a value that nobody else uses was narrowed from, whatever its bits are called."""
+    while isinstance(value.owner, vector.BitcastOp | arith.BitcastOp) and value.has_one_use():
+        value = value.owner.input if isinstance(value.owner, arith.BitcastOp) else value.owner.source
+    if not isinstance(value.owner, arith.TruncFOp) or not value.has_one_use():
+        return None
+    return _truncated(value.owner)
+
+
+def _truncated(op: arith.TruncFOp) -> Narrowed | None:
+    types: tuple[Any, Any] = op.input.type, op.result.type
+    if not all(isinstance(type, VectorType) for type in types) or types[0].get_shape() != (LANES,):
+        return None
+    if not (isinstance(types[0].element_type, Float32Type) and isinstance(types[1].element_type, BFloat16Type)):
+        return None
+    number = _with_any_nan(op.input)
+    return Narrowed((op.input if number is None else number,), number is not None)
+
+
+def _with_any_nan(value: SSAValue) -> SSAValue | None:
+    """The numbers of which NaN were replaced by the usual one, if that is what a value is."""
+    op = value.owner
+    if not isinstance(op, arith.SelectOp) or not isinstance(asked := op.cond.owner, arith.CmpfOp):
+        return None
+    is_nan = arith.CMPF_COMPARISON_OPERATIONS[asked.predicate.value.data] == "uno"
+    if not is_nan or not asked.lhs is asked.rhs is op.rhs or not _is_usual_nan(op.lhs):
+        return None
+    return op.rhs
+
+
+def _is_usual_nan(value: SSAValue) -> bool:
+    """Whether all lanes are the quiet NaN without payload, as constants of it are."""
+    op = value.owner
+    if isinstance(op, vector.BroadcastOp):
+        op = op.source.owner
+    if not isinstance(op, arith.ConstantOp):
+        return False
+    if isinstance(op.value, FloatAttr):
+        return isnan(op.value.value.data)
+    return isinstance(op.value, DenseIntOrFPElementsAttr) and all(map(isnan, op.value.get_values()))  # pyright: ignore[reportArgumentType]

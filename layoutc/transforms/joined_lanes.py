@@ -1,0 +1,87 @@
+"""
+Vectors joined to one, the lanes of the second behind those of the first.
+
+Before, two registers that were each cut down to their low bits:
+
+    %a = arith.trunci %x : vector<16xi32> to vector<16xi8>
+    %b = arith.trunci %y : vector<16xi32> to vector<16xi8>
+    %joined = vector.shuffle %a, %b [0, 1, ..., 31] : vector<16xi8>, vector<16xi8>
+
+After, one shuffle of whole registers that leaves half of the bits, and half of the cutting:
+
+    %low = vector.bitcast %x : vector<16xi32> to vector<32xi16>
+    %high = vector.bitcast %y : vector<16xi32> to vector<32xi16>
+    %joined = vector.shuffle %low, %high [0, 2, ..., 62] : vector<32xi16>, vector<32xi16>
+    %both = arith.trunci %joined : vector<32xi16> to vector<32xi8>
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, vector
+from xdsl.ir import Attribute, SSAValue
+
+from layoutc.planning.machine import Shuffles
+from layoutc.transforms import vector_ops
+from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.vector_ops import integer_type, vector_type
+
+FINEST = {"any": 8, "words": 16, "unpack": 64}
+"""bits of the least lanes that a register's shuffles move at will"""
+CASTS = (vector.BitcastOp, arith.BitcastOp)
+"""ops that give the same bits another type"""
+
+
+def joined(
+    builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue, shuffles: Shuffles, name: str
+) -> SSAValue:
+    """The lanes of two vectors of one type, by a machine that has such shuffles."""
+    count, element = _shape(low)
+    wide, other = _before_cut(low), _before_cut(high)
+    if wide is None or other is None or wide.type != other.type or _half(wide) < max(_bits(low), FINEST[shuffles]):
+        return builder.insert(vector_ops.shuffle(low, high, range(2 * count), element, name)).result
+    half = integer_type(_half(wide))
+    first, second = (builder.insert(vector_ops.bitcast(v, vector_type(half, 2 * count))).result for v in (wide, other))
+    lanes = Lanes(builder, nest, 2 * count)
+    both = lanes.insert(vector_ops.shuffle(first, second, range(0, 4 * count, 2), half, name), name)
+    both = lanes.truncate(both, _bits(low), name)
+    if both.type != (wanted := vector_type(element, 2 * count)):
+        both = lanes.insert(vector_ops.bitcast(both, wanted), name)
+    for value in (low, high):
+        _erase_unused(value)
+    return both
+
+
+def _shape(value: SSAValue) -> tuple[int, Attribute]:
+    """How many lanes a vector has, and their type."""
+    type: Any = value.type
+    return type.get_shape()[0], type.element_type
+
+
+def _bits(value: SSAValue) -> int:
+    element: Any = _shape(value)[1]
+    return element.bitwidth
+
+
+def _half(value: SSAValue) -> int:
+    return _bits(value) // 2
+
+
+def _before_cut(value: SSAValue) -> SSAValue | None:
+    """What lanes were cut down from, if they were."""
+    while isinstance(op := value.owner, CASTS) and _bits(op.operands[0]) == _bits(value):
+        value = op.operands[0]
+    return value.owner.input if isinstance(value.owner, arith.TruncIOp) else None
+
+
+def _erase_unused(value: SSAValue) -> None:
+    """Takes casts away that nobody uses any more."""
+    op = value.owner
+    if isinstance(op, (*CASTS, arith.TruncIOp)) and not any(True for _ in value.uses):
+        operand = op.operands[0]
+        op.detach()
+        op.erase()
+        _erase_unused(operand)
