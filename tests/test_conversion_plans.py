@@ -70,7 +70,6 @@ def points(count: int, axes: Sequence[int], groups: Sequence[int] = ()) -> Param
 
 
 BY_INDEX = [
-    ("four of six", ("u16", "u2"), Conversion(src_scale=scales(83, [3]))),
     ("contiguous", ("f32", "s8"), Conversion(dst_scale=scales(125, [0], [8]), dst_zero_point=points(40, [0], [25]))),
     ("contiguous", ("s8", "s8"), Conversion(src_zero_point=points(1000, [0]))),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(37, [0], dtype="f16"), reciprocal=True)),
@@ -97,6 +96,7 @@ BY_INDEX = [
     ("padded pixels", ("u8", "f32"), Conversion(src_scale=scales(3, [1]), src_zero_point=points(3, [1]))),
     ("padded pixels", ("f32", "s8"), Conversion(dst_scale=scales(3, [1]), dst_zero_point=points(33, [3]))),
     ("padded pixels", ("u4", "bf16"), Conversion(src_zero_point=points(3, [1]))),
+    ("four of six", ("u16", "u2"), Conversion(src_scale=scales(83, [3]))),
     ("even", ("u4", "f32"), Conversion(src_scale=scales(18 * 50, [0, 1], [2, 1]), src_zero_point=points(50, [1]))),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]

@@ -43,9 +43,7 @@ def test_stdout_by_any_name_is_written_through(tmp_path: Path, text: str, name: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out.h"]
 
 
-@pytest.mark.parametrize(
-    "tool", [("layoutc", "describe", "nchw"), ("layoutc_opt", "--help")], ids=lambda tool: tool[0]
-)
+@pytest.mark.parametrize("tool", [("layoutc", "describe", "nchw"), ("layoutc_opt", "--help")], ids=lambda tool: tool[0])
 def test_a_closed_stdout_is_no_error(tool: tuple[str, ...]) -> None:
     run = [sys.executable, "-m", f"layoutc.tools.{tool[0]}", *tool[1:]]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *run], capture_output=True, text=True)
