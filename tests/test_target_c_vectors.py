@@ -114,6 +114,34 @@ def test_lanes_of_every_type_move_bit_by_bit(compiler: str, tmp_path: Path) -> N
             assert_untouched_outside(room, target)
 
 
+def test_lanes_that_move_together_move_as_wider_ones(compiler: str, tmp_path: Path) -> None:
+    """Unpacked singly, in twos, fours and eights; two registers end to end; singly by one lane is none of them."""
+    masks = {
+        f"unpack_{size}": [v for n in range(0, 32, size) for first in (n, n + 64) for v in range(first, first + size)]
+        for size in (1, 2, 4, 8)
+    }
+    masks |= {"concat": [*range(128)], "shifted": [*range(1, 65)]}
+    text = "\n".join(
+        f"""
+      func.func @{name}(%src : memref<128xi8>, %dst : memref<128xi8>) {{
+        {constants(64)}
+        %low = vector.load %src[%c0] : memref<128xi8>, vector<64xi8>
+        %high = vector.load %src[%c64] : memref<128xi8>, vector<64xi8>
+        %moved = vector.shuffle %low, %high {mask} : vector<64xi8>, vector<64xi8>
+        vector.store %moved, %dst[%c0] : memref<128xi8>, vector<{len(mask)}xi8>
+        func.return
+      }}"""
+        for name, mask in masks.items()
+    )
+    shuffled = re.findall(r"shufflevector\((?:\((\w+)\))?\(?a", emitted(text))
+    assert shuffled == ["u16x32", "u32x16", "u64x8", "u64x8"], "lanes that move singly have no macro"
+    for program in programs(text, compiler, tmp_path):
+        for name, mask in masks.items():
+            source, target = np.arange(128, dtype=np.uint8), np.zeros(128, np.uint8)
+            program(name, [POINTER] * 2)(pointer(source), pointer(target))
+            np.testing.assert_array_equal(target[: len(mask)], source[mask], name)
+
+
 def test_bitcast_is_of_bytes_in_memory_order(compiler: str, tmp_path: Path) -> None:
     text = f"""
     func.func @f(%src : memref<8xbf16>, %dst : memref<4xi32>, %bytes : memref<16xui8>) {{

@@ -1,4 +1,8 @@
-"""Shuffles that come often: each mask becomes a macro, so that its lanes are read once, by people and compilers."""
+"""
+Shuffles that come often: each mask becomes a macro, so that its lanes are read once, by people and compilers.
+
+So does each that moves lanes in a way of its own.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,13 @@ from xdsl.dialects.builtin import DenseArrayBase, VectorType
 from xdsl.ir import Operation
 
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
-from layoutc.targets.c_types import type_name, vector_name, width
+from layoutc.targets.c_types import lane_count, type_name, vector_name, width
 
 MIN_USES, MIN_LANES = 3, 16
 """below which a shuffle is read best with its lanes in place"""
 
 BUILTIN = "__builtin_shufflevector"
-REGISTER_BITS, WORD_BITS = 128, 32
+REGISTER_BITS, WORD_BITS, WIDEST_BITS = 128, 32, 64
 WITHOUT_BYTES = """// Without shuffles of bytes gcc would move one lane at a time.
 #if defined(__SSE2__) && !defined(__SSSE3__)"""
 """x86-64 before SSSE3, whose registers have so many bits, and which shuffles words of so many at will"""
@@ -52,19 +56,19 @@ class Shuffles:
 
     def _shuffle(self, op: vector.ShuffleOp) -> _Shuffle:
         mask, lanes = _mask(op), op.mask.get_values()
-        special = _without_bytes(op, lanes)
-        if mask not in self._often and not special:
+        special, wide = _without_bytes(op, lanes), _widened(op, lanes)
+        if mask not in self._often and not (special or wide):
             return _Shuffle(BUILTIN, "".join(f", {lane}" for lane in lanes))
-        key = mask, special
+        key = mask, special or wide
         if key not in self._names:
             self._names[key] = f"shuffle_{len(self._names) + 1}"
-            self._define(self._names[key], lanes, special)
+            self._define(self._names[key], wide or _builtin(lanes, "a", "b"), special)
         return _Shuffle(self._names[key])
 
-    def _define(self, name: str, lanes: tuple[int, ...], special: str) -> None:
+    def _define(self, name: str, text: str, special: str) -> None:
         if special:
             self._special.append(f"#define {name}(a, b) {special}")
-        (self._otherwise if special else self._always).append(_definition(name, lanes))
+        (self._otherwise if special else self._always).append(_definition(name, text))
 
     def definitions(self) -> list[str]:
         """The macros that were called."""
@@ -85,9 +89,36 @@ def _builtin(lanes: Iterable[int], first: str, second: str) -> str:
     return f"{BUILTIN}({first}, {second}, {', '.join(map(str, lanes))})"
 
 
-def _definition(name: str, lanes: tuple[int, ...]) -> str:
-    head, *rest = [f"#define {name}(a, b)", *wrapped(f"  {_builtin(lanes, 'a', 'b')}", MAX_WIDTH - 2)]
+def _definition(name: str, text: str) -> str:
+    head, *rest = [f"#define {name}(a, b)", *wrapped(f"  {text}", MAX_WIDTH - 2)]
     return " \\\n".join((head, *rest))
+
+
+def _widened(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
+    """
+    How lanes that move together are moved as wider ones, or nothing where none do.
+
+    In registers of more than 16 bytes gcc takes any lanes of two by an index in a third, and does not see that pairs
+    of bytes are unpacked. It does see it of words of 4 bytes.
+    """
+    source, result = (cast("VectorType[Any]", value.type) for value in (op.v1, op.result))
+    bits, count = width(source.get_element_type()), lane_count(source)
+    narrow, moved = bits, lanes
+    sizes = bits * count, bits * len(lanes)
+    if bits >= WORD_BITS or min(sizes) < REGISTER_BITS or max(sizes) == REGISTER_BITS:
+        return ""
+    while bits < WIDEST_BITS and (wider := _pairs_moved(moved)):
+        moved, bits = wider, 2 * bits
+    if bits == narrow:
+        return ""
+    wide = f"u{bits}x{count * narrow // bits}"
+    return f"(({vector_name(result)}){_builtin(moved, f'({wide})(a)', f'({wide})(b)')})"
+
+
+def _pairs_moved(lanes: tuple[int, ...]) -> tuple[int, ...]:
+    """The lanes twice as wide that move so, or none."""
+    together = all(b == a + 1 and a % 2 == 0 for a, b in zip(lanes[::2], lanes[1::2], strict=True))
+    return tuple(lane // 2 for lane in lanes[::2]) if together else ()
 
 
 def _without_bytes(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
@@ -96,8 +127,8 @@ def _without_bytes(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
     bits, count = width(type.get_element_type()), len(lanes)
     if bits * count != REGISTER_BITS or bits >= WORD_BITS or type.get_shape() != (count,):
         return ""
-    while bits < WORD_BITS and all(b == a + 1 and a % 2 == 0 for a, b in zip(lanes[::2], lanes[1::2], strict=True)):
-        lanes, bits = tuple(lane // 2 for lane in lanes[::2]), 2 * bits
+    while bits < WORD_BITS and (wider := _pairs_moved(lanes)):
+        lanes, bits = wider, 2 * bits
     if bits < WORD_BITS:
         moved = _pairs(lanes, bits)
     else:  # pshufd needs no copy of its operand
