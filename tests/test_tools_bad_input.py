@@ -98,6 +98,7 @@ OTHERS = [
     ((*COMPILE, "--name", "f(){}"), 1, "cannot be the name"),
     ((*COMPILE, "--name", "memcpy"), 1, "'memcpy' cannot be the name"),
     ((*COMPILE, "-o", "/nowhere/k.c"), 1, "/nowhere/k.c: no such file"),
+    ((*COMPILE, "-o", "/dev/null/k.c"), 1, "error: /dev/null/k.c: not a directory"),
     ((*COMPILE, "-o", "/"), 1, "/: not a regular file"),
     ((*COMPILE, "-o", "/dev/fd/99"), 1, "/dev/fd/99: bad file descriptor"),
     *(((*COMPILE, "--name", name), 1, f"'{name}' cannot be the name") for name in ("_init", "_fini", "_start")),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +108,14 @@ def test_the_output_may_be_the_input(tmp_path: Path) -> None:
     np.save(path, tensor())
     assert main(["reorder", path, path, "--from", "nchw", "--to", "nhwc"]) == 0
     np.testing.assert_array_equal(np.load(path), tensor().transpose(0, 2, 3, 1))
+
+
+def test_a_dash_is_stdin_and_stdout(tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", tensor())
+    command = [sys.executable, "-m", "layoutc", "reorder", "-", "-", "--from", "nchw", "--to", "nhwc"]
+    with (tmp_path / "in.npy").open("rb") as given:
+        done = subprocess.run(command, stdin=given, capture_output=True, check=True)
+    np.testing.assert_array_equal(np.load(io.BytesIO(done.stdout)), tensor().transpose(0, 2, 3, 1))
 
 
 def test_a_new_output_has_the_permissions_of_the_umask(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
     quick = ("--tries", "2", "--rounds", "2", "-o", str(file))
     assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", *quick]) == 0
     assert "us, the planner's choice" in capsys.readouterr().err
-    listed.write_text("# two\nab ba 8,8\n\nnchw nhwc 1,3,4,5 s8 # pixels\n")
+    listed.write_text("\ufeff# two\nab ba 8,8\n\nnchw nhwc 1,3,4,5 s8 # pixels\n")
     assert main(["tune", "--list", str(listed), *quick]) == 0
     data = json.loads(file.read_text())
     assert [entry["source"] for entry in data["plans"]] == ["memref<8x8xf32>", "memref<1x3x4x5xi8>"]

@@ -7,7 +7,7 @@ import re
 import secrets
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -47,7 +47,9 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
             yield file
         beside.replace(target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        # Where it could not be made it cannot be removed either, and that is not the reason.
+        with suppress(OSError):
+            beside.unlink()
         raise
 
 

@@ -22,12 +22,12 @@ HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_head
 
 def read_npy(path: Path) -> Array:
     """
-    The array in a .npy file, C-contiguous, in this machine's byte order.
+    The array in a .npy file (`-` is stdin), C-contiguous, in this machine's byte order.
 
     Raises LayoutcError for a file that is none, is cut short or goes on after its data, holds no elements, or
     objects or records, and OSError.
     """
-    with path.open("rb") as file:
+    with (Path("/dev/stdin") if str(path) == "-" else path).open("rb") as file:
         shape, is_fortran, dtype = _read_header(file, path)
         data = file.read()
     expected = prod(shape) * dtype.itemsize

@@ -75,7 +75,7 @@ def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | N
 
 
 def _listed(path: Path) -> Iterator[Pair]:
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
             if words:
