@@ -123,3 +123,17 @@ def test_rows_of_an_overlapping_source_go_through_a_buffer(to_type: str, sum: fl
     layoutc.Kernel(source, destination, "interpret", conversion=conversion, plan=tuple(plan_lines(plan)))(codes, got)
     reference.reorder(source, destination, codes, wanted, conversion)
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(("type", "to_type"), [("s64", "u2"), ("u2", "s64")])
+def test_registers_of_channels_begin_with_bytes(type: str, to_type: str) -> None:
+    """Two elements of 2 bits fill a register as wide as two of 64, and half a byte."""
+    for name, dims in product(("ab", "ba"), ((10, 64), (6, 64))):
+        sides = layoutc.desc(name, dims, type), layoutc.desc(name[::-1], dims, to_type)
+        kernel = layoutc.Kernel(*sides, "interpret", target="neon")
+        assert "vector<0x" not in kernel.ir()
+        read = (np.arange(kernel.source_bytes) * 37 % 256).astype(np.uint8)
+        written, expected = (np.full(kernel.destination_bytes, 0xA5, np.uint8) for _ in range(2))
+        kernel(read, written)
+        reference.reorder(*sides, read, expected)
+        np.testing.assert_array_equal(written, expected)

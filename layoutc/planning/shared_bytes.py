@@ -14,7 +14,7 @@ from math import gcd, prod
 from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, SideName, falling
 from layoutc.planning.even_copies import with_even_macro
 from layoutc.planning.macro_tiles import MacroShape, with_macro
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 
 BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)
@@ -84,8 +84,12 @@ def _begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
         return True
     if (plan.load if side == "src" else plan.store) in ("unpacked", "packed"):
         return True
-    lanes = {part.digit: part.extent for part in (plan.source_lanes if side == "src" else plan.target_lanes)}
-    places = [prod(lanes.values()), plan.copy.src if side == "src" else plan.copy.dst]
+    parts = plan.source_lanes if side == "src" else plan.target_lanes
+    lanes = {part.digit: part.extent for part in parts}
+    whole = prod(lanes.values())
+    # Lanes of a few channels are as many registers, each of which begins somewhere.
+    register = whole if plan.merges or is_power_of_two(whole) else parts[-1].extent
+    places = [register, plan.copy.src if side == "src" else plan.copy.dst]
     for position, digit in enumerate(plan.copy.digits):
         piece = lanes.get(position, 1)
         if piece < digit.extent:
