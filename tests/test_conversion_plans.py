@@ -33,6 +33,7 @@ from tests.conversions import in_memory, interesting_codes
 from tests.descriptors import layout
 
 POISON = 0xA5
+TARGETS = ("avx512", "sse2")
 NAMES = [type.name for type in ELEMENT_TYPES]
 PAIRS = [
     *(("f32", name) for name in NAMES if name != "f32"),
@@ -53,6 +54,7 @@ SHAPES = {
     "odd planes": ("abcd", "acdb", (2, 17, 5, 13)),
     "four of six": ("cbda", "bCDa6d6c", (1, 2, 10, 83)),
     "padded pixels": ("acdb", "aBcd16b", (2, 3, 5, 33)),
+    "padded twice": ("ab", "AB24a16b", (77, 50)),
 }
 PACKED = [
     *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),
@@ -98,6 +100,8 @@ BY_INDEX = [
     ("padded pixels", ("u4", "bf16"), Conversion(src_zero_point=points(3, [1]))),
     ("four of six", ("u16", "u2"), Conversion(src_scale=scales(83, [3]))),
     ("even", ("u4", "f32"), Conversion(src_scale=scales(18 * 50, [0, 1], [2, 1]), src_zero_point=points(50, [1]))),
+    *(("padded twice", ("f64", "s4"), Conversion(src_scale=scales(77, [0]))) for _ in TARGETS),
+    *(("padded twice", ("u8", "u4"), Conversion(src_scale=scales(77 * 50, [0, 1]))) for _ in TARGETS),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]
 """parameters of any axes and groups, also such that cut blocks"""
@@ -113,7 +117,6 @@ CASES += [
     ("tailed", ("f32", "s4"), Conversion(src_scale=scales(35, [1]), sum=0.75)),
     ("odd in blocks", ("s4", "f32"), Conversion(src_zero_point=points(35, [1]), sum=2.0)),
 ]
-TARGETS = ("avx512", "sse2")
 
 
 def sides(number: int) -> tuple[MemoryDesc, MemoryDesc]:

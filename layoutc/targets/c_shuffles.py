@@ -21,6 +21,8 @@ MIN_USES, MIN_LANES = 3, 16
 """below which a shuffle is read best with its lanes in place"""
 
 BUILTIN = "__builtin_shufflevector"
+DOUBLES = 8
+"""of the registers whose shuffles of doubles gcc 12 gets wrong"""
 REGISTER_BITS, WORD_BITS, WIDEST_BITS = 128, 32, 64
 WITHOUT_BYTES = """// Without shuffles of bytes gcc would move one lane at a time.
 #if defined(__SSE2__) && !defined(__SSSE3__)"""
@@ -28,10 +30,12 @@ WITHOUT_BYTES = """// Without shuffles of bytes gcc would move one lane at a tim
 
 
 class _Shuffle(NamedTuple):
-    """What is called, and the lanes that stand behind the vectors."""
+    """What is called, the lanes that stand behind the vectors, and the types of the result and of the vectors."""
 
     name: str
     lanes: str = ""
+    result: str = ""
+    vectors: str = ""
 
 
 class Shuffles:
@@ -52,13 +56,15 @@ class Shuffles:
         key = _mask(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._shuffle(op)
-        return f"{known.name}({first}, {second}{known.lanes})"
+        if known.result:
+            first, second = (f"({known.vectors})({vector})" for vector in (first, second))
+        return f"{known.result}{known.name}({first}, {second}{known.lanes})"
 
     def _shuffle(self, op: vector.ShuffleOp) -> _Shuffle:
         mask, lanes = _mask(op), op.mask.get_values()
         special, wide = _without_bytes(op, lanes), _widened(op, lanes)
         if mask not in self._often and not (special or wide):
-            return _Shuffle(BUILTIN, "".join(f", {lane}" for lane in lanes))
+            return _Shuffle(BUILTIN, "".join(f", {lane}" for lane in lanes), *_types(op))
         key = mask, special or wide
         if key not in self._names:
             self._names[key] = f"shuffle_{len(self._names) + 1}"
@@ -76,6 +82,19 @@ class Shuffles:
             return self._always
         special, otherwise = ("\n".join(macros) for macros in (self._special, self._otherwise))
         return [*self._always, f"{WITHOUT_BYTES}\n{special}\n#else\n{otherwise}\n#endif"]
+
+
+def _types(op: vector.ShuffleOp) -> tuple[str, str]:
+    """
+    The types that the result and the vectors of a shuffle are cast to, where they are not what they should be.
+
+    gcc 12 puts other lanes than those asked for into registers of 8 doubles: `0, 1, 4, 4, 4, 5, 6, 7` gives
+    `0, 1, 2, 2, 4, 5, 6, 7` (it takes a shuffle inside of pairs of lanes). Integers of 64 bits come out right.
+    """
+    types = [cast("VectorType[Any]", value.type) for value in (op.results[0], op.v1)]
+    if type_name(types[0].get_element_type()) != "double" or all(type.get_shape() != (DOUBLES,) for type in types):
+        return "", ""
+    return f"({vector_name(types[0])})", f"i64x{types[1].get_shape()[0]}"
 
 
 def _mask(op: Operation) -> bytes:

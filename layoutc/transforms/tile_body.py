@@ -28,7 +28,7 @@ from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.joined_lanes import joined
-from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.lane_params import ParamSite, PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import INDEX, apply
 from layoutc.transforms.shared_bytes import packed, unpacked
@@ -149,11 +149,14 @@ class VectorBody:
     def _alike(self, runs: Sequence[range], registers: Sequence[Register]) -> None:
         """The tiles with these starts: a loop along each digit that has more than one."""
         outside = self.builder, self.src, self.dst
+        sites = self.copy.param_sites
         for digit, run in zip(self.plan.copy.digits, runs, strict=True):
+            self._move_sites(digit, run.start)
             if len(run) > 1:
                 self._enter(digit, run)
         self._tile([run.start for run in runs], registers)
         self.builder, self.src, self.dst = outside
+        self.copy.param_sites = sites
 
     def _enter(self, digit: CopyDigit, run: range) -> None:
         """A loop over the tiles of a run."""
@@ -161,15 +164,29 @@ class VectorBody:
         block = Block([scf.YieldOp.create()], arg_types=[INDEX])
         block.args[0].name_hint = "tile"
         loop = self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
-        ahead = Builder(InsertPoint.before(loop))
+        ahead, outside = Builder(InsertPoint.before(loop)), self.builder
         self.copy.param_sites = [
-            replace(site, builder=ahead) if site.builder is self.builder else site for site in self.copy.param_sites
+            replace(site, builder=ahead) if site.builder is outside else site for site in self.copy.param_sites
         ]
         self.builder = Builder(InsertPoint.at_start(block))
+        self._move_sites(digit, run.step, block.args[0])
         steps = {side: self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES}
         if self.src is not None:
             self.src = self._moved(self.src, steps["src"], block.args[0])
         self.dst = self._moved(self.dst, steps["dst"], block.args[0])
+
+    def _move_sites(self, digit: CopyDigit, steps: int, counter: SSAValue | None = None) -> None:
+        """Moves where parameters are so many steps of a digit further on, or that many times the counter of a loop."""
+        for number, step in enumerate(digit.params if self.copy.param_sites else ()):
+            if not (distance := step * steps):
+                continue
+            site = self.copy.param_sites[number]
+            moved = ParamSite(site.builder, site.offset + distance, site.counters)
+            if counter is not None:
+                offset = AffineExpr.dimension(len(site.counters)) * distance + site.offset
+                moved = ParamSite(self.builder, offset, (*site.counters, counter))
+            self.copy.param_sites = [*self.copy.param_sites]
+            self.copy.param_sites[number] = moved
 
     def _moved(self, place: Place, step: int, counter: SSAValue) -> Place:
         """A place so many times `step` further on."""
