@@ -12,7 +12,7 @@ from layoutc.planning.even_copies import cut, even_copies
 from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import GATHERED, with_macro
+from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
 from layoutc.planning.plan import CopyPlan, Part, Widths
 from layoutc.planning.plan_copy import needs_box, pieces, plan_copy, plan_moved, with_lanes, without_lanes
 from layoutc.planning.promotion import in_bytes
@@ -172,7 +172,8 @@ def _conversions(copy: StridedCopy, widths: Widths, target: Machine) -> int:
 def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
     least = tuple(t if d.is_whole else d.extent for t, d in zip(plan.tile, plan.copy.digits, strict=True))
-    return with_macro(replace(plan, macro=least), replace(GATHERED, prefetch=streams))
+    shape = WIDENED if plan.widths.dst > plan.widths.src else GATHERED
+    return with_macro(replace(plan, macro=least), replace(shape, prefetch=streams))
 
 
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
