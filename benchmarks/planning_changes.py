@@ -37,6 +37,10 @@ def as_it_is(*copy_and_element: Any) -> Any:
     return copy_and_element
 
 
+def first_of(found: Any, *_: Any) -> Any:
+    return found
+
+
 def of_each(change: Change) -> Change:
     """Of all values of a dict."""
 

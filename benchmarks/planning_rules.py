@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchmarks.planning_changes import Change, answering, as_it_is, changed, of_each, shape, shapes, times, to
+from benchmarks.planning_changes import (
+    Change,
+    answering,
+    as_it_is,
+    changed,
+    first_of,
+    of_each,
+    shape,
+    shapes,
+    times,
+    to,
+)
 from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
@@ -131,6 +142,12 @@ RULES = (
         "STAGED_ROWS",
         "macro tiles that leave a buffer past the caches: one run",
         shapes("STAGED_ROWS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_asking_ahead",
+        "copies that fill a buffer together ask for what they load in the next turn",
+        {"not": {"_asking_ahead": to(first_of)}},
         (IN_DRAM,),
     ),
     Rule(

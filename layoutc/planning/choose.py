@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
@@ -12,7 +13,7 @@ from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.merged_tile import merges_registers
-from layoutc.planning.plan import CopyPlan, Plan, SharedLoop, Together, Widths
+from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together, Widths
 from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
@@ -152,7 +153,7 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
         return None
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % target.line == 0 for loop in turns)
-    planned = tuple(plan_moved(*piece, target, streams, buffered=True) for piece in inner)
+    planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns) for piece in inner)
     try:
         part = Together(turns, planned, "staged")
         runs = [union.plan.run * union.plan.element_bytes for union in unions(part)]
@@ -162,6 +163,14 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
         forget_copies(len(planned))
         return None
     return part
+
+
+def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
+    """The plan, which asks for what it loads in the next turn, unless that lies in lines that it has now."""
+    ahead = next((loop.step * loop.src for loop in reversed(turns) if loop.step < loop.extent), 0)
+    if ahead < LINE or plan.copy.is_fill or not plan.target_lanes:
+        return plan
+    return replace(plan, prefetch=ahead // plan.element_bytes)
 
 
 def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, _: int, target: Machine) -> bool:
