@@ -99,9 +99,12 @@ def lend(name: str, tensor: Any) -> Lent:
     """
     The memory of a tensor that has `__dlpack__`; errors call it `name`.
 
-    Raises BufferError, with the reason of its library, where that does not lend it, and for memory of a device that
-    is not the CPU.
+    Raises BufferError, with the reason of its library, where that does not lend it, for memory of a device that is
+    not the CPU, and for memory that holds the negatives of a tensor's values.
     """
+    # torch lends such a view as if there were no sign.
+    if callable(is_neg := getattr(tensor, "is_neg", None)) and is_neg():
+        raise BufferError(f"{name} is a negated view, expected memory of its own values, as resolve_neg() gives")
     try:
         kind, number = map(int, tensor.__dlpack_device__())
         capsule = _capsule(tensor) if kind in HOST else None

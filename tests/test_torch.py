@@ -50,6 +50,7 @@ def test_tensors_that_are_refused() -> None:
     for tensor, message in (
         (torch.zeros(4, requires_grad=True), "requires? grad"),
         (torch.zeros(4, device="meta"), "source"),
+        (torch._neg_view(torch.zeros(4)), "negated view"),
         (torch.zeros(8)[::2], "source is not C-contiguous"),
         (torch.zeros(2, 2).T, "source is not C-contiguous"),
         (torch.zeros(5), "source has 20 bytes, expected 16"),
