@@ -21,13 +21,13 @@ from xdsl.rewriter import InsertPoint
 from layoutc.planning.copy_digits import SideName, Stride
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.shared_bytes import digits_apart
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.lane_params import param_sites
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
 from layoutc.transforms.staged_nest import with_strides
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Term, TileLoops
 from layoutc.transforms.tiled_nest import TiledCopy
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type

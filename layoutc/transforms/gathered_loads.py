@@ -18,12 +18,12 @@ from xdsl.ir.affine import AffineExpr
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.gathered_rows import row_cycle, row_digits
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.shared_bytes import unpacked
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 from layoutc.transforms.whole_lines import run_loops

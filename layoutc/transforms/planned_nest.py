@@ -19,6 +19,7 @@ from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.weight_sums import plan_weight_sums
 from layoutc.transforms.convert_integers import as_number
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.element_access import Conversions, from_register, to_register
 from layoutc.transforms.joined_lanes import joined
@@ -26,7 +27,6 @@ from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, loop_names
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.together_nest import build_together
 from layoutc.transforms.vector_sums import VectorSums
 from layoutc.transforms.weight_sums import build_weight_sums

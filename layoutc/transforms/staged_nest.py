@@ -11,10 +11,10 @@ from xdsl.ir import Operation
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, Stride, StridedCopy
 from layoutc.planning.plan import CopyPlan
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.gathered_loads import GatheredLoads
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Term
 from layoutc.transforms.tiled_nest import TiledCopy
 from layoutc.transforms.whole_lines import StoreStage

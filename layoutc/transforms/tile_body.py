@@ -6,8 +6,8 @@ Leaves arith, memref and vector ops on flat buffers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -39,33 +39,8 @@ if TYPE_CHECKING:
     from layoutc.transforms.tiled_nest import TiledCopy
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Both flat buffers, the type and width of their elements, and a zero of that type."""
-
-    source: SSAValue
-    target: SSAValue
-    element: Attribute
-    element_bytes: int
-    zero: SSAValue | None
-    converted_from: Attribute | None = None
-    """the source's elements, where those of the target are converted from other ones"""
-    convert: Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue] = (
-        lambda builder, loaded, lanes, params, old: loaded
-    )
-    """
-    From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination
-    holds if that counts.
-    """
-    adds: bool = False
-    """whether what the destination holds counts"""
-    widest_bytes: int = 0
-    """of the widest number that a value is on its way, where it is converted"""
-
-    @property
-    def as_gathered(self) -> Memory:
-        """The memory of tiles that are loaded from a buffer in which elements are converted already."""
-        return Memory(self.source, self.target, self.element, self.element_bytes, self.zero)
+MOVED_AS_THEY_ARE = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"}
+"""element types that are those of lanes; others move as integers"""
 
 
 def _constant(offset: SSAValue) -> int | None:
@@ -101,16 +76,7 @@ class VectorBody:
         self.converts_loads = plan.widths.converted_at == "src"
         moved = self.element if self.converts_loads else self.source_element
         width = IntegerType(8 * plan.widths.moved)
-        is_direct = copy.ratio == 1 and str(moved) in (
-            "f64",
-            "f32",
-            "f16",
-            "bf16",
-            "i64",
-            "i32",
-            "i16",
-            "i8",
-        )
+        is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
         self.lane_type: Attribute = moved if is_direct else width
         self.zero: SSAValue | None = None
         self.masks: dict[int, SSAValue] = {}

@@ -14,11 +14,12 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plan import CopyPlan
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.element_body import ElementBody
 from layoutc.transforms.lane_params import ParamSite, param_sites
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.step_table import Place, tabulate
-from layoutc.transforms.tile_body import Memory, VectorBody
+from layoutc.transforms.tile_body import VectorBody
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 
 

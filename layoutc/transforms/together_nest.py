@@ -10,9 +10,9 @@ from xdsl.ir import Operation
 from layoutc.planning.copy_digits import SideName
 from layoutc.planning.plan import CopyPlan, Together
 from layoutc.planning.unions import Union, shared_step, unions
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.loop_nest import NestBuilder
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.tiled_nest import Around, TiledCopy
 from layoutc.transforms.whole_lines import StoreStage

@@ -17,8 +17,8 @@ from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
-from layoutc.transforms.tile_body import Memory
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 

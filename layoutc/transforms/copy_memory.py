@@ -1,0 +1,40 @@
+"""The memory that a copy moves elements between, and what becomes of an element on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import Attribute, SSAValue
+
+from layoutc.transforms.lane_params import PieceParams
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Both flat buffers, the type and width of their elements, and a zero of that type."""
+
+    source: SSAValue
+    target: SSAValue
+    element: Attribute
+    element_bytes: int
+    zero: SSAValue | None
+    converted_from: Attribute | None = None
+    """the source's elements, where those of the target are converted from other ones"""
+    convert: Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue] = (
+        lambda builder, loaded, lanes, params, old: loaded
+    )
+    """
+    From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination
+    holds if that counts.
+    """
+    adds: bool = False
+    """whether what the destination holds counts"""
+    widest_bytes: int = 0
+    """of the widest number that a value is on its way, where it is converted"""
+
+    @property
+    def as_gathered(self) -> Memory:
+        """The memory of tiles that are loaded from a buffer in which elements are converted already."""
+        return Memory(self.source, self.target, self.element, self.element_bytes, self.zero)
