@@ -72,7 +72,7 @@ RULES = (
     ),
     Rule(
         "streams of 2 threads",
-        "several threads do when both buffers fill one and a half times the last cache",
+        "several threads do when both buffers fill the last cache",
         STREAMS,
         (24 * MIB, 40 * MIB, IN_DRAM, 96 * MIB),
         threads=2,

@@ -119,8 +119,8 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     """
     Whether the destination is written past the caches.
 
-    One thread gains from it long before both buffers fill the last cache; several fill that together, and lose by
-    going past it until it is full.
+    One thread gains from it long before both buffers fill the last cache; several, which have all of that, gain
+    where both fill it.
     """
     if threads == 1:
         streams, limit = (
@@ -128,8 +128,8 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
             "the destination fills a quarter of the last one",
         )
     else:
-        streams = 2 * (source_bytes + destination_bytes) > 3 * target.llc
-        limit = "both buffers fill one and a half times the last one"
+        streams = source_bytes + destination_bytes > target.llc
+        limit = "both buffers fill the last one"
     because("caches", f"past them, as {limit}" if streams else f"through them, until {limit}")
     return streams
 
