@@ -21,7 +21,11 @@ from benchmarks.values import fill_values, parameters
 from layoutc.planning.machine import ALIGNMENT
 
 PAUSE_S = 0.001
-"""Between two peers: the threads of the one before spin for a while, waiting for more."""
+SPIN_S = 0.02
+"""
+Between two peers; where there are threads, those of the one before spin for some milliseconds, waiting for more: what
+came next had half of a processor then, and took up to ten times as long.
+"""
 LEAST_SAMPLE_S = 0.001
 """In the caches, a sample is as many calls as take this long."""
 LEAST_SAMPLES = 5
@@ -175,13 +179,13 @@ def in_turns(
     for _ in range(options.repeats_of(work.task)):
         for name in draw.sample(sorted(ready), len(ready)):
             if len(samples[name]) < LEAST_SAMPLES or sum(samples[name]) * paces[name].calls < options.patience_s:
+                time.sleep(PAUSE_S if options.threads == 1 else SPIN_S)
                 samples[name].append(sample(ready[name], paces[name]))
     return samples
 
 
 def sample(found: Prepared, pace: Pace) -> float:
     """Seconds per call."""
-    time.sleep(PAUSE_S)
     if pace.is_warmed:
         found.seconds(1)
     return found.seconds(pace.calls) / pace.calls
