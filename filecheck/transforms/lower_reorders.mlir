@@ -99,6 +99,18 @@ func.func @merged(%src: memref<3x5xf64>, %dst: memref<3x5xf64, #layout.map<(d0, 
   func.return
 }
 
+// The last macro tile has fewer tiles: those that begin inside of the copy, the last of which ends where that ends.
+// CHECK-LABEL: func.func @cut(
+// CHECK: scf.for [[M:%i0.*]] = %c0 to %c3 step %c1 {
+// CHECK-NEXT: [[END:%end]] = affine.min affine_map<(d0) -> (2, (((d0 * -16) + 45) ceildiv 8))> ([[M]])
+// CHECK-NEXT: scf.for [[T:%i0.*]] = %c0 to [[END]] step %c1 {
+// CHECK-NEXT: [[START:%start0]] = affine.min affine_map<(d0, d1) -> (((d0 * 16) + (d1 * 8)), 37)> ([[M]], [[T]])
+// CHECK-NEXT: vector.load %src[[[START]]]
+func.func @cut(%src: memref<45xf32>, %dst: memref<45xf32>) {
+  layout.reorder %src into %dst plan ["threads 1", "copy 0 -> 0: 45x(1, 1), elements of 4, vectors of 32, any shuffles, tile 8, lanes 0:8 -> 0:8, macro 16, outer 0, inner 0, normal stores"] : memref<45xf32> into memref<45xf32>
+  func.return
+}
+
 // A plain or strided memref keeps its type; the loops see it through a flat view.
 // CHECK-LABEL: func.func @foreign_types(
 // CHECK-SAME: %src: memref<2x3xf32, strided<[5, 1], offset: 2>>, %dst: memref<2x3xf32>

@@ -42,7 +42,7 @@ class StagedCopy(TiledCopy):
     def build(self) -> Operation:
         is_shared = self.around is not None or (self.threads > 1 and bool(self.outer))
         first = None if is_shared else self._stages(self.nest.insert)
-        outer = self.open_outer()
+        outer = self.open_outer(self.outer)
         if is_shared:
             first = self._stages(self.loops.builder.insert)
         if self.stages_loads:

@@ -28,12 +28,17 @@ THREADS = "layout.threads"
 
 @dataclass(frozen=True)
 class Steps:
-    """Starts of pieces of `size` in a digit's `extent`, `step` apart but for the last, which ends where it ends."""
+    """
+    Starts of pieces of `size` in a digit's `extent`, `step` apart but for the last, which ends where it ends.
+
+    One that `is_cut` starts a step behind the one before, and has less.
+    """
 
     digit: int
     size: int
     extent: int
     step: int
+    is_cut: bool = False
 
     @classmethod
     def of(cls, digit: int, size: int, extent: int, step: int | None = None) -> Steps:
@@ -97,11 +102,45 @@ class TileLoops:
         """A loop for each of these, the first outermost."""
         terms: list[Term] = []
         for loop in loops:
-            block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-            bounds = [self.nest.constant(value) for value in (0, loop.count, 1)]
-            self._enter(scf.ForOp.create(operands=bounds, regions=(Region(block),)), block, [loop.digit])
-            terms.append(self._term(loop, block.args[0]))
+            terms.append(self._term(loop, self._serial(loop.digit, self.nest.constant(loop.count))))
         return terms
+
+    def _serial(self, digit: int, end: SSAValue) -> SSAValue:
+        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
+        bounds = (self.nest.constant(0), end, self.nest.constant(1))
+        self._enter(scf.ForOp.create(operands=bounds, regions=(Region(block),)), block, [digit])
+        block.args[0].name_hint = f"i{digit}"
+        return block.args[0]
+
+    def tiles(self, terms: Sequence[Term], macro_tiles: Sequence[Steps], tiles: Sequence[Steps]) -> list[Term]:
+        """A loop for each of these, inside of loops over macro tiles that `terms` are of."""
+        found = list(terms)
+        cut = {loop.digit: loop.extent for loop in macro_tiles if loop.is_cut}
+        for loop in tiles:
+            if loop.digit not in cut:
+                found += self.serial([loop])
+                continue
+            macro_tile = next(term for term in found if term.digit == loop.digit)
+            found[found.index(macro_tile)] = self._cut(loop, cut[loop.digit], macro_tile.position)
+        return found
+
+    def _cut(self, loop: Steps, extent: int, start: AffineExpr) -> Term:
+        """A loop over the tiles of a macro tile that begin inside of the extent; the last one ends where that ends."""
+        end = self._least((AffineExpr.constant(loop.count), (start * -1 + extent).ceil_div(loop.size)), "end")
+        self.counters.append(self._serial(loop.digit, end))
+        position = start + AffineExpr.dimension(len(self.counters) - 1) * loop.size
+        if extent % loop.size:
+            last = AffineExpr.constant(extent - loop.size)
+            self.counters.append(self._least((position, last), f"start{loop.digit}"))
+            position = AffineExpr.dimension(len(self.counters) - 1)
+        return Term(loop.digit, position)
+
+    def _least(self, values: Sequence[AffineExpr], name: str) -> SSAValue:
+        map = AffineMapAttr(AffineMap(len(self.counters), 0, tuple(values)))
+        op = affine.MinOp.create(operands=self.counters, properties={"map": map}, result_types=(INDEX,))
+        self.builder.insert(op)
+        op.result.name_hint = name
+        return op.result
 
     def carrying(
         self,
@@ -140,11 +179,10 @@ class TileLoops:
     def _term(self, loop: Steps, counter: SSAValue) -> Term:
         counter.name_hint = f"i{loop.digit}"
         start = AffineExpr.dimension(0) * loop.step
-        if loop.is_even:
+        if loop.is_even or loop.is_cut:
             self.counters.append(counter)
             return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1) * loop.step)
-        starts = (start, AffineExpr.constant(loop.extent - loop.size))
-        map = AffineMapAttr(AffineMap(1, 0, starts))
+        map = AffineMapAttr(AffineMap(1, 0, (start, AffineExpr.constant(loop.extent - loop.size))))
         op = affine.MinOp.create(operands=(counter,), properties={"map": map}, result_types=(INDEX,))
         self.builder.insert(op)
         op.result.name_hint = f"start{loop.digit}"

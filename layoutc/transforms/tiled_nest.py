@@ -7,7 +7,7 @@ Requires a plan (`planning.plan.CopyPlan`). Leaves scf, affine, arith, memref an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
@@ -79,12 +79,18 @@ class TiledCopy:
 
     def build(self) -> Operation:
         """Builds what is prepared; returns the outermost operation."""
-        terms = self.open_outer()
-        terms += self.loops.serial(self.inner)
+        outer = [replace(loop, is_cut=self._is_cut(loop)) for loop in self.outer]
+        terms = self.loops.tiles(self.open_outer(outer), outer, self.inner)
         if self.plan.converted_bytes:
             self.param_sites = param_sites(self.plan.copy, self.loops, terms)
         first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
         return self.loops.outermost or first
+
+    def _is_cut(self, loop: Steps) -> bool:
+        """Whether the last macro tile has fewer tiles, not some of the one before again; in a buffer it is whole."""
+        return not loop.is_even and any(
+            tiles.digit == loop.digit and loop.size % tiles.size == 0 for tiles in self.inner
+        )
 
     def _strides(self, plan: CopyPlan, side: SideName) -> list[Stride]:
         """Per digit, in elements of the memory."""
@@ -106,14 +112,14 @@ class TiledCopy:
         found = ((g, s) for g, s in enumerate(strides) if isinstance(s, Carry) and self.plan.tile[g] > 1)
         return next(found, None)
 
-    def open_outer(self) -> list[Term]:
+    def open_outer(self, outer: Sequence[Steps]) -> list[Term]:
         """The loops over macro tiles, after those that are shared with other copies."""
         if self.around is not None:
             shared = [Term(len(self.plan.tile) + term.digit, term.position) for term in self.around.terms]
-            return shared + self.loops.serial(self.outer)
-        if self.threads > 1 and self.outer:
-            return self.loops.parallel(self.outer, self.threads)
-        return self.loops.serial(self.outer)
+            return shared + self.loops.serial(outer)
+        if self.threads > 1 and outer:
+            return self.loops.parallel(outer, self.threads)
+        return self.loops.serial(outer)
 
     def source(self, terms: Sequence[Term]) -> Place | None:
         """Where a tile is loaded from."""
