@@ -85,12 +85,12 @@ class CopyPlan:
     Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again; the last macro tile has fewer tiles, but in a buffer, where it starts earlier too.
-    With `staged` stores a macro tile is put together in a buffer, and its runs of contiguous elements leave that by whole lines, past the caches; with `aligned` stores they stay in them. With
-    `staged` loads it is first gathered in a buffer, where its rows do not evict each other; elements that are converted
-    are so on their way there, row by row, and tiles move what they have become. Rows of elements that share bytes may
-    begin inside of one: with `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with
-    `packed` stores it is put together in one. Each load also asks for the memory `prefetch` elements further on (0:
-    nothing).
+    With `staged` stores a macro tile is put together in a buffer, and its runs of contiguous elements leave that by
+    whole lines, past the caches; with `aligned` stores they stay in them. With `staged` loads it is first gathered
+    in a buffer, where its rows do not evict each other; elements that are converted are so on their way there, row
+    by row, and tiles move what they have become. Rows of elements that share bytes may begin inside of one: with
+    `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with `packed` stores it is put
+    together in one. Each load also asks for the memory `prefetch` elements further on (0: nothing).
     """
 
     copy: StridedCopy
