@@ -99,6 +99,12 @@ RULES = (
         target="sse2",
     ),
     Rule(
+        "COPIED_BY_SOURCE",
+        "the same, for rows that are copied as they are, with longer runs in the source",
+        {"not": {"COPIED_BY_SOURCE": shape(inner="dst")}, "as for others": {"COPIED_BY_SOURCE": shape(source_run=0.5)}},
+        CACHES,
+    ),
+    Rule(
         "MIN_ALIGNED_RUN",
         "in the caches, rows that evict each other leave a buffer by whole lines if runs are long enough",
         {

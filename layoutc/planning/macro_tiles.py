@@ -58,6 +58,11 @@ class MacroShape:
 NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
 NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
 """where only the source's rows evict each other: 4 times as fast with 16-byte registers"""
+COPIED_BY_SOURCE = replace(NORMAL_BY_SOURCE, source_run=512)
+"""
+The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 channels of f32 takes 0.5 to 0.7 of the time,
+`abcd` to `acbd` of 32 heads of 64 bf16 0.6
+"""
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""

@@ -11,6 +11,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
     COLLIDING,
+    COPIED_BY_SOURCE,
     NORMAL,
     NORMAL_BY_SOURCE,
     STREAMED,
@@ -42,9 +43,12 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
-    if lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+    if not loaded > ways >= stored:
         return cached
-    return with_macro(plan, NORMAL_BY_SOURCE) if loaded > ways >= stored else cached
+    if plan.source_lanes == plan.target_lanes:
+        return with_macro(plan, COPIED_BY_SOURCE)
+    is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
+    return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
