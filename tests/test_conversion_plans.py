@@ -6,6 +6,7 @@ import ctypes
 import re
 from collections.abc import Sequence
 from functools import cache
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,7 @@ SHAPES = {
     "four of six": ("cbda", "bCDa6d6c", (1, 2, 10, 83)),
     "padded pixels": ("acdb", "aBcd16b", (2, 3, 5, 33)),
     "padded twice": ("ab", "AB24a16b", (77, 50)),
+    "one of four": ("acdB4b", "abcd", (2, 1, 19, 17)),
 }
 PACKED = [
     *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),
@@ -233,6 +235,21 @@ def test_an_edited_plan_keeps_its_parameters() -> None:
         assert old in tail
         with pytest.raises(LayoutcError):
             read_converting_plan([line.replace(old, new) for line in lines], source, destination, conversion)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_many_elements_are_converted_at_once(target: str) -> None:
+    """Of every copy that is loaded whole, also where elements are loaded or stored one by one, or few lie together."""
+    for number, (_, _, conversion) in enumerate(CASES):
+        source, destination = sides(number)
+        if conversion.arithmetic(source.element_type, destination.element_type) == "move":
+            continue
+        for copy in choose_plan(source, destination, machine(target), 1, conversion).copies:
+            is_loaded = not copy.copy.is_fill and all(digit.is_whole for digit in copy.copy.digits)
+            if copy.copy.elements >= 256 and is_loaded and not copy.gathers_converted:
+                lanes = copy.source_lanes if copy.widths.converted_at == "src" else copy.target_lanes
+                at_once = prod(part.extent for part in lanes) if lanes else prod(copy.tile)
+                assert at_once > copy.vector_bytes // 16, (CASES[number], copy)
 
 
 def test_what_is_padded_is_one_copy() -> None:

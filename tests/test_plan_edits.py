@@ -32,7 +32,7 @@ EDITS = {
     "lanes 0:16 ->": ("lanes 1:16 ->", "lanes 1:16 are 80 elements apart, expected 1"),
     "-> 1:16,": ("-> 1:8 0:2,", "lanes 1:8 do not end the lanes, expected all 48"),
     "lanes 0:16 -> 1:16": ("lanes - -> 1:16", "got lanes of loads or of stores alone, expected both or neither"),
-    "16x16, lanes 0:16 -> 1:16": ("16x16, lanes - -> -", "a copy without lanes has tiles of 1, normal stores and "),
+    "16x16, lanes 0:16 -> 1:16": ("16x16, lanes - -> -", "got tile 16x16 without lanes, expected at most 1 in all"),
     "tile 16x16": ("tile 32x48", "got tile 32x48, expected powers of two"),
     "vectors of 64, any": ("vectors of 16, any", "a vector of 16 bytes has 4 lanes, got more"),
     "normal stores": (

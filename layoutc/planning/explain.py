@@ -66,6 +66,8 @@ def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
         "zeros" if plan.copy.is_fill else "elements",
         plan.element_bytes * 8 // destination.element_type.bits,
     )
+    if plan.converted_bytes and plan.copy.is_fill:
+        return f"{plan.copy.elements} zeros of {destination.element_type.bits} bits"
     if plan.converted_bytes:
         bits = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{plan.copy.elements} elements, converted from {bits} bits"
@@ -84,7 +86,7 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> 
     yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
     if not plan.copy.is_fill:
         yield f"loads: {why.get('loads', 'straight')}"
-    if plan.converted_bytes:
+    if plan.converted_bytes and not plan.copy.is_fill:
         yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"

@@ -20,6 +20,8 @@ Load = Literal["normal", "staged", "unpacked"]
 MAX_THREADS = 1024
 MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
+ELEMENT_TILE = 16
+"""elements of a tile without lanes that are converted at once, at most"""
 LINE = 64
 """bytes of a cache line, which a non-temporal store should fill"""
 
@@ -81,7 +83,8 @@ class CopyPlan:
     How one strided copy runs. All tuples are parallel to `copy.digits`.
 
     A tile of `tile` values per digit is moved through registers: the lanes of its loads are `source_lanes`, those
-    of its stores `target_lanes`, the first part in the lowest lanes. Without lanes it goes element by element.
+    of its stores `target_lanes`, the first part in the lowest lanes. Without lanes it goes element by element; those of
+    a tile are converted at once.
     Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
     of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
     writes some elements again; the last macro tile has fewer tiles, but in a buffer, where it starts earlier too.

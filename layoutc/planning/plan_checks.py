@@ -10,7 +10,7 @@ from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.merged_tile import merges_registers, runs, taken
-from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
+from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.unions import unions
@@ -20,6 +20,7 @@ STEP_BYTES = 8
 """of an entry in the table of a digit that carries"""
 MAX_PREFETCH = 1 << 40
 """elements: farther than any memory"""
+ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 
 
 def check_parts(plan: CopyPlan) -> None:
@@ -105,6 +106,9 @@ def _check_chain(plan: CopyPlan, side: SideName, parts: Sequence[Part]) -> None:
 
 def _check_powers_of_two(plan: CopyPlan) -> None:
     """A tile that goes through a network of index bits; or, without lanes, element by element."""
+    if not plan.target_lanes:
+        _check_elements(plan)
+        return
     if any(not is_power_of_two(extent) for extent in plan.tile):
         raise LayoutcError(f"got tile {_text(plan.tile)}, expected powers of two")
     most = plan.vector_bytes // plan.widths.moved
@@ -112,12 +116,24 @@ def _check_powers_of_two(plan: CopyPlan) -> None:
         raise LayoutcError(f"a vector of {plan.vector_bytes} bytes has {most} lanes, got more")
     if plan.copy.is_fill and plan.source_lanes:
         raise LayoutcError("a fill loads nothing, got lanes of its loads")
-    if not plan.copy.is_fill and bool(plan.source_lanes) != bool(plan.target_lanes):
-        raise LayoutcError("got lanes of loads or of stores alone, expected both or neither")
-    if not plan.target_lanes and (prod(plan.tile) > 1 or plan.store != "normal" or plan.load != "normal"):
-        raise LayoutcError("a copy without lanes has tiles of 1, normal stores and normal loads")
+    if not plan.copy.is_fill and not plan.source_lanes:
+        raise LayoutcError(ONE_SIDE)
     if prod(plan.tile) > most * REGISTER_LIMIT:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers of {most} lanes")
+
+
+def _check_elements(plan: CopyPlan) -> None:
+    """A tile without lanes: one element, or several that are converted at once."""
+    if plan.source_lanes:
+        raise LayoutcError(ONE_SIDE)
+    if plan.store != "normal" or plan.load != "normal":
+        raise LayoutcError("a copy without lanes has normal stores and normal loads")
+    most = ELEMENT_TILE if plan.converted_bytes and not plan.copy.is_fill else 1
+    if prod(plan.tile) > most:
+        raise LayoutcError(f"got tile {_text(plan.tile)} without lanes, expected at most {most} in all")
+    for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
+        if digit.carries and extent > 1:
+            raise LayoutcError("a tile without lanes has one step of a digit that carries")
 
 
 def _check_channels(plan: CopyPlan) -> None:

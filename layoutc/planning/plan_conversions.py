@@ -8,6 +8,7 @@ from math import prod
 
 from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
+from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies
 from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
@@ -58,9 +59,11 @@ def converting_plans(
             yield gathered
         elif not widths.are_packed:
             at = _cheaper_side(copy, widths, target)
-            yield plan_copy(copy, replace(widths, converted=at), target, streams, converted=widths.dst)
+            yield with_element_tile(plan_copy(copy, replace(widths, converted=at), target, streams, widths.dst))
         else:
-            yield from _packed_plans(copy, widths, target, streams, threads)
+            packed = _packed_plans(copy, widths, target, streams, threads)
+            keeps = moves or (threads > 1 and widths.dst_per_byte > 1)
+            yield from packed if keeps else map(with_element_tile, packed)
 
 
 def _apart(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
@@ -179,6 +182,7 @@ def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
     plan = plan_copy(copy, replace(widths, converted="dst"), target, False, widths.dst, is_even=True)
+    plan = with_element_tile(plan, is_even=True)
     because("stores", "through the caches and nothing twice, as what the destination holds counts")
     return with_even_buffers(plan)
 

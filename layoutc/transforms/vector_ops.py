@@ -112,6 +112,25 @@ def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, n
     return op
 
 
+@lru_cache(maxsize=64)
+def _lane(number: int) -> dict[str, Attribute]:
+    return {"static_position": DenseArrayBase.from_list(i64, [number])}
+
+
+def lane(value: SSAValue, element: Attribute, number: int) -> vector.ExtractOp:
+    """One lane of a vector, as a scalar."""
+    op = vector.ExtractOp.create(operands=(value,), result_types=(element,), properties=_lane(number))
+    op.result.name_hint = "lane"
+    return op
+
+
+def with_lane(value: SSAValue, scalar: SSAValue, number: int) -> vector.InsertOp:
+    """A vector one of whose lanes is another value."""
+    op = vector.InsertOp.create(operands=(scalar, value), result_types=(value.type,), properties=_lane(number))
+    op.result.name_hint = "lanes"
+    return op
+
+
 def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
     """The bits of a vector as another type."""
     op = vector.BitcastOp.create(operands=(value,), result_types=(type,))
