@@ -168,7 +168,7 @@ def _box_cost(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
     """Instructions for each element, about."""
     stores = pieces.stores + SHORT * pieces.short
     cost = LOAD * len(pieces.loads) + _merges(copy, box, lanes, pieces) + stores + TILE
-    return cost / prod(box.tile) * _waste(copy, box.tile)
+    return cost / prod(box.tile) * waste(copy, box.tile)
 
 
 def _merges(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
@@ -215,9 +215,9 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - len(loads) + parts - len(stores)
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
-    return cost / prod(plan.tile) * _waste(plan.copy, plan.tile)
+    return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
 
 
-def _waste(copy: StridedCopy, tile: Sequence[int]) -> float:
+def waste(copy: StridedCopy, tile: Sequence[int]) -> float:
     """How often an element is moved, as last tiles begin earlier."""
     return prod(-(-digit.extent // size) * size / digit.extent for digit, size in zip(copy.digits, tile, strict=True))

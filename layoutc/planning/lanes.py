@@ -29,8 +29,14 @@ Lanes = tuple[tuple[Part, ...], tuple[Part, ...]]
 """of loads, and of stores"""
 
 
-def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine, is_even: bool = False) -> Lanes:
-    """Contiguous parts on both sides, cut down until the tile fits the registers; `is_even` if they divide digits."""
+def choose_lanes(
+    copy: StridedCopy, widths: Widths, target: Machine, is_even: bool = False, whole: SideName = "dst"
+) -> Lanes:
+    """
+    Contiguous parts on both sides, cut down until the tile fits the registers, those of the `whole` side last.
+
+    They divide digits if `is_even`.
+    """
     channels = _channel_lanes(copy, widths, target)
     if channels is not None and not (is_even and any(copy.digits[p.digit].extent % p.extent for p in channels[0])):
         return channels
@@ -39,7 +45,8 @@ def choose_lanes(copy: StridedCopy, widths: Widths, target: Machine, is_even: bo
     if not destination or not (source or copy.is_fill):
         return (), ()
     while _tile_bytes(copy, source, destination, widths.moved) > TILE_REGISTERS * target.vector:
-        shrinks = source if lane_count(source) * widths.src > PIECE_BYTES else destination
+        first, last, width = (source, destination, widths.src) if whole == "dst" else (destination, source, widths.dst)
+        shrinks = first if lane_count(first) * width > PIECE_BYTES else last
         shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
         if shrinks[-1].extent == 1:
             shrinks.pop()

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, contiguous
+from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.reasons import because
 
 
@@ -120,11 +121,13 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
         because("macro tiles", f"grown by short rows of the destination, {fitting} of which are one run")
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
         plan = replace(plan, macro=macro)
-    return replace(plan, prefetch=_next_macro_tile(plan)) if plan.prefetch else plan
+    return replace(plan, prefetch=_next_macro_tile(plan))
 
 
 NEAR_RUN = 512
 """bytes of a run in the source, below which macro tiles follow its lines"""
+MOST_CARRYING = 0.5
+"""of the places in a macro tile, that the next one may lie elsewhere from"""
 
 
 def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -147,19 +150,36 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     because("outer loops", "those within a page of the source are inside, as runs there are short")
     plan = replace(plan, outer_order=order)
-    return replace(plan, prefetch=_next_macro_tile(plan)) if plan.prefetch else plan
+    asks = plan.prefetch or plan.store != "normal"
+    return replace(plan, prefetch=_next_macro_tile(plan)) if asks else plan
 
 
 def _next_macro_tile(plan: CopyPlan) -> int:
-    """How far the next macro tile lies behind a place in the source, in elements."""
+    """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
     digits = plan.copy.digits
     loops = [g for g in plan.outer_order if plan.macro[g] < digits[g].extent]
     if not loops or plan.copy.is_fill:
         return 0
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]
-    *inner, _ = digit.parts
-    # Where a step does not carry evenly, the next macro tile lies here or there.
-    return digit.offset("src", step) if step % prod(part.extent for part in inner) == 0 else 0
+    if _carrying(digit, step) > MOST_CARRYING:
+        return 0
+    ahead = digit.offset("src", step)
+    # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
+    goes_on = digit.stride("src") == 1 and _straddles_lines(plan)
+    return ahead + min(lane_count(plan.source_lanes), LINE // plan.element_bytes) - 1 if goes_on else ahead
+
+
+def _carrying(digit: CopyDigit, step: int) -> float:
+    """Of how many steps of a digit that is several in one the faster ones carry, and the next macro tile lies apart."""
+    stride = digit.stride("src")
+    return 0.0 if isinstance(stride, int) else step % stride.period / stride.period
+
+
+def _straddles_lines(plan: CopyPlan) -> bool:
+    """Whether runs of the source begin anywhere in a line."""
+    line = LINE // plan.element_bytes
+    strides = [step for digit in plan.copy.digits for _, step in digit.all_steps("src") if step != 1]
+    return any(step % line for step in (plan.copy.src, *strides))
 
 
 def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import lru_cache
 from math import inf, prod
 
-from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
+from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
-from layoutc.planning.lanes import choose_lanes, fused, tile_of
+from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     NORMAL,
@@ -30,6 +30,8 @@ from layoutc.planning.whole_lines import stores_whole_lines
 
 BUFFERED = "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 MIN_STAGED_RUN = 256
+MOST_WASTE = 1.125
+"""times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
 
 
 def plan_copy(
@@ -95,8 +97,12 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
     because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
     staged = with_macro(plan, STAGED_ROWS)
-    if len(staged.run_digits) > 1:
-        staged = with_macro(plan, STAGED_CHUNKS)
+    shape = STAGED_CHUNKS if len(staged.run_digits) > 1 else STAGED_ROWS
+    if shape is STAGED_ROWS or rows_collide(with_macro(plan, shape), target):
+        plan = _by_lines(plan, target)
+    staged = with_macro(plan, shape)
+    if staged.run * plan.widths.src < MIN_STAGED_RUN:
+        staged = with_macro(plan, replace(shape, budget=2 * shape.budget))
     if staged.run * plan.widths.src < MIN_STAGED_RUN:
         because(
             "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
@@ -109,6 +115,17 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     if joined.macro != staged.macro:
         return joined
     return replace(joined, load="staged") if rows_collide(joined, target) else joined
+
+
+def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with loads of whole lines, cut down after its stores, which a buffer takes in any size."""
+    if plan.merges or not plan.source_lanes:
+        return plan
+    lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
+    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=0)
+    has_lines = lane_count(lanes[0]) * plan.element_bytes >= target.line
+    wastes = waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile)
+    return found if has_lines and not wastes else plan
 
 
 def with_lanes(
