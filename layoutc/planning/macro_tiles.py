@@ -42,6 +42,8 @@ class MacroShape:
     inner: SideName
     prefetch: bool = True
     filled: int | None = None
+    overlaps: bool = False
+    """whether macro tiles overlap by a line along a run, as those do that leave a buffer by whole lines"""
 
     @property
     def most(self) -> int:
@@ -70,9 +72,12 @@ STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
 """the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
 STREAMED_COPY = MacroShape(64 << 10, 1024, 64, "dst")
-STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src", filled=4 << 10)
-STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10)
+STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src", filled=4 << 10, overlaps=True)
+STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=True)
 """macro tiles that are one run, or few long ones; filled to their budget they took 1.1 to 1.7 times as long"""
+LINE_ROWS = replace(STAGED_ROWS, source_run=64)
+LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
+"""the same, where tiles load whole lines of rows of 1 and 2 bytes"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
@@ -86,9 +91,9 @@ ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
     macro = list(plan.macro)
-    _grow(plan, macro, "dst", shape.target_run, shape.budget)
+    _grow(plan, macro, "dst", shape.target_run, shape.budget, shape.overlaps)
     _grow(plan, macro, "src", shape.source_run, shape.budget)
-    _grow(plan, macro, "dst", shape.most, shape.most)
+    _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
@@ -182,7 +187,7 @@ def _straddles_lines(plan: CopyPlan) -> bool:
     return any(step % line for step in (plan.copy.src, *strides))
 
 
-def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int) -> None:
+def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int, overlaps: bool = False) -> None:
     """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
     length = plan.widths.of(side)
     for position, digit in contiguous(plan.copy, side):
@@ -192,7 +197,8 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
                 break
             macro[position] = larger
         if macro[position] < digit.extent:
-            _balance(macro, position, digit.extent, plan.tile[position])
+            line = min(-(-LINE // length), macro[position] - 1) if overlaps else 0
+            _balance(macro, position, digit.extent, plan.tile[position], line)
             return
         if side == "src" and not digit.is_whole:
             # Longer runs of pixels that are loaded in part took 1.2 times as long in DRAM.
@@ -200,8 +206,8 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
         length *= digit.extent
 
 
-def _balance(macro: list[int], position: int, extent: int, tile: int) -> None:
+def _balance(macro: list[int], position: int, extent: int, tile: int, overlap: int) -> None:
     """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
-    count = -(-extent // macro[position])
-    even = -(-extent // count)
+    count = -(-(extent - overlap) // (macro[position] - overlap))
+    even = -(-(extent - overlap) // count) + overlap
     macro[position] = min(extent, -(-even // tile) * tile)

@@ -12,6 +12,8 @@ from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
+    LINE_CHUNKS,
+    LINE_ROWS,
     NORMAL,
     STAGED_CHUNKS,
     STAGED_ROWS,
@@ -96,13 +98,7 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
     why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
     because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
-    staged = with_macro(plan, STAGED_ROWS)
-    shape = STAGED_CHUNKS if len(staged.run_digits) > 1 else STAGED_ROWS
-    if shape is STAGED_ROWS or rows_collide(with_macro(plan, shape), target):
-        plan = _by_lines(plan, target)
-    staged = with_macro(plan, shape)
-    if staged.run * plan.widths.src < MIN_STAGED_RUN:
-        staged = with_macro(plan, replace(shape, budget=2 * shape.budget))
+    staged = _with_runs(plan, target)
     if staged.run * plan.widths.src < MIN_STAGED_RUN:
         because(
             "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
@@ -117,15 +113,32 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     return replace(joined, load="staged") if rows_collide(joined, target) else joined
 
 
+def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
+    is_row = len(with_macro(plan, STAGED_ROWS).run_digits) == 1
+    shape = STAGED_ROWS if is_row else STAGED_CHUNKS
+    if rows_collide(with_macro(plan, shape), target) or (is_row and plan.element_bytes > 1):
+        by_lines = _by_lines(plan, target)
+        if by_lines is not plan:
+            plan, shape = by_lines, LINE_ROWS if is_row else LINE_CHUNKS
+    staged = with_macro(plan, shape)
+    if staged.run * plan.widths.src >= MIN_STAGED_RUN:
+        return staged
+    return with_macro(plan, replace(shape, budget=2 * shape.budget))
+
+
 def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan with loads of whole lines, cut down after its stores, which a buffer takes in any size."""
+    """The plan with loads of whole lines: its stores, which a buffer takes in any size, are cut down first."""
     if plan.merges or not plan.source_lanes:
         return plan
     lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
     found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=0)
-    has_lines = lane_count(lanes[0]) * plan.element_bytes >= target.line
-    wastes = waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile)
-    return found if has_lines and not wastes else plan
+    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
+        return plan
+    if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
+        return plan
+    because("loads", "straight, of whole lines: the buffer that stores fill takes less")
+    return found
 
 
 def with_lanes(
