@@ -151,6 +151,26 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "_by_lines",
+        "rows of 1 and 2 bytes an element are loaded by whole lines where stores go into a buffer",
+        {"not": {"_by_lines": to(first_of)}},
+        (IN_DRAM,),
+    ),
+    Rule("LINE_ROWS", "macro tiles of these copies: one run", shapes("LINE_ROWS"), (IN_DRAM,)),
+    Rule("LINE_CHUNKS", "macro tiles of these copies: several runs", shapes("LINE_CHUNKS"), (IN_DRAM,)),
+    Rule(
+        "_straddles_lines",
+        "where rows straddle lines, loads ask for the last line of what follows them",
+        {"not": {"_straddles_lines": answering(False)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_CARRYING",
+        "loads ask ahead along digits that count as one where at most half of the steps carry",
+        {"none": {"MOST_CARRYING": to(0)}, "all": {"MOST_CARRYING": to(1)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "_asking_ahead",
         "copies that fill a buffer together ask for what they load in the next turn",
         {"not": {"_asking_ahead": to(first_of)}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
 
 import numpy as np
 import pytest
@@ -273,7 +274,7 @@ def test_copies_that_fill_a_buffer_together_ask_for_the_next_turn(channels: int,
     [
         ((143, 4, 21504), 572 * 64),
         ((153, 209, 2000), 153 * 4),
-        ((366, 28, 2000), 366),
+        ((366, 28, 2000), 366 * 4),
         ((451, 28, 2000), 256),
     ],
 )
@@ -282,6 +283,45 @@ def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], r
     source, destination = (layoutc.desc(layout, dims, "bf16") for layout in ("abc", "cba"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
     assert (copy.store, copy.run) == ("staged", run)
+
+
+@pytest.mark.parametrize(
+    ("layout", "dims", "dtype", "loaded", "macro"),
+    [
+        ("ab->ba", (4104, 4104), "bf16", 32, (32, 256)),
+        ("ab->ba", (4104, 4104), "s8", 64, (64, 480)),
+        ("acb->bca", (2461, 3843, 5), "s8", 16, (128, 1, 512)),
+        ("nhwc->nchw", (128, 100, 75, 75), "s8", 16, (1, 100, 512)),
+        ("abcd->cadb", (64, 197, 16, 64), "bf16", 32, (1, 1, 64, 197)),
+    ],
+)
+def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
+    layout: str, dims: tuple[int, ...], dtype: str, loaded: int, macro: tuple[int, ...]
+) -> None:
+    """By rows of 2 bytes an element, and of those of 1 by such that evict each other; macro tiles are a line wide."""
+    source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    assert (copy.store, copy.load) == ("staged", "normal")
+    assert (prod(part.extent for part in copy.source_lanes), copy.macro) == (loaded, macro)
+
+
+@pytest.mark.parametrize(
+    ("layout", "dims", "dtype", "ahead"),
+    [
+        ("ab->ba", (4104, 4104), "bf16", 32 + 31),
+        ("ab->ba", (4104, 4128), "bf16", 32),
+        ("cab->bac", (1061, 670, 13), "f32", 112 + 15),
+        ("hwio->oihw", (2048, 1024, 3, 3), "s8", 7 * 2048 + 2048 * 1024),
+        ("hwio->oihw", (2048, 1024, 5, 1), "s8", 0),
+    ],
+)
+def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
+    layout: str, dims: tuple[int, ...], dtype: str, ahead: int
+) -> None:
+    """The last byte where rows straddle lines. Steps of 64 carry in one of 9 places of 3x3, in four of 5 of 5x1."""
+    source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    assert copy.prefetch == ahead
 
 
 @pytest.mark.parametrize(("middle", "joined"), [(12, {19, 38}), (2, {2, 38, 19})])

@@ -77,7 +77,7 @@ STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=T
 """macro tiles that are one run, or few long ones; filled to their budget they took 1.1 to 1.7 times as long"""
 LINE_ROWS = replace(STAGED_ROWS, source_run=64)
 LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
-"""the same, where tiles load whole lines of rows of 1 and 2 bytes"""
+"""the same, where tiles load whole lines of 1 and 2 bytes an element, and rows are longer than runs"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)

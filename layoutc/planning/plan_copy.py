@@ -115,12 +115,13 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
-    is_row = len(with_macro(plan, STAGED_ROWS).run_digits) == 1
-    shape = STAGED_ROWS if is_row else STAGED_CHUNKS
-    if rows_collide(with_macro(plan, shape), target) or (is_row and plan.element_bytes > 1):
+    rows = with_macro(plan, STAGED_ROWS)
+    shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
+    if rows_collide(with_macro(plan, shape), target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
         by_lines = _by_lines(plan, target)
         if by_lines is not plan:
-            plan, shape = by_lines, LINE_ROWS if is_row else LINE_CHUNKS
+            is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
+            plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
     staged = with_macro(plan, shape)
     if staged.run * plan.widths.src >= MIN_STAGED_RUN:
         return staged
