@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from layoutc import reference
+from layoutc import desc, reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
@@ -262,6 +262,20 @@ def test_what_is_padded_is_one_copy() -> None:
     (copy,) = plan.copies
     assert (row_cycle(copy), copy.load, copy.gathers_converted) == (3, "staged", True)
     assert copy.copy.elements == destination.span
+
+
+@pytest.mark.parametrize(
+    ("source", "destination"),
+    [
+        (desc("abcdefhg", (6, 7, 2, 2, 5, 5, 3, 4)), desc("abcdefgh", (6, 7, 2, 2, 5, 5, 3, 4), "s4")),
+        (desc("{4,24,56,10},{10,2240,40,1}"), desc("aBcd4b", (4, 24, 56, 10), "bf16")),
+    ],
+    ids=["parts of registers", "a box"],
+)
+def test_rows_are_converted_first_where_tiles_would_convert_slowly(source: MemoryDesc, destination: MemoryDesc) -> None:
+    """Where tiles would convert a few elements at a time, or what is converted has better ones."""
+    (copy,) = choose_plan(source, destination, machine("avx512")).copies
+    assert copy.gathers_converted
 
 
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])

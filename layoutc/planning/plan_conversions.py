@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.boxes import best_box
+from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies
@@ -15,11 +15,25 @@ from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_cou
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
 from layoutc.planning.plan import CopyPlan, Part, Widths
-from layoutc.planning.plan_copy import needs_box, pieces, plan_copy, plan_moved, with_lanes, without_lanes
+from layoutc.planning.plan_copy import (
+    instructions_each,
+    needs_box,
+    pieces,
+    plan_copy,
+    plan_moved,
+    with_lanes,
+    without_lanes,
+)
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.shared_bytes import macro_apart, with_buffers, with_even_buffers
 
+FEW_LANES = 4
+"""A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
+MORE_LANES = 2
+"""times the lanes that a tile converts at once must be in a row that is shorter than a register"""
+GATHERING = 0.1
+"""instructions that gather an element: its share of a load, of a store, and of a loop"""
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
 
@@ -125,11 +139,15 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
     """
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
-    A few registers are converted in a tile as fast, and rows that are short fill none.
+    A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. What is
+    converted before can have other tiles, boxes among them.
     """
-    if _conversions(copy, widths, target) <= TILE_REGISTERS:
+    vectors, lanes = _conversions(copy, widths, target)
+    whole = target.vector // max(widths.src, widths.dst)
+    pays = vectors > TILE_REGISTERS or lanes * FEW_LANES <= whole
+    if not pays and not _has_better_tiles(copy, widths, target):
         return None
-    return _row_by_row(copy, widths, target, streams, is_transposed)
+    return _row_by_row(copy, widths, target, streams, is_transposed, min(MORE_LANES * lanes, whole))
 
 
 def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
@@ -143,13 +161,14 @@ def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bo
         return None
     if needs_box(copy, moved, target) and best_box(copy, moved.dst, target) is None:
         return None
-    return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes))
+    whole = target.vector // max(widths.src, widths.dst)
+    return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes), whole)
 
 
 def _row_by_row(
-    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, suits: Callable[[CopyPlan], bool]
+    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, suits: Callable[[CopyPlan], bool], least: int
 ) -> CopyPlan | None:
-    """The plan of a copy whose tiles take rows that were converted into a buffer, if it suits and those are long."""
+    """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
     moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
     plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
@@ -157,19 +176,27 @@ def _row_by_row(
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
         plan = plan if plan.stages_stores else _small(plan, streams)
-        if row * max(widths.src, widths.dst) >= target.vector and gathers_bytes(plan):
+        if row >= least and gathers_bytes(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)
     return None
 
 
-def _conversions(copy: StridedCopy, widths: Widths, target: Machine) -> int:
-    """How many vectors a tile converts."""
+def _conversions(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[int, int]:
+    """How many vectors a tile converts, and the lanes of each."""
     lanes = choose_lanes(fused(copy, widths, target), widths, target)
     tile = prod(tile_of(fused(copy, widths, target), *lanes))
     at_once = lane_count(lanes[0] if widths.converted_at == "src" else lanes[1])
-    return tile // min(at_once, target.vector // max(widths.src, widths.dst))
+    at_once = min(at_once, target.vector // max(widths.src, widths.dst))
+    return tile // at_once, at_once
+
+
+def _has_better_tiles(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether what is converted before needs far fewer instructions in its tiles, with those that gather it."""
+    lanes = fused(copy, widths, target)
+    straight = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=widths.dst)
+    return instructions_each(copy, widths.dst, target) + GATHERING < BOX_GAIN * tile_cost(straight)
 
 
 def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
