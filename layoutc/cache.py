@@ -42,6 +42,13 @@ def usable(folder: Path) -> Cache:
         return _caches[key]
 
 
+def forget(made: Path) -> None:
+    """Remove the entry of an object that turned out to be none; a file that no cache of this process holds stays."""
+    entry = made.parent
+    if made.name == OBJECT and any(entry.parent == cache.folder for cache in _caches.values()):
+        shutil.rmtree(entry, ignore_errors=True)
+
+
 @dataclass(frozen=True)
 class Cache:
     """

@@ -38,6 +38,8 @@ PROBE = """int probe(int n) {
 VARIABLES = ("LAYOUTC_CC", "CC")
 NAMES = ("cc", "gcc", "clang")
 TIMEOUT_S = 60.0
+LEAST_SPACE = 32 << 10
+"""bytes on a disk, of which a compiler needs more"""
 
 
 class CompilationError(CompilerError):
@@ -98,7 +100,7 @@ class Compiler:
         with log.open("wb") as file:
             status = run(command, file.fileno(), timeout_s)
         if status != 0 or not output.is_file():
-            said = _first_error(log.read_text(errors="replace")) or f"it said nothing, and exited with {status}"
+            said = _first_error(log.read_text(errors="replace")) or _why_silent(output.parent, status)
             raise CompilationError(f"compiler failed: {shlex.join(command)}: {said}")
 
     def accepts(self, flags: tuple[str, ...], timeout_s: float = TIMEOUT_S) -> bool:
@@ -159,6 +161,13 @@ def _processor() -> str:
     # Speeds change from read to read; what the processor is and can do does not.
     facts = re.findall(r"^(?:flags|Features|isa|model name|CPU part)\s*:\s*(.*)$", text, flags=re.MULTILINE)
     return " ".join((platform.machine(), *sorted(set(facts))))
+
+
+def _why_silent(folder: Path, status: int) -> str:
+    """What there is to say where a compiler said nothing: on a full disk nothing of it is kept."""
+    if shutil.disk_usage(folder).free < LEAST_SPACE:
+        return f"no space left on the device of {folder}"
+    return f"it said nothing, and exited with {status}"
 
 
 def _first_error(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from layoutc.cache import cache_folder, usable
+from layoutc.cache import cache_folder, forget, usable
 from layoutc.compiler import FLAGS, TARGETS, Compiler, find_compiler
 from layoutc.errors import CompilerError
 
@@ -48,13 +48,15 @@ def load(
     """
     The function `symbol` of a shared object, as ctypes calls it (and lets other threads run meanwhile).
 
-    `argtypes` and `restype` are ctypes types. Raises CompilerError if the object or the symbol cannot be loaded.
+    `argtypes` and `restype` are ctypes types. Raises CompilerError if the object or the symbol cannot be loaded; the
+    cache forgets such an object, so that the next call compiles it again.
     """
     import ctypes
 
     try:
         function = getattr(ctypes.CDLL(str(so_path)), symbol)
     except (OSError, AttributeError) as error:
+        forget(so_path)
         raise CompilerError(f"compiled function {symbol!r} cannot be loaded: {error}") from error
     function.argtypes, function.restype = list(argtypes), restype
     return function

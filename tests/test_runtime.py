@@ -188,6 +188,28 @@ def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
         build(SOURCE, script(tmp_path / "silentcc", "exit 0"))
 
 
+@pytest.mark.usefixtures("cache")
+def test_a_compiler_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words have no room either."""
+    monkeypatch.setattr("layoutc.compiler.LEAST_SPACE", 1 << 62)
+    with pytest.raises(CompilerError, match="no space left on the device of"):
+        build(SOURCE, script(tmp_path / "silentcc", "exit 1"))
+
+
+def test_what_is_no_object_does_not_stay(tmp_path: Path, cache: Path) -> None:
+    """A compiler that writes anything and says that all is well is asked again; the next time it may be right."""
+    real = find_compiler()
+    assert real is not None
+    works = f'exec {real.command[0]} "$@"'
+    made = f'case "$*" in *probe*) {works};; esac; [ -f {tmp_path}/once ] && {works}'
+    odd = f'touch {tmp_path}/once; while [ "$1" != -o ]; do shift; done; echo odd > "$2"'
+    compiler = script(tmp_path / "oddcc", f"{made}; {odd}")
+    with pytest.raises(CompilerError, match="cannot be loaded"):
+        load(build(SOURCE, compiler), "answer", ())
+    assert not list(cache.iterdir())
+    assert load(build(SOURCE, compiler), "answer", ())() is None
+
+
 @pytest.mark.parametrize("how", ["pidfd_open", "wait"])
 def test_a_compiler_that_hangs_is_stopped_with_its_children(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

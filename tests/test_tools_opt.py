@@ -53,6 +53,17 @@ def test_bad_text_is_an_error_message(tmp_path: Path, capsys: Capture, name: str
     assert len(message.splitlines()) <= 5
 
 
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_byte_order_mark_is_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, is_file: bool
+) -> None:
+    text = of_type("memref<2xf32>").encode("utf-8-sig")
+    (tmp_path / "in.mlir").write_bytes(text)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    main([str(tmp_path / "in.mlir") if is_file else "-"])
+    assert "memref<2xf32>" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("spec", ["plan-reorders{", "plan-reorders{target=avx2", '"', "a b"])
 def test_passes_that_do_not_parse_are_an_error_message(tmp_path: Path, spec: str) -> None:
     (tmp_path / "in.mlir").write_text(of_type("memref<2xf32>"))

@@ -69,6 +69,12 @@ def test_a_pipe_of_that_name_is_written_to(tmp_path: Path, text: str) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is full here")
+def test_what_a_full_disk_has_no_room_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", "/dev/full"]) == 1
+    assert capsys.readouterr().err == "layoutc: error: /dev/full: no space left on device\n"
+
+
 def test_dev_null_stays_what_it_is() -> None:
     before = Path("/dev/null").stat()
     assert main([*COMPILE, "-o", "/dev/null"]) == 0

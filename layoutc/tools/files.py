@@ -33,7 +33,7 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """
     stream = _stream(path)
     if stream is not None:
-        with stream:
+        with _named(path), stream:
             yield stream
         return
     target = path.resolve()
@@ -41,7 +41,7 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
         raise LayoutcError(f"{path}: not a regular file")
     beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
     try:
-        with _created(beside, path) as file:
+        with _named(path), _created(beside, path) as file:
             if target.exists():
                 beside.chmod(target.stat().st_mode & 0o7777)
             yield file
@@ -51,6 +51,17 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+@contextmanager
+def _named(path: Path) -> Generator[None, None, None]:
+    """Errors of writing, as on a full disk, name the file that was asked for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _stream(path: Path) -> IO[bytes] | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Sequence
-from typing import IO
+from io import BufferedReader, RawIOBase
+from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError
@@ -46,7 +48,11 @@ class LayoutcOptMain(xDSLOptMain):
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         if self.args.input_file == "-":
             self.args.input_file = None  # xDSL's word for stdin
-        return super().get_input_stream()
+        stream, extension = super().get_input_stream()
+        reader = cast(BufferedReader, stream) if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
+        if reader.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+            reader.read(len(BOM_UTF8))
+        return reader, extension
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
