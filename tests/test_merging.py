@@ -103,6 +103,12 @@ def test_filters_are_merged_where_bytes_can_be_permuted():
     assert not planned(*WEIGHTS, "s8", TARGETS["avx2"]).merges
 
 
+def test_boxes_save_the_table_that_loads_of_joined_digits_need():
+    """With 12 columns loads would need one; with 16 only stores do, whose places cost little."""
+    assert planned((12, 19, 19, 12), "abcd", "dcba", "f32", VBMI).tile == (12, 1, 1, 12)
+    assert not planned((16, 19, 19, 12), "abcd", "dcba", "f32", VBMI).merges
+
+
 AXES = {
     "zeros beside channels": ((2, 3, 5, 7), "nhwc", "nChw16c", "16x(1, 1)/3", "16x(1, 1)/2"),
     "a channel more than a block": ((2, 17, 5, 7), "nhwc", "nChw16c", "32x(1, 16:1 560)/17", "32x(1, 16:1 576)/17"),

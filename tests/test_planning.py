@@ -326,8 +326,8 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
 
 @pytest.mark.parametrize(("middle", "joined"), [(12, {19, 38}), (2, {2, 38, 19})])
 def test_digits_within_a_line_of_the_source_stay_apart(middle: int, joined: set[int]) -> None:
-    """Unless a macro tile has all of what is counted as one: otherwise each takes 24 bytes of many lines."""
-    source, destination = (layoutc.desc(layout, (19, 38, middle, 24), "s8") for layout in ("abcd", "dcba"))
+    """Unless a macro tile has all of what is counted as one: otherwise each takes 16 bytes of many lines."""
+    source, destination = (layoutc.desc(layout, (19, 38, middle, 16), "s8") for layout in ("abcd", "dcba"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
     by_lanes = [digit.parts for digit in copy.copy.digits if digit.carries and digit.stride("dst") == 1]
     assert [{part.extent for part in parts} for parts in by_lanes] == [joined]

@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy
+from layoutc.planning.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import loop_order
 from layoutc.planning.merged_tile import merges_registers, places, rows, runs, taken
@@ -36,6 +36,8 @@ ELEMENT = 3.0
 """what an element by itself costs: its load, its store, and its share of the loop"""
 SHORT = 1.0
 """what a store of less than a register costs more: it takes a mask, and is no whole cache line"""
+CARRIED = 1.5
+"""what a load costs more where digits count as one, and carry: its place comes from a table"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -215,7 +217,14 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - len(loads) + parts - len(stores)
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
+    cost += CARRIED * pieces * _carries(plan)
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
+
+
+def _carries(plan: CopyPlan) -> bool:
+    """Whether the loads of a tile begin where a table says."""
+    digits = zip(plan.copy.digits, plan.tile, strict=True)
+    return any(isinstance(digit.stride("src"), Carry) and extent > 1 for digit, extent in digits)
 
 
 def waste(copy: StridedCopy, tile: Sequence[int]) -> float:
