@@ -165,6 +165,16 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "LEAST_AHEAD",
+        "loads ask for what lies as many small macro tiles ahead as 4 KiB are",
+        {
+            "one": {"LEAST_AHEAD": to(0)},
+            "half": {"LEAST_AHEAD": times(0.5)},
+            "twice": {"LEAST_AHEAD": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_CARRYING",
         "loads ask ahead along digits that count as one where at most half of the steps carry",
         {"none": {"MOST_CARRYING": to(0)}, "all": {"MOST_CARRYING": to(1)}},

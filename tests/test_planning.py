@@ -324,6 +324,16 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
     assert copy.prefetch == ahead
 
 
+@pytest.mark.parametrize(
+    ("images", "pixels", "ahead"), [(1200, 4099, 2 * 640), (9000, 511, 640), (20000, 203, 2 * 1015)]
+)
+def test_small_macro_tiles_ask_for_a_later_one(images: int, pixels: int, ahead: int) -> None:
+    """Those of 2560 bytes for the second one, unless a loop has fewer than four of them."""
+    source, destination = (layoutc.desc(layout, (images, 5, pixels), "f32") for layout in ("acb", "abc"))
+    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert copy.prefetch == ahead
+
+
 @pytest.mark.parametrize(("middle", "joined"), [(12, {19, 38}), (2, {2, 38, 19})])
 def test_digits_within_a_line_of_the_source_stay_apart(middle: int, joined: set[int]) -> None:
     """Unless a macro tile has all of what is counted as one: otherwise each takes 16 bytes of many lines."""

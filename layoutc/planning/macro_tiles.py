@@ -135,6 +135,8 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
 
 NEAR_RUN = 512
 """bytes of a run in the source, below which macro tiles follow its lines"""
+LEAST_AHEAD = 4 << 10
+"""bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
 MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from"""
 
@@ -172,10 +174,20 @@ def _next_macro_tile(plan: CopyPlan) -> int:
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]
     if _carrying(digit, step) > MOST_CARRYING:
         return 0
-    ahead = digit.offset("src", step)
+    ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
     goes_on = digit.stride("src") == 1 and _straddles_lines(plan)
     return ahead + min(lane_count(plan.source_lanes), LINE // plan.element_bytes) - 1 if goes_on else ahead
+
+
+def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
+    """Of how many macro tiles the next one is that comes in time; at most half of a loop, but for steps in a line."""
+    stride = digit.stride("src")
+    if not isinstance(stride, int) or not stride:
+        return 1
+    line = LINE // plan.element_bytes
+    turns = max(-(-LEAST_AHEAD // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
+    return turns if turns <= digit.extent // step // 2 or stride * step < line else 1
 
 
 def _carrying(digit: CopyDigit, step: int) -> float:
