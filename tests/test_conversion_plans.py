@@ -252,6 +252,20 @@ def test_many_elements_are_converted_at_once(target: str) -> None:
                 assert at_once > copy.vector_bytes // 16, (CASES[number], copy)
 
 
+def test_tiles_of_many_copies_convert_few_vectors() -> None:
+    """The text of 17 copies whose tiles have 64 vectors took 15 s to compile."""
+    source, destination = (
+        MemoryDesc((1, 196, 234, 28), element_type(t), layout(tag))
+        for t, tag in (("f32", "bcDa5d"), ("f8_e5m2", "dCba16c"))
+    )
+    scales = Conversion(src_scale=Param(axes=2, groups=117), dst_scale=Param(axes=(0, 3), groups=(1, 2)))
+    copies = [
+        copy for copy in choose_plan(source, destination, machine("avx512"), 1, scales).copies if copy.source_lanes
+    ]
+    assert len(copies) == 16
+    assert max(prod(copy.tile) // prod(part.extent for part in copy.source_lanes) for copy in copies) == 8
+
+
 def test_what_is_padded_is_one_copy() -> None:
     """Pixels are converted with the scales of a few of them; what is loaded in part and its zeros are in one tile."""
     scales = Conversion(src_scale=Param(axes=1))

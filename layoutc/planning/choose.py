@@ -18,6 +18,7 @@ from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.shorter_tiles import with_shorter_tiles
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import Sized, groups, reduced, with_runs
@@ -54,7 +55,8 @@ def choose_plan(
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     if not moves or widths.are_packed:
         adds = bool(conversion.sum)
-        return Plan(tuple(converting_plans(copies, adds, widths, target, streams, threads, moves=moves)), threads)
+        converting = converting_plans(copies, adds, widths, target, streams, threads, moves=moves)
+        return Plan(with_shorter_tiles(converting), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
         moved = _joined(source, destination, moved, widths.dst, target)
