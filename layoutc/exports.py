@@ -49,16 +49,18 @@ def checked_call(
     function: Callable[[int, int], None],
     source_bytes: int,
     destination_bytes: int,
-    alignment: int,
+    alignments: tuple[int, int],
     otherwise: Callable[[Any, Any], None],
 ) -> Callable[[Any, Any], None]:
     """
     `function(source address, destination address)` as a call on two arrays.
 
-    They must be C-contiguous arrays of numbers of exactly these sizes, at multiples of `alignment`, apart from each
-    other, and the second writable. For all other objects `otherwise` is called: it says what is wrong, or finds
+    They must be C-contiguous arrays of numbers of exactly these sizes, at multiples of its alignment each, apart from
+    each other, and the second writable. For all other objects `otherwise` is called: it says what is wrong, or finds
     another way to their memory.
     """
+
+    source_alignment, destination_alignment = alignments
 
     def call(source: Any, destination: Any) -> None:
         try:
@@ -76,7 +78,7 @@ def checked_call(
                     read.len == source_bytes
                     and written.len == destination_bytes
                     and (start >= to + destination_bytes or to >= start + source_bytes)
-                    and not (start % alignment or to % alignment)
+                    and not (start % source_alignment or to % destination_alignment)
                 ):
                     function(start, to)
                     return

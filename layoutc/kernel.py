@@ -163,8 +163,9 @@ class Kernel:
             return self._on_buffers
         from layoutc.exports import checked_call
 
-        sizes = self.source_bytes, self.destination_bytes
-        return checked_call(self._function, *sizes, max(self._alignments), self._on_buffers)
+        return checked_call(
+            self._function, self.source_bytes, self.destination_bytes, self._alignments, self._on_buffers
+        )
 
     def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
         """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""

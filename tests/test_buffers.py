@@ -232,11 +232,11 @@ def test_kernels_take_them_all() -> None:
 class Calls:
     """What a checked call of 8 bytes into 16 does."""
 
-    def __init__(self, alignment: int = 4) -> None:
+    def __init__(self, alignments: tuple[int, int] = (4, 4)) -> None:
         self.addresses: list[tuple[int, int]] = []
         self.otherwise: list[tuple[Any, Any]] = []
         self.run = checked_call(
-            lambda *addresses: self.addresses.append(addresses), 8, 16, alignment, lambda *b: self.otherwise.append(b)
+            lambda *addresses: self.addresses.append(addresses), 8, 16, alignments, lambda *b: self.otherwise.append(b)
         )
 
 
@@ -291,6 +291,14 @@ def test_all_other_objects_are_looked_at_again(source: Any, destination: Any) ->
     assert (sys.getrefcount(source), sys.getrefcount(destination)) == before
 
 
+def test_each_side_has_an_alignment_of_its_own() -> None:
+    calls = Calls((1, 4))
+    calls.run(LARGE[1:9], LARGE[12:28])
+    assert len(calls.addresses) == 1
+    calls.run(LARGE[:8], LARGE[13:29])
+    assert len(calls.otherwise) == 1
+
+
 def test_neighbours_do_not_overlap() -> None:
     calls = Calls()
     calls.run(LARGE[4:12], LARGE[12:28])
@@ -315,7 +323,7 @@ def test_calls_inside_of_calls_and_from_threads() -> None:
         Calls().run(GOOD, TARGET)
         found.add((source, destination))
 
-    call = checked_call(wait, 8, 16, 1, lambda *_: None)
+    call = checked_call(wait, 8, 16, (1, 1), lambda *_: None)
     threads = [threading.Thread(target=call, args=pair) for pair in arrays]
     for thread in threads:
         thread.start()
