@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -219,6 +220,15 @@ def test_an_edited_plan_is_checked() -> None:
         assert lines != [line.data for line in op.plan], old
         with pytest.raises(LayoutcError):
             read_converting_plan(lines, source, destination, NO_ATTRIBUTES)
+
+
+@pytest.mark.parametrize("llc", [0, 1 << 40])
+def test_a_plan_for_other_caches_is_read(llc: int) -> None:
+    """Who reads it does not know them: where they are small, rows are put together that are too short elsewhere."""
+    source = desc("abc", (41, 4, 71), "u8", strides=(72, 2952, 1))
+    destination = desc("Bca5b", (41, 4, 71), "u16")
+    plan = choose_plan(source, destination, replace(machine("avx512"), shuffles="any", llc=llc))
+    assert read_converting_plan(plan_lines(plan), source, destination) == plan
 
 
 def test_an_edited_plan_keeps_its_parameters() -> None:

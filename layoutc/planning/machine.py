@@ -74,6 +74,11 @@ def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
     return replace(_native() if target == "native" else TARGETS[target], alignment=alignment)
 
 
+def of_registers(vector: int, shuffles: Shuffles) -> Machine:
+    """A machine with registers of so many bytes, and the same caches for all."""
+    return replace(TARGETS["generic"], vector=vector, shuffles=shuffles)
+
+
 def check_alignment(alignment: object) -> int:
     """The bytes that addresses are multiples of, as a plain int. Raises LayoutcError for what cannot be that."""
     powers = {1 << bit for bit in range(MAX_ALIGNMENT.bit_length())}

@@ -12,7 +12,7 @@ from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies
 from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
 from layoutc.planning.plan import CopyPlan, Part, Widths
 from layoutc.planning.plan_copy import (
@@ -162,7 +162,16 @@ def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bo
     if needs_box(copy, moved, target) and best_box(copy, moved.dst, target) is None:
         return None
     whole = target.vector // max(widths.src, widths.dst)
-    return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes), whole)
+
+    def planned(target: Machine, streams: bool) -> CopyPlan | None:
+        return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes), whole)
+
+    # Whether the copy is one or several follows from the registers alone: who reads the plan has other caches.
+    registers = of_registers(target.vector, target.shuffles)
+    if planned(registers, False) is None:
+        return None
+    forget_copies(1)
+    return planned(target, streams) or planned(registers, False)
 
 
 def _row_by_row(

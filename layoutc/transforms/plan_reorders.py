@@ -21,7 +21,7 @@ already is kept: it may have been edited, and `lower-reorders` checks it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
@@ -38,7 +38,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan, copies_of
 from layoutc.planning.copy_digits import unfused
 from layoutc.planning.even_copies import is_even
-from layoutc.planning.machine import ALIGNMENT, machine
+from layoutc.planning.machine import ALIGNMENT, machine, of_registers
 from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
@@ -74,7 +74,7 @@ def read_converting_plan(
     # What is copied, apart from how, follows from the registers alone.
     registers = machine("generic")
     for copy in plan.copies[:1]:
-        registers = replace(registers, vector=copy.vector_bytes, shuffles=copy.shuffles)
+        registers = of_registers(copy.vector_bytes, copy.shuffles)
     chosen = choose_plan(source, target, registers, plan.threads, conversion)
     expected, found = (
         [(unfused(c.copy), c.element_bytes, c.converted_bytes, c.per_byte) for c in p.copies] for p in (chosen, plan)
