@@ -125,6 +125,20 @@ def test_rows_of_an_overlapping_source_go_through_a_buffer(to_type: str, sum: fl
     np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.parametrize("sum", [0.0, 1.0])
+def test_lanes_that_lie_apart_in_rows_of_an_overlapping_source_are_elements(sum: float) -> None:
+    """A buffer has rows along a digit of stride 1, lanes are of another: an error of the planner before."""
+    source = layoutc.desc("abc", (27, 27, 10), "u2", strides=(1, 1, 4))
+    destination = layoutc.desc("cab", (27, 27, 10), "s8")
+    codes = (np.arange(source.size_bytes) * 37 % 251).astype(np.uint8)
+    for target in ("avx512", "sse2"):
+        kernel = layoutc.Kernel(source, destination, "interpret", target=target, conversion=Conversion(sum=sum))
+        found, expected = (np.ones(destination.size_bytes, np.uint8) for _ in range(2))
+        kernel(codes, found)
+        reference.reorder(source, destination, codes, expected, kernel.conversion)
+        assert (found == expected).all()
+
+
 @pytest.mark.parametrize(("type", "to_type"), [("s64", "u2"), ("u2", "s64")])
 def test_registers_of_channels_begin_with_bytes(type: str, to_type: str) -> None:
     """Two elements of 2 bits fill a register as wide as two of 64, and half a byte."""

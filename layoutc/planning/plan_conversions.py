@@ -9,7 +9,7 @@ from math import prod
 from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
-from layoutc.planning.even_copies import cut, even_copies
+from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
@@ -26,7 +26,7 @@ from layoutc.planning.plan_copy import (
 )
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.shared_bytes import macro_apart, with_buffers, with_even_buffers
+from layoutc.planning.shared_bytes import can_be_buffered, macro_apart, with_buffers, with_even_buffers
 
 FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
@@ -98,7 +98,7 @@ def _packed_plans(
 ) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
     plan = plan_copy(copy, widths, target, streams, converted=widths.dst)
-    if plan.target_lanes:
+    if plan.target_lanes and can_be_buffered(plan):
         yield from _apart_plans(copy, with_buffers(plan), target, streams) if threads > 1 else (with_buffers(plan),)
         return
     forget_copies(1)
@@ -217,7 +217,11 @@ def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
 
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
-    plan = plan_copy(copy, replace(widths, converted="dst"), target, False, widths.dst, is_even=True)
+    widths = replace(widths, converted="dst")
+    plan = plan_copy(copy, widths, target, False, widths.dst, is_even=True)
+    if not can_be_buffered(plan):
+        forget_copies(1)
+        plan = with_even_macro(_plan_elements(copy, widths, target))
     plan = with_element_tile(plan, is_even=True)
     because("stores", "through the caches and nothing twice, as what the destination holds counts")
     return with_even_buffers(plan)

@@ -31,6 +31,11 @@ def first_inside_a_byte(plan: CopyPlan) -> SideName | None:
     return next((side for side in SIDES if not _begins_with_bytes(plan, side)), None)
 
 
+def can_be_buffered(plan: CopyPlan) -> bool:
+    """Whether what a load takes lies together in rows that are held in a buffer, if they are."""
+    return plan.gathers_lanes or _begins_with_bytes(plan, "src")
+
+
 def with_buffers(plan: CopyPlan) -> CopyPlan:
     """The plan with buffers for the sides whose rows begin or end inside of bytes."""
     sides = [side for side in SIDES if not _begins_with_bytes(plan, side)]
