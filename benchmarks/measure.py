@@ -7,7 +7,7 @@ import statistics
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import gcd
+from math import ceil, gcd
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,12 @@ from benchmarks.values import fill_values, parameters
 from layoutc.planning.machine import ALIGNMENT
 
 PAUSE_S = 0.001
-SPIN_S = 0.02
+"""between two peers"""
+WARMING_S = 0.02
 """
-Between two peers; where there are threads, those of the one before spin for some milliseconds, waiting for more: what
-came next had half of a processor then, and took up to ten times as long.
+Of calls before a sample with threads: those of the peer before spin for some milliseconds, waiting for more, and what
+comes next has half of a processor; after a pause of as long, a virtual one that slept takes 0.6 ms to come for each
+call.
 """
 LEAST_SAMPLE_S = 0.001
 """In the caches, a sample is as many calls as take this long."""
@@ -95,7 +97,7 @@ def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
     unlike = wrong_ones(work, ready)
     row.differing = [name for name in unlike if not (task.is_move or is_own(name))]
     row.wrong = [name for name in unlike if name not in row.differing]
-    paces = {name: pace(found, task) for name, found in ready.items() if name not in row.wrong}
+    paces = {name: pace(found, task, options.threads) for name, found in ready.items() if name not in row.wrong}
     row.samples = in_turns({name: ready[name] for name in paces}, paces, work, options)
     for found in ready.values():
         row.facts.update(found.facts)
@@ -154,20 +156,22 @@ def is_own(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Pace:
-    """How a peer is sampled: calls in a sample, and whether one goes before it that is not timed."""
+    """How a peer is sampled: calls in a sample, and how many go before it that are not timed."""
 
     calls: int
-    is_warmed: bool
+    warming: int
 
 
-def pace(found: Prepared, task: Task) -> Pace:
+def pace(found: Prepared, task: Task, threads: int) -> Pace:
     """
     In the caches a sample is many calls. A short sample is warmed, for data, threads and pages to be where they
     would be in a loop; with a long one, that would only take time.
     """
     once = min(found.seconds(1) for _ in range(1 if task.size == "dram" else 3))
     calls = 1 if task.size == "dram" else max(1, round(LEAST_SAMPLE_S / max(once, 1e-7)))
-    return Pace(calls, once < LONG_CALL_S)
+    if once >= LONG_CALL_S:
+        return Pace(calls, 0)
+    return Pace(calls, 1 if threads == 1 else ceil(WARMING_S / max(once, 1e-7)))
 
 
 def in_turns(
@@ -179,20 +183,20 @@ def in_turns(
     for _ in range(options.repeats_of(work.task)):
         for name in draw.sample(sorted(ready), len(ready)):
             if len(samples[name]) < LEAST_SAMPLES or sum(samples[name]) * paces[name].calls < options.patience_s:
-                time.sleep(PAUSE_S if options.threads == 1 else SPIN_S)
+                time.sleep(PAUSE_S)
                 samples[name].append(sample(ready[name], paces[name]))
     return samples
 
 
 def sample(found: Prepared, pace: Pace) -> float:
     """Seconds per call."""
-    if pace.is_warmed:
-        found.seconds(1)
+    if pace.warming:
+        found.seconds(pace.warming)
     return found.seconds(pace.calls) / pace.calls
 
 
 def call_from_python(work: Work) -> float:
     """Seconds that a call of the kernel from Python takes, all included."""
     found = prepare_call(work)
-    chosen = pace(found, work.task)
+    chosen = pace(found, work.task, threads=1)
     return statistics.median(sample(found, chosen) for _ in range(LEAST_SAMPLES))
