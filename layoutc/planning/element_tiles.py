@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.lanes import converted_lanes
 from layoutc.planning.plan import ELEMENT_TILE, CopyPlan
 from layoutc.planning.reasons import because
 
@@ -22,7 +22,7 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     Converted one by one, as compilers put it, most elements wait for a branch that was not foreseen. The tiles divide
     the copy if `is_even`.
     """
-    if not _can_be_without_lanes(plan) or (lanes := _lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
+    if not _can_be_without_lanes(plan) or (lanes := converted_lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
         return plan
     tile, room = [1] * len(plan.tile), ELEMENT_TILE
     for position in reversed(plan.inner_order):
@@ -46,11 +46,6 @@ def _can_be_without_lanes(plan: CopyPlan) -> bool:
     if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
         return False
     return all(digit.is_whole for digit in plan.copy.digits)
-
-
-def _lanes(plan: CopyPlan) -> int:
-    """How many elements are converted at once."""
-    return lane_count(plan.source_lanes if plan.widths.converted_at == "src" else plan.target_lanes)
 
 
 def _part(extent: int, room: int, is_even: bool) -> int:

@@ -9,7 +9,7 @@ from math import prod
 
 from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import Part, Widths, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
@@ -188,6 +188,11 @@ def _filled(extent: int, lanes: int) -> float:
 
 def lane_count(parts: Sequence[Part]) -> int:
     return prod(part.extent for part in parts)
+
+
+def converted_lanes(plan: CopyPlan) -> int:
+    """How many elements a vector has where they are converted."""
+    return lane_count(plan.source_lanes if plan.widths.converted_at == "src" else plan.target_lanes)
 
 
 def tile_of(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:

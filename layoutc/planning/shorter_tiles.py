@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.lanes import lane_count, tile_of
+from layoutc.planning.lanes import converted_lanes, tile_of
 from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 
@@ -46,7 +46,7 @@ def _shortened(plan: CopyPlan, most: int) -> CopyPlan:
 
 def _vectors(plan: CopyPlan) -> int:
     """How many vectors a tile converts."""
-    return prod(plan.tile) // lane_count(plan.source_lanes if plan.widths.converted_at == "src" else plan.target_lanes)
+    return prod(plan.tile) // converted_lanes(plan)
 
 
 def _halved(plan: CopyPlan) -> CopyPlan | None:
