@@ -18,7 +18,7 @@ if not _path.isdir(_path.join(__path__[0], "dialects")):
     __path__.append(_path.dirname(__path__[0]))
 
 if TYPE_CHECKING:
-    from layoutc.arrays import from_array, from_dlpack, from_strides, logical_strides, reorder, view
+    from layoutc.arrays import reorder
     from layoutc.buffers import Address
     from layoutc.builds import compile, compile_all
     from layoutc.compensation import Compensation
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from layoutc.layout import Digit, Layout
     from layoutc.notations import desc, names, parse, translate
     from layoutc.param import Param
+    from layoutc.views import from_array, from_dlpack, from_strides, logical_strides, view
 
 _HOMES = {
-    "arrays": ("from_array", "from_dlpack", "from_strides", "logical_strides", "reorder", "view"),
+    "arrays": ("reorder",),
     "buffers": ("Address",),
     "compensation": ("Compensation",),
     "conversion": ("Conversion",),
@@ -50,6 +51,7 @@ _HOMES = {
     "layout": ("Digit", "Layout"),
     "notations": ("desc", "names", "parse", "translate"),
     "param": ("Param",),
+    "views": ("from_array", "from_dlpack", "from_strides", "logical_strides", "view"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,32 +1,28 @@
-"""The NumPy front end: arrays as buffers of memory descriptors, and descriptors of arrays."""
+"""The NumPy front end: arrays as buffers of memory descriptors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Unpack
 
 from layoutc import notations
 from layoutc.buffers import address_of, check_array
 from layoutc.builds import compile
-from layoutc.checks import instance, integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType, check_whole_bytes
+from layoutc.element_type import ElementType
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel
-from layoutc.layout import AxisGroup, Layout
 from layoutc.planning.plan import LINE
+from layoutc.views import stored_type
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, np.dtype[Any]]
-
-# --- reorder -----------------------------------------------------------------------------------------------------
 
 
 def reorder(
@@ -151,33 +147,6 @@ def _kernel(
     return compile(source, destination, executor=executor, threads=threads, **conversion.attributes)
 
 
-def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
-    """
-    The element type that an array holds, or the one that is named, if the array's elements are as wide.
-
-    Elements below a byte are stored in one. Raises LayoutcError for NumPy types that layoutc has no word for, such as
-    complex64.
-    """
-    try:
-        found = type_named(named or array.dtype.newbyteorder("="))
-    except LayoutcError:
-        if named is not None:
-            raise
-        raise LayoutcError(_no_element_type(array.dtype)) from None
-    if max(found.bits, 8) != array.itemsize * 8:
-        raise LayoutcError(
-            f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
-        )
-    return found
-
-
-def _no_element_type(dtype: np.dtype[Any]) -> str:
-    if dtype.kind == "V" and dtype.names is None:
-        like = {1: "f8_e4m3 or s4", 2: "bf16"}.get(dtype.itemsize, "f32")
-        return f"NumPy type {dtype} does not say what its elements are, expected the name of a type too, as {like}"
-    return f"NumPy type {dtype} is no element type, expected one or the name of what it holds"
-
-
 def source_desc(
     array: Array, source: str | MemoryDesc, dims: Sequence[int] | None, element_type: str | ElementType | None
 ) -> MemoryDesc:
@@ -219,111 +188,3 @@ def dims_of_physical_shape(text: str, shape: Sequence[int]) -> tuple[int, ...]:
             )
         dims[digit.axes[0]] *= extent
     return tuple(dims)
-
-
-# --- descriptors from arrays and strides ---------------------------------------------------------------------------
-
-
-def from_strides(
-    shape: Sequence[int], strides: Sequence[int], element_type: str | ElementType = "f32", *, in_bytes: bool = False
-) -> MemoryDesc:
-    """
-    The descriptor of strided memory, one stride per axis, in elements or in bytes; 0 broadcasts.
-
-    Raises LayoutcError for negative strides and for bytes that are no whole elements.
-    """
-    dims, found = integers("dims", shape, 1), type_named(element_type)
-    given = integers("strides", strides, -(2**63 - 1))
-    if len(given) != len(dims):
-        raise LayoutcError(f"got {len(given)} strides, expected {len(dims)}")
-    if in_bytes:
-        given = _in_elements(given, found)
-    for axis, (dim, stride) in enumerate(zip(dims, given, strict=True)):
-        if stride < 0 and dim > 1:
-            raise LayoutcError(f"stride {stride} of axis {axis} is negative, expected 0 or more")
-    # The stride of an axis of one element says nothing.
-    return MemoryDesc(dims, found, Layout.row_major(len(dims)), tuple(map(abs, given)))
-
-
-def _in_elements(strides: tuple[int, ...], elements: ElementType) -> tuple[int, ...]:
-    check_whole_bytes(elements)
-    width = elements.bits // 8
-    for axis, stride in enumerate(strides):
-        if stride % width:
-            raise LayoutcError(f"stride of {stride} bytes of axis {axis} is no multiple of the {width} of {elements}")
-    return tuple(stride // width for stride in strides)
-
-
-def from_array(array: Array, element_type: str | ElementType | None = None) -> MemoryDesc:
-    """
-    The descriptor of the memory that an array looks at, from its first element on: dims and element strides.
-
-    Raises LayoutcError for negative strides, arrays without elements, and types that layoutc has no word for.
-    """
-
-    check_array("array", array)
-    if not array.dtype.isnative:
-        raise LayoutcError(f"array of {array.dtype} is not in this machine's byte order")
-    return from_strides(array.shape, array.strides, stored_type(array, element_type), in_bytes=True)
-
-
-def from_dlpack(tensor: Any) -> MemoryDesc:
-    """
-    The descriptor of a tensor of any library that speaks DLPack, in memory of the CPU: dims and element strides.
-
-    Raises LayoutcError with the reason for any other object.
-    """
-    from layoutc.dlpack import lend
-
-    lent = lend("the tensor", tensor)
-    return from_strides(lent.shape, lent.strides, lent.element_type)
-
-
-# --- strides and views of descriptors ------------------------------------------------------------------------------
-
-
-def logical_strides(desc: MemoryDesc, *, in_bytes: bool = False) -> tuple[int, ...]:
-    """
-    The stride of each logical axis, in elements or in bytes.
-
-    Raises LayoutcError for an axis whose blocks leave it without a single stride.
-    """
-    instance("desc", desc, MemoryDesc)
-    strides = [0] * desc.rank
-    for group in desc.layout.groups:
-        stride = _group_stride(desc, group)
-        for axis in reversed(group.axes):
-            strides[axis] = stride
-            stride *= desc.extents[axis]
-    if in_bytes:
-        check_whole_bytes(desc.element_type)
-        strides = [stride * desc.element_type.bits // 8 for stride in strides]
-    return tuple(strides)
-
-
-def _group_stride(desc: MemoryDesc, group: AxisGroup) -> int:
-    """The stride of a group's coordinate, whose digits must follow each other in memory."""
-    digits = [(desc.physical_shape[p], desc.strides[p]) for p in group.positions]
-    used = [digit for digit in digits if digit[0] > 1] or digits[:1]
-    for (extent, inner), (_, outer) in pairwise(used):
-        if outer != extent * inner:
-            name = desc.layout.axis_name(group.axes)
-            raise LayoutcError(f"axis {name} has no single stride: blocks of {extent} lie {outer} elements apart")
-    return used[0][1]
-
-
-def view(desc: MemoryDesc, buffer: Any) -> Array:
-    """
-    The buffer of a descriptor as an array in logical order, of shape `dims`, without copying.
-
-    `buffer` is any C-contiguous buffer object of exactly `size_bytes`; the array can be written to if it can.
-    Raises LayoutcError for blocked descriptors and for element types under 8 bits, BufferError for the buffer.
-    """
-    import numpy as np
-
-    from layoutc.buffers import as_buffer
-
-    strides = logical_strides(desc, in_bytes=True)
-    memory = as_buffer("buffer", buffer, desc.size_bytes, writable=False)
-    first = desc.offset(*(0,) * desc.rank) * desc.element_type.bits // 8
-    return np.ndarray(desc.dims, desc.element_type.numpy, memory, first, strides)

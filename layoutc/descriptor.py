@@ -321,13 +321,3 @@ def check_copy(source: MemoryDesc, destination: MemoryDesc) -> None:
             f"{destination.physical_shape} at one offset"
         )
     _ = destination.padding_boxes  # refuses too many
-
-
-def check_reorder(source: MemoryDesc, destination: MemoryDesc) -> None:
-    """Raises LayoutcError unless the bits of a tensor can be copied from one descriptor to the other."""
-    check_copy(source, destination)
-    if source.element_type != destination.element_type:
-        raise LayoutcError(
-            f"source elements are {source.element_type}, destination elements {destination.element_type}: "
-            "conversions are not supported yet"
-        )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import layoutc
-from layoutc.descriptor import MAX_BOXES, MemoryDesc, check_reorder
+from layoutc.descriptor import MAX_BOXES, MemoryDesc, check_copy
 from layoutc.element_type import element_type
 from layoutc.layout import Digit, Layout
 
@@ -139,8 +139,8 @@ def test_padding_in_too_many_boxes_is_refused_at_once() -> None:
     assert time.process_time() - start < 0.5
     assert bordered(12).padding_elements == (3 + 4) ** 12 - 3**12
     with pytest.raises(layoutc.LayoutcError, match="block padding is"):
-        check_reorder(bordered(0), bordered(12))
-    check_reorder(bordered(12), bordered(6))
+        check_copy(bordered(0), bordered(12))
+    check_copy(bordered(12), bordered(6))
 
 
 @pytest.mark.parametrize("executor", ["interpret", "reference"])

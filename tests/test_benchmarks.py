@@ -27,7 +27,7 @@ from benchmarks.placement import Placement
 from benchmarks.random_cases import LEAST, MOST, random_case, random_cases
 from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, padding_elements, shrunk
 from layoutc import reference
-from layoutc.descriptor import check_reorder
+from layoutc.descriptor import check_copy
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.runtime import find_compiler
@@ -60,7 +60,7 @@ def test_there_are_many_named_cases_and_every_name_is_there_once() -> None:
 def test_every_case_binds_in_every_size_and_every_element_size_occurs() -> None:
     tasks = all_tasks(CASES, SIZES, MACHINE)
     for found in tasks:
-        check_reorder(found.source_desc, found.destination_desc)
+        check_copy(found.source_desc, found.destination_desc)
     for size in SIZES:
         assert {found.source_desc.element_type.bits for found in tasks if found.size == size} == {8, 16, 32, 64}
     assert len({json.dumps(found.to_json()) for found in tasks}) == len(tasks)
@@ -107,7 +107,7 @@ def test_random_cases_are_the_same_each_time_and_bind() -> None:
     assert {case.types[0] for case in cases} == set(TYPES)
     for case in cases:
         found = Task(case.name, "dram", case.types[0], case.dims, case.source, case.destination)
-        check_reorder(found.source_desc, found.destination_desc)
+        check_copy(found.source_desc, found.destination_desc)
         assert LEAST <= found.destination_desc.size_bytes <= MOST
 
 

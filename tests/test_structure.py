@@ -49,6 +49,7 @@ ALLOWED = {
     "pipeline": IR | {"transforms", "planning", "garbage"},
     "dlpack": {"errors", "element_type"},
     "buffers": {"errors", "checks", "dlpack"},
+    "views": CORE - {"equality", "split"} - CONVERSION | {"buffers", "dlpack"},
     "after_fork": set[str](),
     "exports": set[str](),
     "once": set[str](),
@@ -82,6 +83,7 @@ KNOWS_NO_XDSL = {
     "planning",
     "buffers",
     "dlpack",
+    "views",
     "exports",
     "runtime",
 }

@@ -13,7 +13,7 @@ from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.merged_tile import merges_registers
-from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together, Widths
+from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
@@ -23,6 +23,7 @@ from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import Sized, groups, reduced, with_runs
 from layoutc.planning.unions import unions
+from layoutc.planning.widths import Widths
 
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""

@@ -9,7 +9,8 @@ from math import prod
 
 from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
 from layoutc.planning.machine import Machine
-from layoutc.planning.plan import CopyPlan, Part, Widths, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.widths import Widths
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""

@@ -10,6 +10,7 @@ from typing import Literal
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.machine import Shuffles
+from layoutc.planning.widths import Widths
 
 Store = Literal["normal", "nontemporal", "aligned", "staged", "packed"]
 """into the caches; past them; out of a buffer, by whole lines into the caches, and past them; by whole bytes"""
@@ -32,49 +33,6 @@ class Part:
 
     digit: int
     extent: int
-
-
-@dataclass(frozen=True, slots=True)
-class Widths:
-    """
-    Bytes of an element in the source and in the destination; they differ where elements are converted.
-
-    Those are narrowed as they are loaded (`src`), and widened as they are stored (`dst`), unless `converted` says
-    otherwise. Elements that share bytes have a byte each in registers, where these widths hold, and so many to a byte
-    in memory.
-    """
-
-    src: int
-    dst: int
-    converted: SideName | None = None
-    src_per_byte: int = 1
-    dst_per_byte: int = 1
-
-    def of(self, side: SideName) -> int:
-        return self.src if side == "src" else self.dst
-
-    def per_byte(self, side: SideName) -> int:
-        """Elements that share a byte of memory."""
-        return self.src_per_byte if side == "src" else self.dst_per_byte
-
-    @property
-    def are_packed(self) -> bool:
-        """Whether elements share bytes on a side."""
-        return max(self.src_per_byte, self.dst_per_byte) > 1
-
-    @property
-    def converted_at(self) -> SideName:
-        """Where elements are converted: as they are loaded, or as they are stored."""
-        return self.converted or ("src" if self.dst <= self.src else "dst")
-
-    @property
-    def moved(self) -> int:
-        """Bytes of an element on its way through the registers."""
-        return self.dst if self.converted_at == "src" else self.src
-
-    def held(self, side: SideName) -> int:
-        """The most bytes of an element in a load or a store, and in the register that it fills or empties."""
-        return max(self.of(side), self.moved)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_dig
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
-from layoutc.planning.plan import CopyPlan, Part, Widths
+from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
     instructions_each,
     needs_box,
@@ -27,6 +27,7 @@ from layoutc.planning.plan_copy import (
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.shared_bytes import can_be_buffered, macro_apart, with_buffers, with_even_buffers
+from layoutc.planning.widths import Widths
 
 FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""

@@ -23,12 +23,13 @@ from layoutc.planning.macro_tiles import (
     with_joined_rows,
     with_macro,
 )
-from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part, Widths
+from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.stores import cached, rows_collide, streamed
 from layoutc.planning.together import Sized
 from layoutc.planning.whole_lines import stores_whole_lines
+from layoutc.planning.widths import Widths
 
 BUFFERED = "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 MIN_STAGED_RUN = 256

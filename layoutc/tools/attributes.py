@@ -50,8 +50,8 @@ def _numbers(text: str, dtype: str | None) -> object:
         if not all(map(NUMBER.fullmatch, text.split(","))):
             raise click.BadParameter(f"{text[:40]!r} is not a number; {FORMS}")
         return [number(value) for value in text.split(",")]
-    from layoutc.arrays import stored_type
     from layoutc.tools.npy_files import read_npy
+    from layoutc.views import stored_type
 
     array = read_npy(Path(text))
     if array.dtype.kind != "V":
