@@ -151,3 +151,20 @@ def test_registers_of_channels_begin_with_bytes(type: str, to_type: str) -> None
         kernel(read, written)
         reference.reorder(*sides, read, expected)
         np.testing.assert_array_equal(written, expected)
+
+
+@pytest.mark.parametrize(("type", "to_type"), [("u2", "f4_e2m1"), ("s4", "f32"), ("f32", "s4"), ("f4_e2m1", "u4")])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str, threads: int) -> None:
+    """By vectors along each row, out of a buffer of bytes, into one of bytes, or both."""
+    sides = layoutc.desc("ab", (131, 277), type), layoutc.desc("ba", (131, 277), to_type)
+    scales = Conversion(src_scale=layoutc.Param(np.linspace(0.5, 2, 131), axes=0))
+    plan = choose_plan(*sides, TARGETS["avx512"], threads, scales)
+    assert all(copy.gathers_converted for copy in plan.copies)
+    assert all((copy.store == "packed") == (to_type not in ("f32",)) for copy in plan.copies)
+    kernel = layoutc.Kernel(*sides, "interpret", conversion=scales, plan=tuple(plan_lines(plan)))
+    read = (np.arange(kernel.source_bytes) * 37 % 251).astype(np.uint8)
+    written, expected = (np.full(kernel.destination_bytes, 0xA5, np.uint8) for _ in range(2))
+    kernel(read, written)
+    reference.reorder(*sides, read, expected, scales)
+    np.testing.assert_array_equal(written, expected)

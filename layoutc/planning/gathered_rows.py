@@ -44,13 +44,19 @@ def _row(plan: CopyPlan) -> tuple[int, ...]:
 
 
 def gathers_bytes(plan: CopyPlan) -> bool:
-    """Whether rows that are gathered, and what tiles store, begin and end with bytes."""
+    """Whether rows that are gathered begin and end with bytes; others are first taken apart in a buffer of bytes."""
     share = plan.widths.src_per_byte
+    if share == 1:
+        return True
     if prod(plan.loaded_steps(position) for position in row_digits(plan)) % share:
         return False
-    rows = (Part(row_digits(plan)[0], share),) if share > 1 else plan.source_lanes
-    by_rows = replace(plan, load="normal", converted_at="src", source_lanes=rows)
-    return first_inside_a_byte(by_rows) is None and first_inside_a_byte(plan.gathered) is None
+    by_rows = replace(plan, load="normal", converted_at="src", source_lanes=(Part(row_digits(plan)[0], share),))
+    return first_inside_a_byte(replace(by_rows, per_byte=(share, 1))) is None
+
+
+def taken_apart(plan: CopyPlan) -> CopyPlan:
+    """The plan of a copy whose rows do not begin with bytes, as the buffer sees it in which each element has one."""
+    return replace(plan, load="unpacked", store="normal", converted_bytes=0)
 
 
 def is_transposed(plan: CopyPlan) -> bool:

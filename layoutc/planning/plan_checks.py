@@ -7,7 +7,7 @@ from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, Carry, SideName
-from layoutc.planning.gathered_rows import gathers_bytes
+from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.merged_tile import merges_registers, runs, taken
 from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
@@ -50,11 +50,9 @@ def _check_gathered(plan: CopyPlan) -> None:
     """What is converted into a buffer, row by row."""
     if plan.converted_at == "dst":
         raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
-    if plan.store == "packed":
-        raise LayoutcError("packed stores have normal or unpacked loads, got staged ones")
-    if not gathers_bytes(plan):
-        raise LayoutcError("rows of the source begin or end inside of a byte")
     _check_buffers(plan)
+    if not gathers_bytes(plan):
+        _check_buffers(taken_apart(plan))
 
 
 def check_together(part: Together) -> None:

@@ -10,7 +10,7 @@ from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
-from layoutc.planning.gathered_rows import gathers_bytes, is_transposed, row_digits
+from layoutc.planning.gathered_rows import is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
@@ -26,7 +26,14 @@ from layoutc.planning.plan_copy import (
 )
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
-from layoutc.planning.shared_bytes import can_be_buffered, macro_apart, with_buffers, with_even_buffers
+from layoutc.planning.shared_bytes import (
+    can_be_buffered,
+    first_inside_a_byte,
+    macro_apart,
+    with_buffers,
+    with_even_buffers,
+    with_packed_stores,
+)
 from layoutc.planning.widths import Widths
 
 FEW_LANES = 4
@@ -71,7 +78,7 @@ def converting_plans(
         elif adds and not copy.is_fill:
             yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
         elif not moves and (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
-            yield gathered
+            yield from _gathered_apart(copy, gathered, widths, target, streams, threads)
         elif not widths.are_packed:
             at = _cheaper_side(copy, widths, target)
             yield with_element_tile(plan_copy(copy, replace(widths, converted=at), target, streams, widths.dst))
@@ -151,6 +158,27 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
     return _row_by_row(copy, widths, target, streams, is_transposed, min(MORE_LANES * lanes, whole))
 
 
+def _gathered_apart(
+    copy: StridedCopy, plan: CopyPlan, widths: Widths, target: Machine, streams: bool, threads: int
+) -> Iterator[CopyPlan]:
+    """The plan; or, of several threads, with macro tiles that write no byte together, and a plan of what is left."""
+    found = macro_apart(plan) if threads > 1 else None
+    if found is None:
+        yield plan
+        return
+    digit, macro = found
+    whole = digit.extent // macro * macro
+    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
+    if rest:
+        forget_copies(1)
+        plan = _gathered_plan(first, widths, target, streams) or plan
+    if plan.copy.elements == first.elements:
+        yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+        yield from converting_plans(rest, False, widths, target, streams, 1, moves=False)
+    else:
+        yield plan
+
+
 def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
     """
     The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
@@ -186,7 +214,9 @@ def _row_by_row(
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
         plan = plan if plan.stages_stores else _small(plan, streams)
-        if row >= least and gathers_bytes(plan):
+        if first_inside_a_byte(plan.gathered) == "dst":
+            plan = with_packed_stores(plan)
+        if row >= least:
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)

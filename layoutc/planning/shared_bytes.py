@@ -49,6 +49,12 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     return _with_buffered_sides(replace(plan, macro=tuple(t if d.is_whole else d.extent for t, d in sizes)))
 
 
+def with_packed_stores(plan: CopyPlan) -> CopyPlan:
+    """The plan with macro tiles that are put together in a buffer of bytes, as rows of the destination are inside."""
+    because("stores", "into a buffer with a byte for each element, as rows begin or end inside of a byte")
+    return replace(_with_rows(plan, BUFFERED), store="packed")
+
+
 def with_even_buffers(plan: CopyPlan) -> CopyPlan:
     """The same, with macro tiles that divide the copy."""
     return _with_buffered_sides(with_even_macro(with_buffers(plan)))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from layoutc.planning.plan import CopyPlan
-from layoutc.transforms.byte_stage import PackedCopy
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.packed_copy import PackedCopy
 from layoutc.transforms.staged_nest import StagedCopy
 from layoutc.transforms.tiled_nest import TiledCopy
 

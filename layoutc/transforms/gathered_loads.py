@@ -16,8 +16,9 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import Stride
-from layoutc.planning.gathered_rows import row_cycle, row_digits
+from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
@@ -45,11 +46,18 @@ class GatheredLoads:
         self.nest, self.plan, self.memory, self.inner, self.ratio = nest, plan, memory, inner, ratio
         strides, elements = plan.load_stage
         self.strides: list[Stride] = [stride * ratio for stride in strides]
-        self.share = plan.widths.src_per_byte
+        self.bytes = None
+        """the buffer that rows go through first which begin inside of bytes: there each element has one"""
+        if plan.converted_bytes and not gathers_bytes(plan):
+            self.bytes = ByteStage(nest, taken_apart(plan), memory.source, "src")
+        self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
         self.source_element = memory.converted_from or memory.element
         self.alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
+        self.allocas = [self.alloca, *([] if self.bytes is None else [self.bytes.alloca])]
         """to be put on the stack: of the function, or of each thread"""
+        self.source = memory.source if self.bytes is None else self.bytes.buffer
+        """what rows are loaded from"""
         self.buffer: SSAValue = self.alloca.results[0]
         self.buffer.name_hint = "load_stage"
         self.steps = [plan.loaded_steps(position) for position in range(len(plan.macro))]
@@ -81,17 +89,21 @@ class GatheredLoads:
 
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
+        if self.bytes is not None:
+            self.bytes.copy_in(loops.inside(), outer, strides)
         terms = [*outer, *loops.serial(self.rows)]
-        base = self.plan.copy.src * self.ratio
+        base, places = self.plan.copy.src * self.ratio, terms
+        if self.bytes is not None:
+            strides, base, places = self.bytes.strides, LINE, terms[len(outer) :]
         # Steps along a row count elements of the memory; all other counters count values of their digit.
-        row = loops.offset(terms, strides, base, "row", self.share)
+        row = loops.offset(places, strides, base, "row", self.share)
         into = loops.offset(terms[len(outer) :], self.strides, 0, "into_row")
         if self.is_looped:
             along = loops.serial([self.along])
             single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(strides)]
-            places = {share: loops.offset(along, single, 0, "at", share) for share in {self.share, 1}}
+            further = {share: loops.offset(along, single, 0, "at", share) for share in {self.share, 1}}
             row, into = (
-                loops.builder.insert(sum_of(start, places[share])).result
+                loops.builder.insert(sum_of(start, further[share])).result
                 for start, share in ((row, self.share), (into, 1))
             )
             # Where parameters begin again, they are those of any other step along the row.
@@ -135,10 +147,10 @@ class GatheredLoads:
 
     def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
         """So many lanes of a row, those that share bytes in a byte each."""
-        ahead = self.plan.prefetch // self.share if self.plan.converted_bytes else 0
+        ahead = self.plan.prefetch // self.share if self.plan.converted_bytes and self.bytes is None else 0
         type = vector_type(self.source_element, lanes // self.share)
         value: SSAValue = builder.insert(
-            load(self.memory.source, self._further(builder, row, start // self.share), type, ahead)
+            load(self.source, self._further(builder, row, start // self.share), type, ahead)
         ).result
         return unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share) if self.share > 1 else value
 
