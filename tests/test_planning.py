@@ -408,20 +408,24 @@ def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> Non
 
 
 @pytest.mark.parametrize(
-    ("source", "destination", "dims", "load"),
+    ("source", "destination", "dims", "element", "target", "load"),
     [
-        ("ab", "ba", (2048, 2048), "staged"),
-        ("ab", "ba", (512, 512), "normal"),  # in the second cache, from which lines come as fast as from a buffer
-        ("ab", "ba", (2048, 64), "normal"),  # only the source's rows evict each other
-        ("hwio", "oihw", (512, 512, 3, 3), "normal"),  # rows that a table has: the next ones cannot be asked for
+        ("ab", "ba", (2048, 2048), "s8", "avx512", "staged"),
+        ("ab", "ba", (512, 512), "s8", "avx512", "normal"),  # lines come as fast from the second cache as from a buffer
+        ("ab", "ba", (2048, 64), "s8", "avx512", "normal"),  # only the source's rows evict each other
+        ("ab", "ba", (2048, 2048), "s8", "sse2", "staged"),  # rows of one tile do not
+        ("ab", "ba", (512, 1024), "f64", "avx2", "staged"),
+        ("hwio", "oihw", (256, 256, 3, 3), "f32", "avx2", "staged"),  # rows that a table has
+        ("oihw", "hwio", (256, 256, 3, 3), "f32", "avx2", "normal"),  # rows of the destination are here and there
     ],
 )
 def test_rows_of_both_sides_that_evict_each_other_are_gathered(
-    source: str, destination: str, dims: tuple[int, ...], load: Load
+    source: str, destination: str, dims: tuple[int, ...], element: str, target: str, load: Load
 ) -> None:
-    read, written = (layoutc.desc(name, dims, "s8") for name in (source, destination))
-    (copy,) = choose_plan(read, written, AVX512).copies
+    read, written = (layoutc.desc(name, dims, element) for name in (source, destination))
+    (copy,) = choose_plan(read, written, TARGETS[target]).copies
     assert (copy.load, copy.store) == (load, "normal")
+    assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
 
 
 @pytest.mark.parametrize(("rows", "store"), [(1024, "aligned"), (1040, "normal")])

@@ -71,6 +71,13 @@ STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
 COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
 """the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
+GATHERED_IN_CACHES = {
+    1: COLLIDING[2],
+    2: COLLIDING[2],
+    4: replace(COLLIDING[2], target_run=512),
+    8: MacroShape(16 << 10, 256, 512, "dst"),
+}
+"""the same in the caches, where several tiles in turn take a line of each row"""
 STREAMED_COPY = MacroShape(32 << 10, 1024, 64, "src")
 """
 Rows that are copied as they are: along the destination's runs, `nhwc` to `nChw16c` of 512 channels of f32 takes 1.34

@@ -12,11 +12,13 @@ from layoutc.planning.macro_tiles import (
     ALIGNED,
     COLLIDING,
     COPIED_BY_SOURCE,
+    GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
     STREAMED,
     STREAMED_COPY,
     STREAMED_SMALL,
+    loop_order,
     with_macro,
 )
 from layoutc.planning.plan import CopyPlan
@@ -36,9 +38,10 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
-    if stored > ways and plan.copy.elements * plan.element_bytes >= target.l2:
-        gathered = _gathered(plan, target, ways)
+    if min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2:
+        gathered = _gathered_in_caches(plan, target)
         if gathered is not None:
+            because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
             return gathered
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
@@ -49,6 +52,20 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan with its source rows gathered in a buffer, where loads take parts of their lines.
+
+    By loops along the destination a line would be evicted before its next part is loaded, by others the rows of the
+    destination would.
+    """
+    gathered = with_macro(plan, GATHERED_IN_CACHES[plan.element_bytes])
+    carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
+    if carries or not _takes_parts_of_lines(gathered, target):
+        return None
+    return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
@@ -89,8 +106,7 @@ def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
 
 def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) -> bool:
     """Whether a tile takes parts of lines of more rows than that in one set of the first cache."""
-    piece = lane_count(plan.source_lanes) * plan.element_bytes
-    if piece >= target.line or plan.source_run * plan.element_bytes < target.line or not plan.gathers_lanes:
+    if not _takes_parts_of_lines(plan, target):
         return False
     # Where the next macro tile lies here or there it cannot be asked for, and gathering would wait for each row.
     if any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits):
@@ -99,3 +115,9 @@ def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) ->
     if found > most:
         because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
     return found > most
+
+
+def _takes_parts_of_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether a macro tile has whole lines of the source, of which each load takes a part."""
+    piece = lane_count(plan.source_lanes) * plan.element_bytes
+    return piece < target.line <= plan.source_run * plan.element_bytes and plan.gathers_lanes
