@@ -35,7 +35,7 @@ def interpreted(
     @cache
     def defined() -> tuple[Mask, Mask]:
         # Not before the first call: memory may not be enough for so many elements.
-        return in_memory(_elements(source), source.element_type), _read_before(destination, conversion)
+        return in_memory(_elements(source), source.element_type), _read_before(destination, conversion, is_plain)
 
     by_elements = not is_plain and destination.element_type.bits < 8 and _loads_destination(module, name)
     starts = () if conversion.compensation is None else conversion.compensation.offsets_bytes(destination)
@@ -100,7 +100,7 @@ def _elements(desc: MemoryDesc) -> Mask:
     return found
 
 
-def _read_before(desc: MemoryDesc, conversion: Conversion) -> Mask:
+def _read_before(desc: MemoryDesc, conversion: Conversion, is_plain: bool) -> Mask:
     """What of the destination may be read before it is written."""
     type = desc.element_type
     old: Mask = np.zeros(1, np.bool_)
@@ -110,5 +110,6 @@ def _read_before(desc: MemoryDesc, conversion: Conversion) -> Mask:
         return np.broadcast_to(old, (desc.span,))
     kept = np.ones(desc.size_bytes * (8 // type.bits), np.bool_)
     kept[reference.offsets(desc)] = False
-    kept[reference.padding_offsets(desc)] = False
+    # The plain nest reads the old elements of a byte before it knows which of them are padding.
+    kept[reference.padding_offsets(desc)] = is_plain and bool(conversion.sum)
     return np.asarray(np.maximum(in_memory(kept, type), old))

@@ -100,6 +100,8 @@ CASES: dict[str, tuple[str, str, str, Conversion]] = {
     "zero points to u4": ("s8", "u4", "odd", Conversion(dst_zero_point=8)),
     "zero points of booleans": ("s64", "boolean", "plain", Conversion(src_zero_point=1)),
     "quantised to s4": ("f32", "s4", "tailed", Conversion(dst_scale=param("f32", (0,)))),
+    "sum of s4": ("f32", "s4", "tailed", Conversion(dst_scale=4.0, sum=0.5)),
+    "scaled booleans": ("boolean", "f16", "plain", Conversion(src_scale=3.0)),
     "odd count of u4": ("f32", "u4", "odd", Conversion(dst_scale=param("f32", (0,), dims=(5, 3)))),
     "gaps in s4": ("f16", "s4", "gaps", Conversion(dst_scale=0.2, sum=0.5)),
     "gaps in u2": ("f32", "u2", "gaps", Conversion(src_scale=0.2)),
@@ -160,8 +162,6 @@ def buffers(name: str) -> tuple[np.ndarray, np.ndarray]:
         if side.element_type.name in ("f32", "f64") and name != "infinite scale":
             width = side.element_type.bits // 8
             data = (random.normal(size=size // width) * 20).astype(f"f{width}").view(np.uint8)
-        if side.element_type.name == "boolean":
-            data &= 1
         made.append(data)
     return made[0], made[1]
 

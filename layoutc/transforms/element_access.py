@@ -39,6 +39,8 @@ from layoutc.transforms.plain_nest import Buffer
 from layoutc.transforms.shared_bytes import load_part, store_part
 
 I64 = IntegerType(64)
+BYTE = element_type("u8")
+"""what a boolean is in memory"""
 Index = Sequence[Any]
 """affine expressions or integers, one per axis"""
 
@@ -76,6 +78,10 @@ def load_element(lanes: Lanes, memory: SSAValue, element: ElementType, offset: S
     """The element at an offset in elements; of those that share a byte, its low bits."""
     if element.bits < 8:
         return load_part(lanes, memory, 8 // element.bits, offset, name)
+    if element.name == "boolean":
+        # Any byte but 0 is true; a load of i1 takes for granted that it is 0 or 1.
+        byte = load_element(lanes, lanes.nest.bytes_of(memory), BYTE, offset, name)
+        return lanes.compare("ne", byte, 0, "is_true")
     return to_register(lanes, lanes.insert(memref.LoadOp.get(memory, [offset]), name), element)
 
 

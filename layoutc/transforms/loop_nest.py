@@ -10,17 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf, vector
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, VectorType
+from xdsl.dialects.builtin import (
+    AffineMapAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    UnrealizedConversionCastOp,
+    VectorType,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypedAttribute
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 INDEX = IndexType()
+UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 Spread: TypeAlias = tuple[Attribute, Attribute]
 """a constant, and the type of the vector that has it in all lanes"""
@@ -47,6 +57,7 @@ class NestBuilder:
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     elements: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
     spreads: dict[Spread, SSAValue] = field(default_factory=dict[Spread, SSAValue])
+    views: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _ahead: Operation | None = field(init=False)
     """the op that the next constant of `element` stands behind"""
 
@@ -74,6 +85,16 @@ class NestBuilder:
             made = vector.BroadcastOp(self.element(value), type)
             self.spreads[value, type] = self.insert_ahead(made).results[0]
         return self.spreads[value, type]
+
+    def bytes_of(self, memory: SSAValue) -> SSAValue:
+        """A memref of elements of a byte as one of ui8, ahead of all nests."""
+        if memory not in self.views:
+            type = cast("MemRefType[Any]", memory.type)
+            view = MemRefType(UI8, type.shape, memory_space=type.memory_space)
+            made = self.insert_ahead(UnrealizedConversionCastOp.cast_one(memory, view)[0])
+            made.results[0].name_hint = f"{memory.name_hint or 'memory'}_bytes"
+            self.views[memory] = made.results[0]
+        return self.views[memory]
 
     def insert_ahead(self, op: Operation) -> Operation:
         """An operation ahead of all nests."""

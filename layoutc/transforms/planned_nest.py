@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import MemRefType, StringAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
@@ -21,7 +20,7 @@ from layoutc.planning.weight_sums import plan_weight_sums
 from layoutc.transforms.convert_integers import as_number
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
-from layoutc.transforms.element_access import Conversions, from_register, to_register
+from layoutc.transforms.element_access import BYTE, Conversions, from_register, to_register
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
@@ -30,9 +29,6 @@ from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, 
 from layoutc.transforms.together_nest import build_together
 from layoutc.transforms.vector_sums import VectorSums
 from layoutc.transforms.weight_sums import build_weight_sums
-
-BYTE = element_type("u8")
-"""what a boolean is in memory"""
 
 
 def build_planned_nest(
@@ -99,11 +95,7 @@ def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
         return replace(buffer, desc=replace(buffer.desc, element_type=element_type("s8")))
     if buffer.desc.element_type.name != "boolean":
         return buffer
-    type = cast("MemRefType[Any]", buffer.memory.type)
-    view = MemRefType(mlir_element_type(BYTE), type.shape, memory_space=type.memory_space)
-    memory = nest.insert_ahead(UnrealizedConversionCastOp.cast_one(buffer.memory, view)[0]).results[0]
-    memory.name_hint = f"{buffer.memory.name_hint or 'memory'}_bytes"
-    return Buffer(memory, replace(buffer.desc, element_type=BYTE))
+    return Buffer(nest.bytes_of(buffer.memory), replace(buffer.desc, element_type=BYTE))
 
 
 def convert_loaded(
