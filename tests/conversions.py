@@ -16,7 +16,7 @@ FLOAT_BITS = {"f64": 52, "f32": 23}
 
 
 def interesting_codes(type: ElementType) -> np.ndarray:
-    """Codes of a type: all of them up to 16 bits, of a boolean too; of wider ones boundaries of every type, ties, and random ones."""
+    """All codes of a type up to 16 bits; of wider ones boundaries of every type, ties, and random ones."""
     if type.bits <= 16:
         return np.arange(1 << type.bits, dtype=f"u{max(1, type.bits // 8)}")
     dtype = np.dtype(f"u{type.bits // 8}")
