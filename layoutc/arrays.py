@@ -66,7 +66,7 @@ def reorder(
     result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
     conversion.check(src, dst)
     _check_codes(array, src.element_type)
-    read, written = _buffer(np.ascontiguousarray(array, array.dtype.newbyteorder("=")), src), _buffer(result, dst)
+    read, written = _buffer(np.require(array, array.dtype.newbyteorder("="), ["C", "A"]), src), _buffer(result, dst)
     shared, constants = conversion.opened()
     values = {name: constant_bytes(param).tobytes() for name, param in constants.items()}
     _kernel(src, dst, executor, threads, shared)(read, written, **values)

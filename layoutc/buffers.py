@@ -74,12 +74,12 @@ def check_unmasked(name: str, array: NDArray[Any]) -> None:
         raise BufferError(f"{name} is a masked array, expected one without a mask: fill it, or take its data")
 
 
-def check_disjoint(source: NDArray[Any], destination: NDArray[Any]) -> None:
-    """Raises BufferError if two contiguous arrays share memory."""
+def check_disjoint(source: NDArray[Any], destination: NDArray[Any], name: str = "source") -> None:
+    """Raises BufferError if two contiguous arrays share memory; `name` is what the first one is."""
     start = max(address_of(source), address_of(destination))
     stop = min(address_of(source) + source.nbytes, address_of(destination) + destination.nbytes)
     if stop > start:
-        raise BufferError(f"source and destination overlap in {stop - start} bytes")
+        raise BufferError(f"{name} and destination overlap in {stop - start} bytes")
 
 
 def address_of(array: NDArray[Any]) -> int:

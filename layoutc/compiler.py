@@ -37,6 +37,8 @@ PROBE = """int probe(int n) {
 """
 VARIABLES = ("LAYOUTC_CC", "CC")
 NAMES = ("cc", "gcc", "clang")
+OF_LINKER = ("ld returned", "linker command failed")
+"""what gcc and clang say where the linker has said why"""
 TIMEOUT_S = 60.0
 LEAST_SPACE = 32 << 10
 """bytes on a disk, of which a compiler needs more"""
@@ -172,6 +174,6 @@ def _why_silent(folder: Path, status: int) -> str:
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # The linker's own lines stand ahead of that one, and need not have the word.
-    said = (line for line in lines if "error" in line.lower() and "ld returned" not in line)
+    # The linker's own lines stand ahead of what the compiler says of it, and need not have the word.
+    said = (line for line in lines if "error" in line.lower() and not any(text in line for text in OF_LINKER))
     return next(said, lines[0] if lines else "")

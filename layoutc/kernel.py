@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from layoutc.checks import instance, integer
-from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.once import once
@@ -176,16 +176,16 @@ class Kernel:
         written = as_buffer("destination", destination, self.destination_bytes, writable=True, alignment=alignments[1])
         check_disjoint(read, written)
         arguments = self._arguments(params)
-        for argument in arguments:
-            check_disjoint(argument, written)
-        self._on_bytes(read, written, *arguments)
+        for name, argument in arguments.items():
+            check_disjoint(argument, written, label(name))
+        self._on_bytes(read, written, *arguments.values())
 
-    def _arguments(self, params: dict[str, Any]) -> list[Bytes]:
+    def _arguments(self, params: dict[str, Any]) -> dict[str, Bytes]:
         if not params and not self.conversion.arguments:
-            return []
+            return {}
         from layoutc.numeric.arguments import argument_bytes
 
-        return list(argument_bytes(self.conversion, self.source.dims, params).values())
+        return argument_bytes(self.conversion, self.source.dims, params)
 
     @once
     def _alignments(self) -> tuple[int, int]:

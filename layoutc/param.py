@@ -156,7 +156,7 @@ def stored(value: Number, type: ElementType) -> Number:
     found = type.float_format.nearest(float(value))
     if not isfinite(found):
         raise LayoutcError(f"value {value} is past the largest {type}, {float(type.float_format.max):g}")
-    if type.name == "e8m0" and found != value:
+    if type.name == "e8m0" and (found != value or found <= 0):
         raise LayoutcError(f"value {value} is no {type}, expected a power of two from 2^-127 to 2^127")
     return found
 

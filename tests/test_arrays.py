@@ -51,6 +51,8 @@ def test_the_physical_shape_or_one_axis_of_the_buffer() -> None:
     np.testing.assert_array_equal(layoutc.reorder(X.ravel(), "nchw", "nhwc", X.shape), expected)
     np.testing.assert_array_equal(layoutc.reorder(X.astype(">f4"), "nchw", "nhwc"), expected)
     np.testing.assert_array_equal(layoutc.reorder(np.asfortranarray(X), "nchw", "nhwc"), expected)
+    unaligned = np.frombuffer(b"-" + X.tobytes(), np.float32, offset=1).reshape(X.shape)
+    np.testing.assert_array_equal(layoutc.reorder(unaligned, "nchw", "nhwc"), expected)
 
 
 def test_an_element_type_that_numpy_has_no_word_for() -> None:

@@ -138,6 +138,8 @@ F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
         (lambda: Param([1, 2], axes=1, groups=(1, 2)), "got 2 groups, expected 1, one per axis"),
         (lambda: Param(9, dtype="s4"), "value 9 is no s4, expected an integer from -8 to 7"),
         (lambda: Param(3, dtype="e8m0"), "value 3 is no e8m0, expected a power of two"),
+        (lambda: Param(-2, dtype="e8m0"), "value -2 is no e8m0, expected a power of two"),
+        (lambda: Param(0.0, dtype="e8m0"), "value 0.0 is no e8m0, expected a power of two"),
         (lambda: Conversion(src_scale=1e40), "past the largest f32, 3.40282e"),
         (lambda: Conversion(dst_scale=0), "dst scale 0 cannot be divided by"),
         (lambda: Conversion(dst_zero_point=0.5), "value 0.5 is no s32"),

@@ -90,6 +90,13 @@ def test_arguments_that_do_not_fit_are_refused(params: dict[str, Any], message: 
     assert (written == 77).all()
 
 
+def test_an_argument_that_overlaps_the_destination_is_named() -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1))
+    memory = memoryview(bytearray(32))
+    with pytest.raises(layoutc.BufferError, match="dst scale and destination overlap in 4 bytes"):
+        kernel(X, memory[:24], dst_scale=memory[20:])
+
+
 def test_a_kernel_without_arguments_takes_none() -> None:
     with pytest.raises(layoutc.LayoutcError, match="got an argument 'dst_scale', expected none"):
         layoutc.compile(SRC, SRC)(X, np.empty_like(X), dst_scale=2)

@@ -176,8 +176,11 @@ def test_a_failing_compiler(cache: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_the_reason_of_a_linker_is_shown(tmp_path: Path) -> None:
-    script_text = 'echo "ld: no space left"; echo "collect2: error: ld returned 1 exit status"; exit 1'
+@pytest.mark.parametrize(
+    "summary", ["collect2: error: ld returned 1 exit status", "clang: error: linker command failed with exit code 1"]
+)
+def test_the_reason_of_a_linker_is_shown(summary: str, tmp_path: Path) -> None:
+    script_text = f'echo "ld: no space left"; echo "{summary}"; exit 1'
     with pytest.raises(CompilerError, match=r": ld: no space left$"):
         build(SOURCE, script(tmp_path / "fullcc", script_text))
 
