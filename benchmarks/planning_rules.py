@@ -151,6 +151,17 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "LONG_ROW",
+        "macro tiles that leave a buffer past the caches are one tile wide where the source has long rows",
+        {
+            "never": {"LONG_ROW": to(NEVER)},
+            "half": {"LONG_ROW": times(0.5)},
+            "twice": {"LONG_ROW": times(2)},
+            "no shorter runs in the destination": {"LONG_RUN": to(NEVER)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
         "_by_lines",
         "rows of 1 and 2 bytes an element are loaded by whole lines where stores go into a buffer",
         {"not": {"_by_lines": to(first_of)}},

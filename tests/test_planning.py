@@ -290,7 +290,7 @@ def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], r
     [
         ("ab->ba", (4104, 4104), "bf16", 32, (32, 256)),
         ("ab->ba", (4104, 4104), "s8", 64, (64, 480)),
-        ("acb->bca", (2461, 3843, 5), "s8", 16, (128, 1, 512)),
+        ("acb->bca", (2461, 3843, 5), "s8", 16, (16, 1, 512)),
         ("nhwc->nchw", (128, 100, 75, 75), "s8", 16, (1, 100, 512)),
         ("abcd->cadb", (64, 197, 16, 64), "bf16", 32, (1, 1, 64, 197)),
     ],
@@ -310,7 +310,8 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
     [
         ("ab->ba", (4104, 4104), "bf16", 32 + 31),
         ("ab->ba", (4104, 4128), "bf16", 32),
-        ("cab->bac", (1061, 670, 13), "f32", 112 + 15),
+        ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
+        ("abc->bac", (7875, 66, 7), "f64", 4 * 7 + 7),
         ("hwio->oihw", (2048, 1024, 3, 3), "s8", 7 * 2048 + 2048 * 1024),
         ("hwio->oihw", (2048, 1024, 5, 1), "s8", 0),
     ],
@@ -325,7 +326,25 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
 
 
 @pytest.mark.parametrize(
-    ("images", "pixels", "ahead"), [(1200, 4099, 2 * 640), (9000, 511, 640), (20000, 203, 2 * 1015)]
+    ("layout", "dims", "dtype", "macro"),
+    [
+        ("ab->ba", (2247, 3231), "f32", (16, 128)),
+        ("ab->ba", (4103, 2048), "f32", (128, 128)),  # rows share few sets of the cache
+        ("acb->abc", (700, 60, 331), "f32", (1, 60, 96)),  # rows are short
+        ("acb->abc", (609, 75, 472), "s8", (1, 16, 472)),
+        ("acb->abc", (1200, 300, 100), "s8", (1, 112, 100)),  # 16 rows of the destination are a short run
+    ],
+)
+def test_macro_tiles_of_long_rows_are_one_tile_wide(
+    layout: str, dims: tuple[int, ...], dtype: str, macro: tuple[int, ...]
+) -> None:
+    source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    assert (copy.store, copy.macro) == ("staged", macro)
+
+
+@pytest.mark.parametrize(
+    ("images", "pixels", "ahead"), [(1200, 4099, 2 * 640 + 15), (9000, 511, 640 + 15), (20000, 203, 2 * 1015)]
 )
 def test_small_macro_tiles_ask_for_a_later_one(images: int, pixels: int, ahead: int) -> None:
     """Those of 2560 bytes for the second one, unless a loop has fewer than four of them."""

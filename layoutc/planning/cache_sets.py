@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from math import prod
 
 from layoutc.planning.copy_digits import SideName
 from layoutc.planning.machine import Machine
@@ -29,3 +30,14 @@ def most_in_a_set(
             rows = [row + digit.offset(side, step) for row in rows for step in range(steps[position])]
     lines = {row * plan.element_bytes // target.line for row in rows}
     return max(Counter(line % L1_SETS for line in lines).values())
+
+
+COLLIDING_ROWS = 6
+"""as many rows in a set leave no room in it for the next line of each, and for what is stored"""
+
+
+def share_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the source rows of a macro tile share few sets: too many one, and twice as many as their even share."""
+    rows = prod(steps for position, steps in enumerate(plan.macro) if position not in plan.source_run_digits)
+    most = most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits)
+    return most > max(COLLIDING_ROWS, 2 * rows / L1_SETS)

@@ -183,8 +183,13 @@ def _next_macro_tile(plan: CopyPlan) -> int:
         return 0
     ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
-    goes_on = digit.stride("src") == 1 and _straddles_lines(plan)
+    goes_on = _goes_on(plan, loops[-1]) and _straddles_lines(plan)
     return ahead + min(lane_count(plan.source_lanes), LINE // plan.element_bytes) - 1 if goes_on else ahead
+
+
+def _goes_on(plan: CopyPlan, position: int) -> bool:
+    """Whether what lies ahead along a digit is in the same run of the source."""
+    return position in plan.source_run_digits
 
 
 def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
@@ -206,7 +211,8 @@ def _carrying(digit: CopyDigit, step: int) -> float:
 def _straddles_lines(plan: CopyPlan) -> bool:
     """Whether runs of the source begin anywhere in a line."""
     line = LINE // plan.element_bytes
-    strides = [step for digit in plan.copy.digits for _, step in digit.all_steps("src") if step != 1]
+    others = [digit for g, digit in enumerate(plan.copy.digits) if g not in plan.source_run_digits]
+    strides = [step for digit in others for _, step in digit.all_steps("src")]
     return any(step % line for step in (plan.copy.src, *strides))
 
 

@@ -8,7 +8,8 @@ from functools import lru_cache
 from math import inf, prod
 
 from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
-from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
+from layoutc.planning.cache_sets import share_sets
+from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
@@ -18,6 +19,7 @@ from layoutc.planning.macro_tiles import (
     STAGED_CHUNKS,
     STAGED_ROWS,
     STREAMED,
+    MacroShape,
     by_source_lines,
     loop_order,
     with_joined_rows,
@@ -124,9 +126,40 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
             is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
             plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
     staged = with_macro(plan, shape)
+    if not rows_collide(staged, target):
+        staged = _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.src >= MIN_STAGED_RUN:
         return staged
     return with_macro(plan, replace(shape, budget=2 * shape.budget))
+
+
+LONG_ROW = 256
+"""bytes of the source that lie together, below which macro tiles take all of them"""
+LONG_RUN = 4 << 10
+"""bytes of a run of the destination that macro tiles do not shorten it to less than"""
+
+
+def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
+    """Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow."""
+    if _row(staged) * plan.widths.src < LONG_ROW:
+        return staged
+    narrow = with_macro(plan, replace(shape, source_run=1))
+    if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
+        return staged
+    joined, joined_narrow = (prod(with_joined_rows(each).macro) for each in (staged, narrow))
+    # What the next macro tile takes of a line is there then only if rows do not evict each other.
+    return staged if joined_narrow > joined or share_sets(narrow, target) else narrow
+
+
+def _row(plan: CopyPlan) -> int:
+    """Elements of the source that lie together, but for those of other rows that are in one run of the destination."""
+    row, is_across = 1, False
+    for position, digit in contiguous(plan.copy, "src"):
+        if is_across and position in plan.run_digits:
+            break
+        is_across = is_across or position not in plan.run_digits
+        row *= digit.extent
+    return row
 
 
 def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:

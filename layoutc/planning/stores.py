@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.cache_sets import l1_ways, most_in_a_set
+from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.copy_digits import SIDES, Carry
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
@@ -27,7 +27,6 @@ from layoutc.planning.whole_lines import stores_whole_lines
 
 MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
-COLLIDING_ROWS = 6
 
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
