@@ -71,11 +71,11 @@ def test_channels_that_do_not_fit_are_named() -> None:
 
 def test_buffers_that_do_not_fit_the_stack_are_refused() -> None:
     """A macro tile may be the whole copy, but not in a buffer."""
-    head, line = plan_lines(choose_plan(*pair((512, 1024), "ab", "ba"), TARGETS["avx2"]))
-    edited = re.sub(r"macro \d+x\d+", "macro 1024x512", line)
+    head, line = plan_lines(choose_plan(*pair((520, 1040), "ab", "ba"), TARGETS["avx2"]))
+    edited = re.sub(r"macro \d+x\d+", "macro 1040x520", line)
     assert edited != line and edited.endswith("normal stores")
     parse_plan([head, edited])
-    with pytest.raises(LayoutcError, match="staged loads need a buffer of 2097216 bytes, expected at most 1048576"):
+    with pytest.raises(LayoutcError, match="staged loads need a buffer of 2163264 bytes, expected at most 1048576"):
         parse_plan([head, edited + ", staged loads"])
 
 

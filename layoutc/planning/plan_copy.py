@@ -11,6 +11,7 @@ from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.cache_sets import share_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
 from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
+from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     LINE_CHUNKS,
@@ -94,7 +95,7 @@ def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, i
         return boxed(copy, widths.dst, target)
     lanes = copy if is_even else fused(copy, widths, target)
     plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converted)
-    return plan if is_even else with_box(plan, copy, target)
+    return plan if is_even else with_box(with_longer_tile(plan), copy, target)
 
 
 def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -243,7 +244,8 @@ def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float
         return box[0] if box else inf
     widths = Widths(element, element)
     lanes = fused(copy, widths, target)
-    cost = tile_cost(with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=0))
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=0)
+    cost = tile_cost(with_longer_tile(plan))
     return min(cost, box[0]) if box else cost
 
 
