@@ -447,6 +447,21 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
     assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "macro"),
+    [
+        (251, 1400, 251),
+        (256, 1400, 64),  # rows are whole lines
+        (259, 1400, 64),  # rows are long
+        (251, 2100, 64),  # both sides do not fit the second cache
+    ],
+)
+def test_short_rows_that_straddle_lines_are_whole_in_macro_tiles(rows: int, columns: int, macro: int) -> None:
+    source, destination = (layoutc.desc(name, (rows, columns), "s8") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert [steps for digit, steps in zip(copy.copy.digits, copy.macro, strict=True) if digit.dst == 1] == [macro]
+
+
 @pytest.mark.parametrize(("rows", "store"), [(1024, "aligned"), (1040, "normal")])
 def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: Store) -> None:
     source, destination = (layoutc.desc(name, (rows, 64), "f32") for name in ("ab", "ba"))

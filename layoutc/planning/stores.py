@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
-from layoutc.planning.copy_digits import SIDES, Carry
+from layoutc.planning.copy_digits import SIDES, Carry, contiguous
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
@@ -27,6 +27,8 @@ from layoutc.planning.whole_lines import stores_whole_lines
 
 MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
+SHORT_LINES = 4
+"""in a row of the destination that a macro tile has all of; with rows of 5 to 8 it takes as long as without"""
 
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -46,7 +48,7 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
     if not loaded > ways >= stored:
-        return cached
+        return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
@@ -65,6 +67,25 @@ def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     if carries or not _takes_parts_of_lines(gathered, target):
         return None
     return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
+
+
+def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
+    piece = lane_count(plan.source_lanes) * plan.element_bytes
+    fits = 2 * plan.copy.elements * plan.element_bytes <= target.l2
+    moves = plan.source_lanes != plan.target_lanes
+    parts = piece < target.line and not stores_whole_lines(plan, target)
+    return target.streams_whole_lines and fits and moves and parts
+
+
+def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
+    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    if not NORMAL.target_run < row <= SHORT_LINES * target.line:
+        return with_macro(plan, NORMAL)
+    whole = with_macro(plan, replace(NORMAL, target_run=row))
+    because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
+    return whole
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
