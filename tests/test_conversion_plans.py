@@ -302,6 +302,22 @@ def test_rows_are_converted_first_where_tiles_would_convert_slowly(source: Memor
     assert copy.gathers_converted
 
 
+@pytest.mark.parametrize(("type", "to_type"), [("f32", "bf16"), ("f32", "s8"), ("f16", "f8_e4m3")])
+def test_short_rows_are_merged_before_they_are_converted(type: str, to_type: str) -> None:
+    """Rows of 3 that are stored 4 apart: of their pieces whole registers are made, each lane with its scale."""
+    dims = (64, 7, 3, 3)
+    source, destination = desc("abcd", dims, type, strides=(84, 12, 4, 1)), desc("cdba", dims, to_type)
+    scales = Conversion(dst_scale=Param(np.linspace(0.5, 2, 64), axes=0))
+    (copy,) = (plan := choose_plan(source, destination, replace(machine("avx512"), shuffles="any"), 1, scales)).copies
+    assert (copy.merges, copy.widths.converted_at) == (True, "dst")
+    kernel = Kernel(source, destination, "interpret", conversion=scales, plan=tuple(plan_lines(plan)))
+    read = (np.arange(kernel.source_bytes) * 37 % 251).astype(np.uint8)
+    written, expected = (np.full(kernel.destination_bytes, POISON, np.uint8) for _ in range(2))
+    kernel(read, written)
+    reference.reorder(source, destination, read, expected, scales)
+    np.testing.assert_array_equal(written, expected)
+
+
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])
 def test_rows_are_converted_on_their_way_into_a_buffer(stores: str) -> None:
     """By vectors along each row, also where their lanes have parameters of their own; tiles then move bytes."""

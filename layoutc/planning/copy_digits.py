@@ -209,6 +209,21 @@ def falling(digit: CopyDigit) -> tuple[int, int]:
     return -digit.dst, -digit.src
 
 
+MOST_GAPS = 1.5
+"""times the elements of rows that these and what lies between them may be, where rows count as one: 3 stored 4 apart"""
+
+
+def across_gaps(copy: StridedCopy, side: SideName, found: Sequence[int], reach: int) -> Iterator[tuple[int, int]]:
+    """Further digits whose steps lie a little more than `reach` elements apart, and their stride."""
+    left = {i: d.stride(side) for i, d in enumerate(copy.digits) if d.extent > 1 and d.is_whole and i not in found}
+    strides = {i: stride for i, stride in left.items() if isinstance(stride, int)}
+    while begin := [i for i, stride in strides.items() if reach <= stride <= MOST_GAPS * reach]:
+        position = min(begin, key=lambda i: strides[i])
+        stride = strides.pop(position)
+        yield position, stride
+        reach += (copy.digits[position].extent - 1) * stride
+
+
 def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDigit]]:
     """
     The digits by rising stride on one side, as long as each begins where the one before ends.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from layoutc.planning.copy_digits import CopyDigit, SideName, contiguous
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, across_gaps, contiguous
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import LINE, CopyPlan
@@ -218,8 +218,9 @@ def _straddles_lines(plan: CopyPlan) -> bool:
 
 def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int, overlaps: bool = False) -> None:
     """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
-    length = plan.widths.of(side)
-    for position, digit in contiguous(plan.copy, side):
+    width = plan.widths.of(side)
+    for position, stride in _near_digits(plan.copy, side):
+        digit, length = plan.copy.digits[position], stride * width
         while length * macro[position] < run and macro[position] < digit.extent:
             larger = min(2 * macro[position], digit.extent)
             if prod(macro) // macro[position] * larger * max(plan.widths.src, plan.widths.dst) > budget:
@@ -232,7 +233,17 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
         if side == "src" and not digit.is_whole:
             # Longer runs of pixels that are loaded in part took 1.2 times as long in DRAM.
             return
-        length *= digit.extent
+
+
+def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
+    """The digits of runs on a side, and of rows that lie a little apart, and how many elements are between steps."""
+    found, reach = list[int](), 1
+    for position, digit in contiguous(copy, side):
+        yield position, reach
+        found.append(position)
+        reach *= digit.extent
+    if found:
+        yield from across_gaps(copy, side, found, reach)
 
 
 def _balance(macro: list[int], position: int, extent: int, tile: int, overlap: int) -> None:

@@ -43,7 +43,10 @@ class MergedTile:
         ]
         source = self._sources()
         self.wanted = [
-            (Piece(first, count=count % self.lanes), tuple(source[first + lane] for lane in range(count)))
+            (
+                Piece(first, 0, self._params(first, count), count % self.lanes),
+                tuple(source[first + lane] for lane in range(count)),
+            )
             for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
         ]
 
@@ -73,6 +76,25 @@ class MergedTile:
                 (dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found
             ]
         return dict(found)
+
+    @cached_property
+    def _params_at(self) -> dict[int, tuple[int, ...]]:
+        """How far the parameters of each place of the destination lie from those of the first."""
+        found = {0: (0,) * len(self.plan.copy.params)}
+        for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
+            found = {
+                at + digit.offset("dst", v): tuple(n + v * step for n, step in zip(those, digit.params, strict=True))
+                for at, those in found.items()
+                for v in range(count)
+            }
+        return found
+
+    def _params(self, first: int, count: int) -> tuple[tuple[int, ...], ...]:
+        """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first."""
+        if not self.plan.converted_bytes:
+            return ()
+        places = [first + lane for lane in range(count)] + [first] * (self.lanes - count)
+        return tuple(zip(*(self._params_at[place] for place in places), strict=True))
 
     def _pieces(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> Iterable[tuple[int, int]]:
         """Where the pieces of memory begin, and their elements; a last load of a whole register begins earlier."""

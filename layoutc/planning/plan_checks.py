@@ -159,8 +159,11 @@ def _check_channels(plan: CopyPlan) -> None:
 
 def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
-    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.element_bytes) or plan.converted_bytes:
-        raise LayoutcError("merged lanes need vectors of 64 bytes, any shuffles of their elements, and no conversion")
+    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.element_bytes) or not _converts_merged(plan):
+        raise LayoutcError(
+            "merged lanes need vectors of 64 bytes, any shuffles of their elements, and are converted, if at all, "
+            "when stored, to whole bytes and no wider ones"
+        )
     if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
         raise LayoutcError("merged lanes need contiguous elements on both sides")
     for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
@@ -175,6 +178,13 @@ def _check_merged(plan: CopyPlan) -> None:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
     for side, parts in zip(SIDES, (plan.source_lanes, plan.target_lanes), strict=True):
         _check_pieces(plan, side, [part.digit for part in parts])
+
+
+def _converts_merged(plan: CopyPlan) -> bool:
+    """Whether what is merged is moved, or converted once it is."""
+    widths = plan.widths
+    is_late = widths.converted_at == "dst" and widths.dst <= widths.src and not widths.are_packed
+    return not plan.converted_bytes or is_late
 
 
 def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:

@@ -14,6 +14,7 @@ from layoutc.planning.gathered_rows import is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
+from layoutc.planning.merged_conversions import converts_few, merged_plan
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
     instructions_each,
@@ -80,8 +81,7 @@ def converting_plans(
         elif not moves and (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
             yield from _gathered_apart(copy, gathered, widths, target, streams, threads)
         elif not widths.are_packed:
-            at = _cheaper_side(copy, widths, target)
-            yield with_element_tile(plan_copy(copy, replace(widths, converted=at), target, streams, widths.dst))
+            yield _straight_plan(copy, widths, target, streams)
         else:
             packed = _packed_plans(copy, widths, target, streams, threads)
             keeps = moves or (threads > 1 and widths.dst_per_byte > 1)
@@ -156,6 +156,16 @@ def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: 
     if not pays and not _has_better_tiles(copy, widths, target):
         return None
     return _row_by_row(copy, widths, target, streams, is_transposed, min(MORE_LANES * lanes, whole))
+
+
+def _straight_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan:
+    """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
+    at = _cheaper_side(copy, widths, target)
+    plan = plan_copy(copy, replace(widths, converted=at), target, streams, widths.dst)
+    if converts_few(plan) and (merged := merged_plan(copy, widths, target, streams)) is not None:
+        forget_copies(1)
+        return merged
+    return with_element_tile(plan)
 
 
 def _gathered_apart(

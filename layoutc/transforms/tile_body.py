@@ -95,7 +95,8 @@ class VectorBody:
             for tile in ([register for tile in self.loads for register in tile], self.stores)
         )
         if loaded:
-            self.zero = zeros(self.copy.nest, vector_type(self.element, self.program.lanes * self.copy.ratio))
+            held = self.element if self.converts_loads else self.source_element
+            self.zero = zeros(self.copy.nest, vector_type(held, self.program.lanes * self.copy.ratio))
         for count in sorted(loaded | stored):
             mask = vector_ops.first_lanes(self.copy.nest.constant(count), self.program.lanes * self.copy.ratio)
             self.masks[count] = self.copy.nest.insert(mask).results[0]
