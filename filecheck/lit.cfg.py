@@ -23,7 +23,7 @@ config.environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), 
 # This checkout's layoutc, whichever one is installed there.
 config.environment["PYTHONPATH"] = str(here.parent)
 
-WARNINGS = "-std=gnu11 -Wall -Wextra -Werror"
+WARNINGS = "-std=gnu11 -Wall -Wextra -Wpedantic -Werror"
 OPTIONAL_TOOLS = {
     "%cc": ("gcc", "cc"),
     "%clang": ("clang-22", "clang"),

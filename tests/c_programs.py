@@ -17,7 +17,8 @@ import layoutc.dialects.arith_on_vectors  # noqa: F401  text is read that has ar
 from layoutc.runtime import load
 from layoutc.targets.c import emit_c
 
-WARNINGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fPIC", "-shared")
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+FLAGS = ("-O2", "-std=gnu11", *WARNINGS, "-ffp-contract=off", "-fPIC", "-shared")
 COMPILERS = {"gcc": ("gcc", "cc"), "clang": ("clang-22", "clang")}
 DIALECTS = (
     affine.Affine,
@@ -59,7 +60,7 @@ def compiled(c_text: str, compiler: str, folder: Path, *flags: str) -> Callable[
     """Compile with warnings as errors, and nothing else said; the loader of the functions in it."""
     source, target = folder / "program.c", folder / f"program{'_'.join(flags)}.so"
     source.write_text(c_text)
-    done = subprocess.run([compiler, *WARNINGS, *flags, "-o", target, source], capture_output=True, text=True)
+    done = subprocess.run([compiler, *FLAGS, *flags, "-o", target, source], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr + c_text
     return lambda symbol, argtypes, restype=None: load(target, symbol, argtypes, restype)
 

@@ -29,7 +29,7 @@ from tests.random_reorders import PlannedKernel
 DRIVER = Path(__file__).with_name("kernel_driver.c")
 POISON = 0xA5
 """what the driver, too, fills memory with"""
-WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
+WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-ffp-contract=off")
 TIMEOUT_S = 600
 
 

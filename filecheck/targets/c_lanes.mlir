@@ -4,7 +4,7 @@
 // A choice by lanes is a macro that takes its arguments once, above the functions.
 // CHECK:       typedef int32_t i32x4 __attribute__((vector_size(16)));
 // CHECK:       #define select_f32x4(mask, yes, no) \
-// CHECK-NEXT:    ({ \
+// CHECK-NEXT:    __extension__ ({ \
 // CHECK-NEXT:      const i32x4 mask_ = (mask); \
 // CHECK-NEXT:      const f32x4 yes_ = (yes); \
 // CHECK-NEXT:      const f32x4 no_ = (no); \

@@ -61,6 +61,8 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
 
 FLOAT_REGISTERS = {16: ("SSE2", ""), 32: ("AVX", "256"), 64: ("AVX512F", "512")}
 """bytes of a register -> the macro of processors that have it, and what gcc's names for it end in"""
+EVERY = "-1"
+"""the mask of all lanes, which gcc takes as an integer of one sign here and of the other there"""
 TO_EVEN = 8
 """the mode of rounding: to nearest, half to even, without a trap"""
 
@@ -73,13 +75,8 @@ def _float_extremum(name: str, type: VectorType, portable: str) -> str:
     called = f"__builtin_ia32_{name}{'ps' if type.bits == 32 else 'pd'}{size}"
     native = f"{called}(a, b)"
     if size == "512":
-        native = f"{called}_mask(a, b, ({type}){{0}}, {_every(type)}, 4)"
+        native = f"{called}_mask(a, b, ({type}){{0}}, {EVERY}, 4)"
     return _by_gcc(feature, f"{name}_{type}(a, b)", f"({type}){native}", portable)
-
-
-def _every(type: VectorType) -> str:
-    """The mask of all lanes."""
-    return f"{(1 << type.lanes) - 1:#x}"
 
 
 def _by_gcc(feature: str, macro: str, native: str, portable: str) -> str:
@@ -108,7 +105,7 @@ def _round_even(type: VectorType) -> str:
     suffix = "ps" if bits == 32 else "pd"
     native = f"__builtin_ia32_round{suffix}{size}(x, {TO_EVEN})"
     if size == "512":
-        native = f"__builtin_ia32_rndscale{suffix}_mask(x, {TO_EVEN}, ({type}){{0}}, {_every(type)}, 4)"
+        native = f"__builtin_ia32_rndscale{suffix}_mask(x, {TO_EVEN}, ({type}){{0}}, {EVERY}, 4)"
     return _by_gcc("SSE4_1" if feature == "SSE2" else feature, f"round_even_{type}(x)", f"({type}){native}", portable)
 
 
@@ -191,7 +188,7 @@ def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]
     source = "u16" if kind == "f32" else "f32"
     parts = [f"__builtin_shufflevector(x_, x_, {_numbers(s, size)})" for s in range(0, lanes, size)]
     parts = [convert(part, size) for part in parts]
-    lines = [f"  ({{ const {source}x{lanes} x_ = (x);"]
+    lines = [f"  __extension__ ({{ const {source}x{lanes} x_ = (x);"]
     names: list[str] = []
     for number, part in enumerate(parts):
         names.append(f"part_{number}_")

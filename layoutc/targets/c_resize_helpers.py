@@ -28,7 +28,7 @@ def resize_helper(source: VectorType, target: VectorType) -> str:
     lines = ["#if defined(__clang__)", f"#define {name}(x) __builtin_convertvector(x, {target})"]
     for condition, statements in _native(source, target):
         parts = (f"const {source} x_ = (x)", *statements)
-        body = [f"#define {name}(x)", "  ({", *(f"    {part};" for part in parts), "  })"]
+        body = [f"#define {name}(x)", "  __extension__ ({", *(f"    {part};" for part in parts), "  })"]
         lines += [f"#elif {condition}", " \\\n".join(body)]
     return "\n".join((*lines, "#else", f"#define {name}(x) \\", f"  {_by_steps('x', source, target)}", "#endif"))
 

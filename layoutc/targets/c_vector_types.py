@@ -45,5 +45,5 @@ class VectorType:
 
 def macro(name: str, parameters: str, *statements: str) -> str:
     """A macro whose value is that of its last statement."""
-    lines = [f"#define {name}({parameters})", "  ({", *(f"    {statement};" for statement in statements), "  })"]
-    return " \\\n".join(lines)
+    body = (f"    {statement};" for statement in statements)
+    return " \\\n".join((f"#define {name}({parameters})", "  __extension__ ({", *body, "  })"))
