@@ -33,8 +33,8 @@ func.func @wrong_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, 
 
 // -----
 
-// Text that is no plan is quoted.
-// CHECK: 'move 0 -> 0' is no copy of a plan
+// Text that is no plan is quoted, with the reorder that has it.
+// CHECK: plan of 4x4xf32, (d0, d1) -> (d0, d1) into 4x4xf32, (d0, d1) -> (d0, d1): 'move 0 -> 0' is no copy of a plan
 func.func @no_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
   layout.reorder %a into %b plan ["threads 1", "move 0 -> 0"] : memref<4x4xf32> into memref<4x4xf32>
   func.return

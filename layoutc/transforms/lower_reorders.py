@@ -128,7 +128,7 @@ class LowerReorder(RewritePattern):
         try:
             plan = plan_of(op)
         except LayoutcError as error:
-            raise PassFailedException(str(error)) from error
+            raise PassFailedException(f"plan of {op.source_desc} into {op.target_desc}: {error}") from error
         nest = NestBuilder(op)
         if plan is not None:
             conversions = Conversions.of(nest, op.conversion, source, target, arguments)
