@@ -168,3 +168,18 @@ def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str, threa
     kernel(read, written)
     reference.reorder(*sides, read, expected, scales)
     np.testing.assert_array_equal(written, expected)
+
+
+def test_macro_tiles_that_overlap_by_a_line_begin_with_bytes() -> None:
+    """Steps of 15 columns of 64 in the destination, a line less than a macro tile of 16: every other one is odd."""
+    source, destination = layoutc.desc("ab", (64, 300), "s4"), layoutc.desc("ba", (64, 300), "s32")
+    head, line = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
+    staged = re.sub("macro [0-9x]+", "macro 16x64", line).replace("normal stores", "staged stores")
+    assert "staged loads" in staged and staged != line
+    kernel = layoutc.Kernel(source, destination, "interpret", plan=(head, staged))
+    assert parse_plan((head, staged)).copies[0].macro_step(0) == 15
+    read = (np.arange(kernel.source_bytes) * 37 % 251).astype(np.uint8)
+    written, expected = (np.full(kernel.destination_bytes, 0xA5, np.uint8) for _ in range(2))
+    kernel(read, written)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(written, expected)

@@ -105,7 +105,8 @@ def _begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
         piece = lanes.get(position, 1)
         if piece < digit.extent:
             # Pieces begin at multiples of their extent, or where the last one does that starts earlier.
-            places += (n * step for n in (piece, plan.macro[position], digit.extent) for step in _steps(digit, side))
+            starts = piece, plan.macro[position], plan.macro_step(position), digit.extent
+            places += (n * step for n in starts for step in _steps(digit, side))
     return all(place % per_byte == 0 for place in places)
 
 
