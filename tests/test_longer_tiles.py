@@ -33,6 +33,17 @@ def test_rows_that_are_copied_as_they_are_have_tiles_of_several_registers(
     np.testing.assert_array_equal(written, expected)
 
 
+def test_what_is_mostly_zero_is_filled_apart_from_what_is_copied() -> None:
+    """One image of 16: with a store of 2 images all pairs but the first would be zero."""
+    layouts = "nchw", "openvino:bs_fs_yx_bsv16_fsv16"
+    source, destination = (layoutc.desc(layout, (1, 16, 8, 8), "s8") for layout in layouts)
+    plan = choose_plan(source, destination, TARGETS["avx2"])
+    assert [copy.copy.is_fill for copy in plan.copies] == [False, True]
+    read, written, expected = buffers(source, destination)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
 def test_zeros_have_tiles_of_several_registers() -> None:
     layouts = "nchw", "openvino:bs_fs_yx_bsv16_fsv16"
     source, destination = (layoutc.desc(layout, (1, 16, 4, 4), "f32") for layout in layouts)

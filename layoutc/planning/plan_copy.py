@@ -10,7 +10,7 @@ from math import inf, prod
 from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.cache_sets import share_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
-from layoutc.planning.lanes import choose_lanes, fused, lane_count, tile_of
+from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
@@ -224,11 +224,23 @@ def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
 def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
     """A digit that is loaded in part, and may have to be cut there."""
     if not any(digit.is_uneven for digit in copy.digits):
-        return without_lanes(copy, Widths(element, element), target)
+        found = without_lanes(copy, Widths(element, element), target)
+        return _mostly_zero(copy, element, target) if found is None else found
     ends = any(prod(n for n, _ in digit.all_steps("dst")) != digit.extent for digit in copy.digits)
     if ends or best_box(copy, element, target) is not None:
         return None
     return next((g for g, digit in enumerate(copy.digits) if not (digit.is_whole or digit.is_uneven)), None)
+
+
+def _mostly_zero(copy: StridedCopy, element: int, target: Machine) -> int | None:
+    """A digit that lanes take a part of, of which all tiles but the first are zero: a fill has longer stores."""
+    lanes = choose_lanes(copy, Widths(element, element), target)[1]
+    if not lanes or target.streams_whole_lines:
+        return None
+    *inner, last = lanes
+    digit = copy.digits[last.digit]
+    is_cut = not digit.is_whole and digit.loaded <= last.extent < digit.extent
+    return last.digit if is_cut and lane_count(inner) * element >= PIECE_BYTES else None
 
 
 def instructions(copies: Iterable[Sized], target: Machine) -> float:
