@@ -6,8 +6,8 @@ import platform
 import random
 import statistics
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.machine import machine
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
@@ -88,11 +87,12 @@ def tune(
     if source.element_type != destination.element_type:
         raise LayoutcError(f"nothing to tune: {source.element_type} to {destination.element_type} converts")
     try:
-        plans = choose_plans(source, destination, machine(target), threads)
-        wanted = Kernel(source, destination, "c", target=target, threads=threads)
-        kernels = list(islice(_planned(wanted, plans), tries))
+        plans = list(islice(choose_plans(source, destination, machine(target), threads), tries))
     except NotStridedError as error:
         raise LayoutcError(f"nothing to tune: {error}") from None
+    kernels = (
+        Kernel(source, destination, "c", target=target, threads=threads, plan=tuple(plan_lines(plan))) for plan in plans
+    )
     candidates = tuple(map(Candidate, compile_all(kernels)))
     _measure(candidates, rounds)
     right = [candidate for candidate in candidates if candidate.is_right]
@@ -100,16 +100,6 @@ def tune(
         raise LayoutcError("the planner's choice gives a wrong result: please report this reorder")
     best = min(right, key=lambda candidate: candidate.seconds)
     return Tuning(tuple(right), best if best.seconds * GAIN < candidates[0].seconds else candidates[0])
-
-
-def _planned(wanted: Kernel, plans: Iterable[Plan]) -> Iterator[Kernel]:
-    """The kernel with each of the plans, but for others than the first that do not fit their reorder."""
-    for number, plan in enumerate(plans):
-        try:
-            yield replace(wanted, plan=tuple(plan_lines(plan)))
-        except LayoutcError:
-            if number == 0:
-                raise
 
 
 def _measure(candidates: Sequence[Candidate], rounds: int) -> None:

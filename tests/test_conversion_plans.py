@@ -222,6 +222,26 @@ def test_an_edited_plan_is_checked() -> None:
             read_converting_plan(lines, source, destination, NO_ATTRIBUTES)
 
 
+@pytest.mark.parametrize(
+    ("source", "destination", "conversion"),
+    [
+        (
+            desc("nChw16c", (2, 17, 5, 4), "f32"),
+            desc("nhwc", (2, 17, 5, 4), "s8"),
+            Conversion(dst_scale=scales(17, [1])),
+        ),
+        (desc("nchw", (2, 17, 5, 4), "u4"), desc("nChw8c", (2, 17, 5, 4), "f16"), NO_ATTRIBUTES),
+    ],
+)
+def test_rows_are_gathered_for_lanes(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> None:
+    """A copy that goes element by element may have no rows at all."""
+    lines = plan_lines(choose_plan(source, destination, machine("avx512"), 1, conversion))
+    staged = [f"{line}, staged loads" if "lanes - -> -" in line else line for line in lines]
+    assert staged != lines
+    with pytest.raises(LayoutcError, match="a copy without lanes has normal stores and normal loads"):
+        read_converting_plan(staged, source, destination, conversion)
+
+
 @pytest.mark.parametrize("llc", [0, 1 << 40])
 def test_a_plan_for_other_caches_is_read(llc: int) -> None:
     """Who reads it does not know them: where they are small, rows are put together that are too short elsewhere."""

@@ -74,6 +74,7 @@ def test_short_rows_take_small_buffers() -> None:
 
 def test_buffers_are_explained() -> None:
     lines = explain_plan(*sides("odd rows", "s4"), TARGETS["avx512"], 1)
+    assert f"copy 1 of 1: {1025 * 2051} elements of 4 bits" in lines and "conversion" not in "".join(lines)
     assert "  loads: out of a buffer with a byte for each element, as rows begin or end inside of a byte" in lines
     assert "  stores: into a buffer with a byte for each element, as rows begin or end inside of a byte" in lines
 

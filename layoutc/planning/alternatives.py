@@ -24,7 +24,7 @@ from layoutc.planning.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
-from layoutc.planning.plan_checks import check_together
+from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.whole_lines import stores_whole_lines
 
 OUTER: tuple[SideName, ...] = ("dst", "src")
@@ -105,4 +105,6 @@ def _copy_by_policy(
     least = tuple(tile if digit.is_whole else digit.extent for tile, digit in digits)
     order = loop_order(plan.copy.digits, outer)
     plan = replace(plan, store="normal", load="normal", prefetch=0, macro=least, outer_order=order)
-    return replace(with_macro(plan, shape), store=store, load=load)
+    plan = replace(with_macro(plan, shape), store=store, load=load)
+    check_parts(plan)
+    return plan

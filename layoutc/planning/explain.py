@@ -34,14 +34,15 @@ def explain_plan(
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
         f"caches: the destination's whole lines go {reasons.reorder['caches']}",
     ]
+    converts = source.element_type != destination.element_type or conversion.has_attributes
     shared = {id(copy): part for part in plan.parts if isinstance(part, Together) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         part = shared.get(id(copy))
         turn = " in each turn" if part else ""
-        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination)}{turn}"]
+        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination, converts)}{turn}"]
         if part is not None:
             lines.append(f"  shared loops: {_shared(part)}")
-        lines += [f"  {line}" for line in _copy_lines(copy, why, conversion)]
+        lines += [f"  {line}" for line in _copy_lines(copy, why, conversion if converts else None)]
     return lines
 
 
@@ -61,21 +62,20 @@ def _size(size_bytes: int) -> str:
     return next((f"{size_bytes // unit} {name}" for unit, name in UNITS if size_bytes % unit == 0), f"{size_bytes} B")
 
 
-def _work(plan: CopyPlan, destination: MemoryDesc) -> str:
-    what, together = (
-        "zeros" if plan.copy.is_fill else "elements",
-        plan.element_bytes * 8 // destination.element_type.bits,
-    )
-    if plan.converted_bytes and plan.copy.is_fill:
-        return f"{plan.copy.elements} zeros of {destination.element_type.bits} bits"
+def _work(plan: CopyPlan, destination: MemoryDesc, converts: bool) -> str:
+    bits = destination.element_type.bits
+    count = f"{plan.copy.elements} {'zero' if plan.copy.is_fill else 'element'}{'s' * (plan.copy.elements != 1)}"
+    if plan.converted_bytes and (plan.copy.is_fill or not converts):
+        return f"{count} of {bits} bits"
     if plan.converted_bytes:
-        bits = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
-        return f"{plan.copy.elements} elements, converted from {bits} bits"
+        each = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
+        return f"{count}, converted from {each} bits"
+    together = plan.element_bytes * 8 // bits
     joined = f", each {together} of {destination.element_type} that stay neighbours" if together > 1 else ""
-    return f"{plan.copy.elements} {what} of {plan.element_bytes * 8} bits{joined}"
+    return f"{count} of {plan.element_bytes * 8} bits{joined}"
 
 
-def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> Iterator[str]:
+def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | None) -> Iterator[str]:
     for number, digit in enumerate(plan.copy.digits):
         yield f"digit {number}: {_digit(digit, plan.copy.is_fill)}"
     yield f"tiles: {why.get('tiles') or _tiles(plan)}"
@@ -86,7 +86,7 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion) -> 
     yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
     if not plan.copy.is_fill:
         yield f"loads: {why.get('loads', 'straight')}"
-    if plan.converted_bytes and not plan.copy.is_fill:
+    if conversion and plan.converted_bytes and not plan.copy.is_fill:
         yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"

@@ -20,6 +20,7 @@ STEP_BYTES = 8
 """of an entry in the table of a digit that carries"""
 MAX_PREFETCH = 1 << 40
 """elements: farther than any memory"""
+NO_LANES = "a copy without lanes has normal stores and normal loads"
 ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 
 
@@ -50,6 +51,8 @@ def _check_gathered(plan: CopyPlan) -> None:
     """What is converted into a buffer, row by row."""
     if plan.converted_at == "dst":
         raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
+    if not plan.target_lanes:
+        raise LayoutcError(NO_LANES)
     _check_buffers(plan)
     if not gathers_bytes(plan):
         _check_buffers(taken_apart(plan))
@@ -125,7 +128,7 @@ def _check_elements(plan: CopyPlan) -> None:
     if plan.source_lanes:
         raise LayoutcError(ONE_SIDE)
     if plan.store != "normal" or plan.load != "normal":
-        raise LayoutcError("a copy without lanes has normal stores and normal loads")
+        raise LayoutcError(NO_LANES)
     most = ELEMENT_TILE if plan.converted_bytes and not plan.copy.is_fill else 1
     if prod(plan.tile) > most:
         raise LayoutcError(f"got tile {_text(plan.tile)} without lanes, expected at most {most} in all")
