@@ -184,3 +184,13 @@ def test_macro_tiles_that_overlap_by_a_line_begin_with_bytes() -> None:
     kernel(read, written)
     reference.reorder(source, destination, read, expected)
     np.testing.assert_array_equal(written, expected)
+
+
+@pytest.mark.parametrize(("type", "to_type", "element"), [("s4", "f32", 4), ("u2", "f64", 8), ("s4", "s8", 1)])
+def test_buffers_of_what_is_converted_are_counted_as_wide_as_it_is(type: str, to_type: str, element: int) -> None:
+    source, destination = layoutc.desc("ab", (128, 256), type), layoutc.desc("ba", (128, 256), to_type)
+    (plan,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert plan.gathers_converted
+    kernel = layoutc.Kernel(source, destination, "interpret", target="avx512")
+    (elements,) = re.findall(r"memref\.alloca\(\).*memref<(\d+)x", kernel.ir())
+    assert plan.buffer_bytes("src") == int(elements) * element

@@ -234,7 +234,11 @@ class CopyPlan:
 
     def stage_width(self, side: SideName) -> int:
         """Bytes of an element in the buffer of a side."""
-        return self.widths.moved if self.widths.per_byte(side) == 1 else 1
+        return 1 if self._takes_apart(side) else self.widths.moved
+
+    def _takes_apart(self, side: SideName) -> bool:
+        """Whether elements that share bytes of memory have one each in the buffer of a side."""
+        return self.widths.per_byte(side) > 1 and not (side == "src" and self.gathers_converted)
 
     def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
         """
@@ -247,8 +251,8 @@ class CopyPlan:
         ones share lines.
         """
         line = LINE // self.stage_width(side)
-        if (per_byte := self.widths.per_byte(side)) > 1:
-            run += 2 * (per_byte - 1)
+        if self._takes_apart(side):
+            run += 2 * (self.widths.per_byte(side) - 1)
             line = min(line, 1 << (run - 1).bit_length())
         strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
         stride = (-(-run // line) | 1) * line
