@@ -380,8 +380,9 @@ TOGETHER = [
     ("nChw16c", "nhwc", (2, 17, 7, 9)),
     ("nhwc", "nChw16c", (2, 20, 7, 9)),
     ("aBcd12b", "aBcd16b", (2, 100, 7, 9)),
+    ("Acdb48a", "Acdb32a", (192, 8, 3, 3)),
 ]
-"""a tail, padding, and blocks that do not divide each other: copies that share cache lines"""
+"""a tail, padding, blocks that do not divide each other: copies that share cache lines, or pages of straight lines"""
 AVX512 = TARGETS["avx512"]
 SMALL = replace(TARGETS["avx2"], l2=1 << 11)
 """a machine with a cache that these do not fit, and without boxes that have all of a short axis"""
@@ -400,6 +401,18 @@ def test_copies_that_share_lines_run_together(
     np.testing.assert_array_equal(written, expected)
     assert parse_plan(plan_lines(plan)) == plan
     check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
+
+
+def test_copies_that_begin_close_but_share_no_lines_run_alone() -> None:
+    """The tail of c begins 768 bytes behind whole lines: loops around both could not follow the source."""
+    source, destination = (layoutc.desc(f"onednn:{tag}", (2, 3, 54, 16), "bf16") for tag in ("CdbA4a3c", "aDbC8d24c"))
+    read, written, expected = buffers(source, destination)
+    plan = choose_plan(source, destination, SMALL)
+    first, second = [copy.copy.dst for copy in plan.copies if not copy.copy.is_fill]
+    assert (second - first) * 2 == 768
+    assert not any(isinstance(part, Together) for part in plan.parts)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
 
 
 def test_copies_run_together_only_in_loops_that_they_have() -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SIDES, CopyDigit, StridedCopy, falling
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling
 from layoutc.planning.plan import LINE, SharedLoop
 
 Sized = tuple[StridedCopy, int]
@@ -41,12 +41,35 @@ def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop,
 
 
 def _near(group: Sequence[Sized], copy: Sized) -> bool:
-    return any(
-        abs(getattr(other[0], side) * other[1] - getattr(copy[0], side) * copy[1]) < NEAR
-        for other in group
-        for side in SIDES
-        if side == "dst" or not (other[0].is_fill or copy[0].is_fill)
-    )
+    return any(_share_lines(other, copy, side) for other in group for side in SIDES)
+
+
+def _share_lines(one: Sized, other: Sized, side: SideName) -> bool:
+    """Whether two copies begin close to each other on a side, and have parts of the same lines there."""
+    if side == "src" and (one[0].is_fill or other[0].is_fill):
+        return False
+    begins = [getattr(copy, side) * size for copy, size in (one, other)]
+    return abs(begins[0] - begins[1]) < NEAR and not any(_has_lines(*sized, side) for sized in (one, other))
+
+
+def _has_lines(copy: StridedCopy, size: int, side: SideName) -> bool:
+    """
+    Whether a copy shares no lines on a side.
+
+    Lines that are copied as they are count as shared: loops around such copies follow the pages that they share.
+    """
+    is_straight = any(digit.src == digit.dst == 1 and digit.extent * size % LINE == 0 for digit in copy.digits)
+    return not is_straight and _has_whole_lines(copy, size, side)
+
+
+def _has_whole_lines(copy: StridedCopy, size: int, side: SideName) -> bool:
+    """Whether all of the lines that a copy has a part of on a side, of a buffer that begins at one, are its own."""
+    run, found = size, set[int]()
+    for position, digit in contiguous(copy, side):
+        run *= digit.loaded if side == "src" else digit.extent
+        found.add(position)
+    apart = [step for i, d in enumerate(copy.digits) if i not in found for _, step in d.all_steps(side)]
+    return all(step % LINE == 0 for step in (run, *(step * size for step in (getattr(copy, side), *apart))))
 
 
 def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
