@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -160,7 +161,8 @@ pairs = [(layoutc.desc("ab", (n, 7)), layoutc.desc("ba", (n, 7))) for n in range
 {code}
 """
     environment = {**os.environ, "LAYOUTC_CC": str(script), "LAYOUTC_CACHE_DIR": str(cache)}
-    run = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE)
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # in the background of a shell it is ignored
+    run = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.PIPE, preexec_fn=heeds)
     expire = time.monotonic() + 20
     while not (started.exists() and started.read_text().endswith("\n")) and time.monotonic() < expire:
         time.sleep(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -307,18 +308,7 @@ def test_a_real_process_exits_with_1_and_no_traceback() -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error() -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "layoutc.tools.layoutc",
-        "describe",
-        "nchw",
-        "--dims",
-        "99,99,99,99",
-        "--lines",
-        "all",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stderr
         assert process.stdout.readline().startswith("layout")
         process.stdout.close()
@@ -328,18 +318,11 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_one_line(number: signal.Signals) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "layoutc.tools.layoutc",
-        "describe",
-        "nchw",
-        "--dims",
-        "99,99,99,99",
-        "--lines",
-        "all",
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    """Also where the tests run in the background of a shell, which has them ignore it."""
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(
+        ENDLESS, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds
+    ) as process:
         assert process.stdout and process.stderr
         process.stdout.readline()
         process.send_signal(number)
