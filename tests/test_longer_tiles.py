@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from tests.test_planning import buffers, run_plan
@@ -33,10 +34,16 @@ def test_rows_that_are_copied_as_they_are_have_tiles_of_several_registers(
     np.testing.assert_array_equal(written, expected)
 
 
+def one_image_of_16(pixels: int, element_type: str) -> tuple[MemoryDesc, MemoryDesc]:
+    """A block of images of which all but the first are zero."""
+    layouts = "nchw", "openvino:bs_fs_yx_bsv16_fsv16"
+    first, second = (layoutc.desc(layout, (1, 16, pixels, pixels), element_type) for layout in layouts)
+    return first, second
+
+
 def test_what_is_mostly_zero_is_filled_apart_from_what_is_copied() -> None:
     """One image of 16: with a store of 2 images all pairs but the first would be zero."""
-    layouts = "nchw", "openvino:bs_fs_yx_bsv16_fsv16"
-    source, destination = (layoutc.desc(layout, (1, 16, 8, 8), "s8") for layout in layouts)
+    source, destination = one_image_of_16(8, "s8")
     plan = choose_plan(source, destination, TARGETS["avx2"])
     assert [copy.copy.is_fill for copy in plan.copies] == [False, True]
     read, written, expected = buffers(source, destination)
@@ -45,7 +52,6 @@ def test_what_is_mostly_zero_is_filled_apart_from_what_is_copied() -> None:
 
 
 def test_zeros_have_tiles_of_several_registers() -> None:
-    layouts = "nchw", "openvino:bs_fs_yx_bsv16_fsv16"
-    source, destination = (layoutc.desc(layout, (1, 16, 4, 4), "f32") for layout in layouts)
-    fills = [copy for copy in choose_plan(source, destination, TARGETS["sse2"]).copies if copy.copy.is_fill]
+    copies = choose_plan(*one_image_of_16(4, "f32"), TARGETS["sse2"]).copies
+    fills = [copy for copy in copies if copy.copy.is_fill]
     assert fills and all(copy.tile[-1] > copy.target_lanes[-1].extent for copy in fills)

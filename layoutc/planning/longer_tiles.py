@@ -11,7 +11,7 @@ from layoutc.planning.plan import LINE, CopyPlan
 
 ROW_REGISTERS = 8
 """registers of a row in a tile: with 16 nothing more is gained"""
-LONG_ROW = 4 << 10
+MEMCPY_ROW = 4 << 10
 """bytes of rows that are left to `memcpy`, which C compilers make of a loop that copies one register"""
 MOST_REPEATED = 1.125
 """times what is moved twice, as the last tile begins earlier, of rows that registers divide evenly"""
@@ -34,7 +34,7 @@ def _longer(plan: CopyPlan) -> Iterator[CopyPlan]:
     """The plan with tiles of 2, 4, ... registers, which lie one after the other in the last digit of the lanes."""
     position, lanes = plan.target_lanes[-1].digit, plan.target_lanes[-1].extent
     digit, row = plan.copy.digits[position], lane_count(plan.target_lanes) // lanes * plan.element_bytes
-    if not digit.is_whole or digit.carries or row * digit.extent >= LONG_ROW:
+    if not digit.is_whole or digit.carries or row * digit.extent >= MEMCPY_ROW:
         return
     limit = _most_waste(row * lanes, digit.extent % lanes == 0) * waste(plan.copy, plan.tile)
     extent = 2 * lanes

@@ -15,7 +15,7 @@ from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.widths import Widths
 
-FEW_LANES = 4
+FEW_CONVERTED = 4
 """A plan whose vectors convert so few elements at once is worth a box."""
 LEAST_FILLED = 0.25
 """of the lanes that are converted hold an element"""
@@ -43,4 +43,4 @@ def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: boo
 
 def converts_few(plan: CopyPlan) -> bool:
     """Whether the vectors of a plan convert few elements at once."""
-    return not plan.gathers_converted and (not plan.target_lanes or converted_lanes(plan) <= FEW_LANES)
+    return not plan.gathers_converted and (not plan.target_lanes or converted_lanes(plan) <= FEW_CONVERTED)
