@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.machine import SHARED_LLC
 from layoutc.runtime import find_compiler
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -35,6 +36,11 @@ class Machine:
     compiler: str
     python: str
     packages: dict[str, str]
+
+    @property
+    def l3_share(self) -> int:
+        """Bytes of L3 that one process may expect to have, as layoutc does."""
+        return min(self.l3, SHARED_LLC)
 
     def __str__(self) -> str:
         caches = f"L1d {self.l1 >> 10} KiB, L2 {self.l2 >> 10} KiB, L3 {self.l3 >> 20} MiB"

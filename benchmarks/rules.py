@@ -107,7 +107,7 @@ def tasks_of(cases: Iterable[Case], footprint: int, here: Machine) -> Iterator[T
                 axis = min(case.scaled[0], key=lambda axis: task.dims[axis])
                 task = with_extent(task, axis, 2 * task.dims[axis])
             task = shrunk(task, case, footprint)
-            yield replace(task, size="dram" if footprint > here.l3 else "l3" if footprint > here.l2 else "l2")
+            yield replace(task, size="dram" if footprint > here.l3_share else "l3" if footprint > here.l2 else "l2")
 
 
 def shuffled(tasks: Iterable[Task], seed: int) -> Sequence[Task]:

@@ -121,12 +121,12 @@ def of_size(case: Case, size: Size, machine: Machine) -> Iterator[Task]:
 
 def capacity(size: Size, machine: Machine) -> int:
     """Bytes of source and destination together: well inside of L2, and of an L3 that others use too."""
-    return machine.l2 * 3 // 4 if size == "l2" else max(machine.l3 // 4, machine.l2)
+    return machine.l2 * 3 // 4 if size == "l2" else max(machine.l3_share // 4, machine.l2)
 
 
 def grown(task: Task, case: Case, machine: Machine) -> Task:
     """The task with its smallest scalable extent doubled until the caches do not hold it."""
-    while task.destination_desc.size_bytes < DRAM_DESTINATION or task.footprint < machine.l3:
+    while task.destination_desc.size_bytes < DRAM_DESTINATION or task.footprint < machine.l3_share:
         axis = min(case.scaled[0], key=lambda axis: task.dims[axis])
         task = with_extent(task, axis, 2 * task.dims[axis])
     return task

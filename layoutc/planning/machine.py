@@ -20,6 +20,9 @@ ALIGNMENT, MAX_ALIGNMENT = 64, 4096
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
+SHARED_LLC = 64 << 20
+"""bytes of a last cache, however large, that one process may expect to have of it"""
+
 
 Shuffles = Literal["any", "words", "unpack"]
 """what a register's lanes can be moved by: anything, anything of 2 bytes or more, or unpacking alone"""
@@ -127,7 +130,7 @@ def _cache_sizes() -> dict[str, int]:
         if kind != "Instruction" and size.endswith("K") and size[:-1].isdigit():
             found[level] = int(size[:-1]) << 10
     largest = found.get(max(found, default=0), 0)
-    return {"l1": found.get(1, 0), "l2": found.get(2, 0), "llc": largest}
+    return {"l1": found.get(1, 0), "l2": found.get(2, 0), "llc": min(largest, SHARED_LLC)}
 
 
 def processors() -> int:
