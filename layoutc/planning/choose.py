@@ -13,6 +13,7 @@ from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.merged_tile import merges_registers
+from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
@@ -82,7 +83,8 @@ def choose_plan(
 
 def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
     """Whether a copy that is loaded in part has a tile for it."""
-    return not needs_box(copy, Widths(size, size), target) or best_box(copy, size, target) is not None
+    has_tile = best_box(copy, size, target) is not None or bool(padded_lanes(copy, size, target))
+    return has_tile or not needs_box(copy, Widths(size, size), target)
 
 
 def _joined(

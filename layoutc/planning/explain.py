@@ -147,6 +147,8 @@ def _tiles(plan: CopyPlan) -> str:
     size, program = _times(plan.tile), MergedTile(plan) if plan.merges else TileProgram(plan)
     if plan.copy.is_fill:
         return f"{size}, zeros along {_lanes(plan.target_lanes)}"
+    if plan.pads_elements:
+        return f"{size}, loaded one by one, stored along {_lanes(plan.target_lanes)} with the zeros beside them"
     if plan.source_lanes == plan.target_lanes:
         return f"{size}, as they are: both sides are contiguous along {_lanes(plan.source_lanes)}"
     return (

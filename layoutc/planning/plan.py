@@ -134,6 +134,12 @@ class CopyPlan:
         )
 
     @property
+    def pads_elements(self) -> bool:
+        """Whether elements are loaded one by one, and stored with the zeros beside them."""
+        alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.converted_bytes)
+        return alone and not all(self.copy.digits[part.digit].is_whole for part in self.target_lanes)
+
+    @property
     def stages_stores(self) -> bool:
         """Whether a macro tile is put together in a buffer."""
         return self.store in ("aligned", "staged")

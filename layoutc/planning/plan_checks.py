@@ -117,7 +117,7 @@ def _check_powers_of_two(plan: CopyPlan) -> None:
         raise LayoutcError(f"a vector of {plan.vector_bytes} bytes has {most} lanes, got more")
     if plan.copy.is_fill and plan.source_lanes:
         raise LayoutcError("a fill loads nothing, got lanes of its loads")
-    if not plan.copy.is_fill and not plan.source_lanes:
+    if not plan.copy.is_fill and not plan.source_lanes and not plan.pads_elements:
         raise LayoutcError(ONE_SIDE)
     if prod(plan.tile) > most * REGISTER_LIMIT:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers of {most} lanes")

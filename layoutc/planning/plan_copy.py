@@ -26,6 +26,7 @@ from layoutc.planning.macro_tiles import (
     with_joined_rows,
     with_macro,
 )
+from layoutc.planning.padded import padded_lanes, with_padded_tile
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
@@ -76,7 +77,10 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         return replace(plan, macro=macro)
     if not streams and not buffered:
         because("stores", "normal, through the caches")
-        return cached(plan, target)
+        return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
+    if plan.pads_elements:
+        because("stores", BUFFERED if buffered else "through the caches, as elements are stored one by one")
+        return with_macro(plan, NORMAL)
     if streams and target.streams_whole_lines and stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(plan, store="nontemporal"), target)
@@ -91,6 +95,8 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
 
 def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
     """The plan with lanes, or a box, and macro tiles of one tile."""
+    if not converted and (padded := padded_lanes(copy, widths.dst, target)):
+        return with_padded_tile(with_lanes(copy, widths, target, (), padded, converted))
     if needs_box(copy, widths, target) and not converted:
         return boxed(copy, widths.dst, target)
     lanes = copy if is_even else fused(copy, widths, target)
@@ -223,6 +229,8 @@ def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
 
 def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
     """A digit that is loaded in part, and may have to be cut there."""
+    if padded_lanes(copy, element, target):
+        return None
     if not any(digit.is_uneven for digit in copy.digits):
         found = without_lanes(copy, Widths(element, element), target)
         return _mostly_zero(copy, element, target) if found is None else found

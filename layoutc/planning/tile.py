@@ -13,6 +13,7 @@ from itertools import product
 
 from layoutc.planning.copy_digits import SideName
 from layoutc.planning.interleave import deinterleave, interleave
+from layoutc.planning.lanes import lane_count
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.synthesis import synthesize
@@ -57,7 +58,8 @@ class TileProgram:
         if self.channels is not None:
             bits = [bit for bit in bits if bit[0] != self.channels.digit]
         self.bits = bits
-        self.lanes = min(plan.vector_bytes // plan.widths.moved, 1 << len(bits))
+        most = lane_count(plan.target_lanes) if plan.pads_elements else plan.vector_bytes // plan.widths.moved
+        self.lanes = min(most, 1 << len(bits))
         width = self.lanes.bit_length() - 1
         source, target = (
             [bit for bit in _bits(lanes) if bit in bits] for lanes in (plan.source_lanes, plan.target_lanes)

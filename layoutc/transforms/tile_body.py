@@ -201,12 +201,25 @@ class VectorBody:
 
     def _load(self, register: Register, base: int) -> SSAValue:
         """A register, put together from its pieces."""
+        if self.plan.pads_elements:
+            return self._padded(register, base)
         parts = [self._load_piece(piece, base) for piece in register.pieces]
         lanes = self.program.load_piece
         while len(parts) > 1:
             lanes *= 2
             parts = [self._joined(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
         return parts[0]
+
+    def _padded(self, register: Register, base: int) -> SSAValue:
+        """A register of zeros, and of elements that are put into its lanes one by one."""
+        value = self.zero
+        assert value is not None
+        for number, piece in enumerate(register.pieces):
+            if piece is not None:
+                loaded = self._load_piece(piece, base)
+                element = self.builder.insert(vector_ops.lane(loaded, self.lane_type, 0)).result
+                value = self.builder.insert(vector_ops.with_lane(value, element, number)).result
+        return value
 
     def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
         if a is b is self.zero and lanes == self.program.lanes:
