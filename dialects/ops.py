@@ -33,6 +33,7 @@ from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
 from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
+from layoutc.errors import PlanError
 
 
 class ReorderEffects(MemoryEffect):
@@ -186,7 +187,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
         conversion, arguments = _parse_with(parser)
-        axes, plan = _parse_texts(parser, "axes"), _parse_texts(parser, "plan")
+        axes, plan = _parse_texts(parser, "axes"), _parse_plan(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types: list[tuple[int, Attribute, int]] = [_parse_type(parser)]
@@ -275,6 +276,31 @@ def _parse_texts(parser: Parser, keyword: str) -> list[str]:
     if parser.parse_optional_keyword(keyword) is None:
         return []
     return list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
+
+
+def _parse_plan(parser: Parser) -> list[str]:
+    """The lines of a plan; an error of its text is at its place."""
+    if parser.parse_optional_keyword("plan") is None:
+        return []
+    from layoutc.planning.plan_text import parse_plan
+
+    lines = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_line(parser))
+    try:
+        parse_plan([text for _, text, _ in lines])
+    except PlanError as error:
+        start, _, end = lines[error.line - 1]
+        if error.column is not None:
+            start = min(start + 1 + error.column, end - 1)
+            end = start + 1
+        parser.raise_error(error.message, start, end)
+    return [text for _, text, _ in lines]
+
+
+def _parse_line(parser: Parser) -> tuple[int, str, int]:
+    """A string, with where it starts and ends."""
+    start = parser.pos
+    text = parser.parse_str_literal()
+    return start, text, end_of_text(parser, start)
 
 
 def _parse_type(parser: Parser) -> tuple[int, Attribute, int]:

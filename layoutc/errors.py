@@ -32,9 +32,32 @@ class NotationError(LayoutcError):
         return f"{_excerpt(self.text, self.column)[0]!r}, column {self.column + 1}: {self.message}"
 
 
+class PlanError(LayoutcError):
+    """
+    Lines of text that are not a plan.
+
+    `line` is the number of the one at fault (from 1), `text` what it says, `column` the place of a word that no plan
+    has (from 0), None where the words are right and do not fit each other. `str()` has the reason on its first line,
+    and below it the text with a caret.
+    """
+
+    def __init__(self, line: int, text: str, column: int | None, message: str):
+        self.line, self.text, self.column, self.message = line, text, column, message
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type[PlanError], tuple[int, str, int | None, str]]:
+        return type(self), (self.line, self.text, self.column, self.message)
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return f"line {self.line}: {self.message}"
+        text, column = _excerpt(self.text, self.column)
+        return f"line {self.line}, column {self.column + 1}: {self.message}\n  {text}\n  {' ' * column}^"
+
+
 def _excerpt(text: str, column: int, width: int = 60) -> tuple[str, int]:
     """The part of a long text around `column`, and the column in that part."""
-    shown = text.replace("\n", " ").replace("\t", " ")
+    shown = text.replace("\n", " ").replace("\t", " ").replace("\r", " ")
     if len(shown) <= width:
         return shown, column
     start = max(0, min(column - width // 2, len(shown) - width))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import re
 import shutil
@@ -12,10 +13,12 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 from layoutc import desc
-from layoutc.errors import LayoutcError
+from layoutc.conversion import Conversion
+from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.descriptors import PAIRS, pair
 from tests.kernel_batches import c_text, failures
 from tests.random_kernels import runnable, toolchain
@@ -57,6 +60,77 @@ def test_parts_that_do_not_fit_are_named(text: str) -> None:
         parse_plan([head, line.replace(text, becomes)])
 
 
+WORDS = {
+    "threads 1": ("thread 1", "thread", "expected 'threads', got 'thread'"),
+    "1\n": ("0\n", "0", "expected a number of threads from 1 to 1024, got '0'"),
+    "copy": ("move", "move", "expected 'copy', 'fill' or 'together', got 'move'"),
+    "copy 0 ->": ("  copy 0 ->", "  copy", "expected 'copy', 'fill' or 'together', got ' '"),
+    "48x(80, 1)": ("48x(80,1)", ",1)", "expected ', ', got ',1),'"),
+    "48x(80, 1),": ("48x(80, 1)\t,", "\t,", "expected a blank and a digit, or ', elements of', got '\\t,'"),
+    "80x(1, 48)": ("80(1, 48)", "(1, 48)", "expected 'x(', got '(1,'"),
+    "80x(1, 48) ": ("80x(1, 48, 3) ", ", 3)", "expected ')', got ', 3)'"),
+    "any": ("some", "some", "expected 'any shuffles', 'words shuffles' or 'unpack shuffles', got 'some'"),
+    "tile": ("tiles", "tiles", "expected 'tile ', got 'tiles'"),
+    "lanes 0:16": ("lanes 0 16", " 16 ->", "expected ':', got ' 16'"),
+    "macro": ("makro", "makro", "expected 'macro', got 'makro'"),
+    "normal stores": (
+        "normal stores\r",
+        "\r",
+        "expected ', staged loads', ', unpacked loads', ', prefetch' or the",
+    ),
+    "vectors of 64": (f"vectors of {10**30}", "1000", "expected a number of at most 19 digits"),
+    "normal": ("", " stores", "expected 'normal stores', 'nontemporal stores',"),
+}
+"""of the same plan: text, what it becomes, where the error is, and what it says"""
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_words_that_no_plan_has_are_errors_at_their_place(text: str) -> None:
+    becomes, place, message = WORDS[text]
+    lines = "\n".join(transpose())
+    assert text in lines
+    edited = lines.replace(text, becomes, 1)
+    with pytest.raises(PlanError, match=re.escape(message)) as raised:
+        parse_plan(edited.split("\n"))
+    error = raised.value
+    line, column = edited[: edited.index(place)].count("\n"), edited.index(place)
+    column -= line * (len("threads 1") + 1)
+    assert (error.line, error.column) == (line + 1, column)
+    reason, quoted, caret = str(error).split("\n")
+    assert reason.startswith(f"line {line + 1}, column {column + 1}: expected ")
+    assert quoted[caret.index("^") :][:1] == place[0].replace("\t", " ").replace("\r", " ")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_a_plan_of_another_reorder_is_an_error_that_names_the_copies() -> None:
+    """In lines of copies that run together too."""
+    source, destination = (desc(tag, (2, 17, 7, 9), "f32") for tag in ("nChw16c", "nhwc"))
+    lines = plan_lines(choose_plan(source, destination, replace(TARGETS["avx2"], l2=1 << 11)))
+    assert [line.split(" ")[0] for line in lines[:2]] == ["threads", "together:"] and len(lines) == 4
+    for wrong, line, message in (
+        ([*lines, lines[3].strip()], 5, "got 'copy 1008 -> 16: .*', expected no more copies for this reorder"),
+        (lines[:3], 4, "got no more copies, expected 'copy 1008 -> 16: .*, elements of 4' for this reorder"),
+        ([lines[0], lines[1], lines[3], lines[2]], 3, "got 'copy 1008 -> 16: .*', expected 'copy 0 -> 0: "),
+        (lines[:2], 2, "no copy runs in these loops: expected lines below that begin with 2 blanks"),
+        (transpose(), 2, "got 'copy 0 -> 0: .*', expected 'copy 0 -> 0: "),
+    ):
+        with pytest.raises(PlanError, match=f"line {line}: {message}"):
+            read_plan(wrong, source, destination)
+
+
+def test_a_converting_plan_of_another_reorder_is_an_error_that_names_the_copies() -> None:
+    source, destination = desc("ab", (33, 40), "f32"), desc("ba", (33, 40), "s8")
+    head, line = plan_lines(choose_plan(source, destination, TARGETS["avx512"]))
+    for wrong, place, message in (
+        ([head, line.replace("4 to 1", "4 to 2")], 2, "got 'copy 0 -> 0: .*4 to 2', expected 'copy 0 -> 0: .*4 to 1'"),
+        ([head], 2, "got no more copies, expected 'copy 0 -> 0: "),
+        ([head, line, line], 3, "got 'copy 0 -> 0: .*', expected no more copies"),
+        ([head, "together: 33x(4, 4) by 1, in bytes", f"  {line}"], 2, "copies that convert, .*, run alone"),
+    ):
+        with pytest.raises(PlanError, match=f"line {place}: {message}"):
+            read_plan_of(wrong, source, destination, Conversion())
+
+
 def test_channels_that_do_not_fit_are_named() -> None:
     head, line = plan_lines(choose_plan(*pair((3, 640), "ab", "ba"), TARGETS["avx2"]))
     assert ", tile 8x3, lanes 0:8 -> 1:3 0:8," in line
@@ -83,7 +157,7 @@ def test_both_widths_of_a_conversion_are_checked() -> None:
     source, destination = desc("ab", (33, 40), "f32"), desc("ba", (33, 40), "s8")
     head, line = plan_lines(choose_plan(source, destination, TARGETS["avx512"]))
     assert "elements of 4 to 1" in line and line.endswith("staged loads")
-    with pytest.raises(LayoutcError, match="is no copy of a plan"):
+    with pytest.raises(LayoutcError, match="line 2, column 54: expected the bytes of an element, from 1, got '0,'"):
         parse_plan([head, line.replace("4 to 1", "4 to 0")])
     for width in (3, 16, 1000, 2**31):
         for becomes in (f"4 to {width}", f"{width} to 1", f"{width} to 1 when stored"):

@@ -64,7 +64,8 @@ ALLOWED = {
 WHEN_CALLED = {
     "descriptor": {"equality"},  # two halves of one concept; `==` is the one way back
     "notations": {"affine_digits", "dialects"},  # MLIR's notations are read by xDSL's parser
-    "dialects": {"transforms"},  # an op hands out its canonicalization patterns, as xDSL's ops do
+    # An op hands out its canonicalization patterns, as xDSL's ops do, and says where the text of its plan is none.
+    "dialects": {"transforms", "planning"},
 }
 """What a room may import inside a function only."""
 

@@ -110,9 +110,11 @@ def test_the_pass_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 WIDE = plan_lines(choose_plan(*PAIR, TARGETS["avx512"]))
 MISFITS = {
-    "is no copy of a plan": ["threads 1", "nonsense"],
-    "a plan begins with 'threads N'": [],
-    "which the reorder needs": plan_lines(choose_plan(PAIR[0], desc("ab", (65, 300), "f32"), AVX2)),
+    "line 2, column 1: expected 'copy', 'fill' or 'together', got 'nonsense'": ["threads 1", "nonsense"],
+    "line 1, column 1: expected 'threads', got the end of the line": [],
+    "line 2: got 'copy 0 -> 0: .*', expected 'copy 0 -> 0: .* for this reorder": plan_lines(
+        choose_plan(PAIR[0], desc("ab", (65, 300), "f32"), AVX2)
+    ),
     "has registers of 64 bytes, avx2 has 32": WIDE,
     "has 2 threads, expected at most 1": ["threads 2", *other_plan()[1:]],
 }
@@ -154,12 +156,22 @@ def test_a_given_plan_of_a_reorder_that_converts() -> None:
     lines = tuple(plan_lines(choose_plan(*sides, AVX2)))
     kernel = layoutc.Kernel(*sides, executor="reference", target="avx2", plan=lines)
     assert kernel.c_source == layoutc.Kernel(*sides, executor="reference", target="avx2").c_source
-    with pytest.raises(layoutc.LayoutcError, match="which the reorder needs"):
+    with pytest.raises(
+        layoutc.LayoutcError, match=r"got '.*, elements of 4 to 2', expected '.*, elements of 4' for this"
+    ):
         layoutc.Kernel(*PAIR, plan=lines)
 
 
+def test_a_given_plan_that_converts_what_the_reorder_moves() -> None:
+    """The copies are the same."""
+    source, moved, converted = (desc(tag, (64, 64), t) for tag, t in (("ab", "f32"), ("ba", "f32"), ("ba", "s8")))
+    lines = tuple(plan_lines(choose_plan(source, converted, AVX2)))
+    with pytest.raises(layoutc.LayoutcError, match=r"got '.*, 4 to 1', expected '.*, elements of 4' for this"):
+        layoutc.Kernel(source, moved, plan=lines)
+
+
 def test_a_given_plan_of_another_reorder() -> None:
-    with pytest.raises(layoutc.LayoutcError, match="which the reorder needs"):
+    with pytest.raises(layoutc.LayoutcError, match=r"line 2: got 'copy .*', expected 'copy 0 -> 0: .*' for this"):
         layoutc.Kernel(PAIR[0], PAIR[0], plan=other_plan())
 
 

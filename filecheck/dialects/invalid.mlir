@@ -151,3 +151,27 @@ func.func @notation(%m: memref<2x17xf32, #layout.tag<"zzz:ab">>) { func.return }
 // A layout that does not fit its type is found without any pass.
 // CHECK: func.func: memref<2x17xf32, #layout.tag<"nchw">>: dims (2, 17) have rank 2, layout (n, c, h, w) -> (n, c, h, w) has rank 4
 func.func @misfit(%m: memref<2x17xf32, #layout.tag<"nchw">>) { func.return }
+
+// -----
+
+// A word that no plan has is an error at its place.
+// CHECK: "threads 1", "move 0 -> 0"
+// CHECK-NEXT: {{^}}                                                 ^
+// CHECK-NEXT: expected 'copy', 'fill' or 'together', got 'move'
+func.func @no_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
+  layout.reorder %a into %b plan [  "threads 1", "move 0 -> 0"] : memref<4x4xf32> into memref<4x4xf32>
+  func.return
+}
+
+// -----
+
+// Words of a plan that do not fit each other are an error at their line.
+// CHECK: "copy 0 -> 0: 16x(1, 1)
+// CHECK-NEXT: {{^    \^\^\^}}
+// CHECK-NEXT: lanes 0:8 are not in a tile of 4
+func.func @no_such_lanes(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
+  layout.reorder %a into %b plan ["threads 1",
+    "copy 0 -> 0: 16x(1, 1), elements of 4, vectors of 16, any shuffles, tile 4, lanes 0:8 -> 0:8, macro 16, outer 0, inner 0, normal stores"
+  ] : memref<4x4xf32> into memref<4x4xf32>
+  func.return
+}

@@ -78,12 +78,16 @@ class CopyPlan:
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
-        for name in ("tile", "macro", "outer_order", "inner_order"):
-            if len(getattr(self, name)) != len(digits):
-                raise LayoutcError(f"{name} {getattr(self, name)} has not one entry for each of {len(digits)} digits")
-        for order in (self.outer_order, self.inner_order):
-            if sorted(order) != list(range(len(digits))):
-                raise LayoutcError(f"loop order {order} is no permutation of {len(digits)} digits")
+        for name, extents in (("tile", self.tile), ("macro", self.macro)):
+            if len(extents) != len(digits):
+                text = "x".join(map(str, extents)) or "-"
+                raise LayoutcError(
+                    f"{name} {text} has {len(extents)} numbers, expected one for each of {len(digits)} digits"
+                )
+        for name, order in (("outer", self.outer_order), ("inner", self.inner_order)):
+            if sorted(order) != (expected := list(range(len(digits)))):
+                got, wanted = (" ".join(map(str, numbers)) or "-" for numbers in (order, expected))
+                raise LayoutcError(f"got loops {name} {got}, expected each of {wanted} once")
         self._check_tiles()
         if self.load != "normal" and not self.gathers_lanes:
             raise LayoutcError(f"{self.load} loads gather runs of other digits than those of their lanes")

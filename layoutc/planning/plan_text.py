@@ -15,58 +15,23 @@ words.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
 from typing import get_args
 
-from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import (
-    SIDES,
-    Carry,
-    CopyDigit,
-    SideName,
-    Stride,
-    StridedCopy,
-    axis_digit,
-    fuse,
-    unfused,
-    without_partial,
-)
+from layoutc.errors import LayoutcError, PlanError
+from layoutc.planning.copy_digits import SIDES, SideName, fuse
+from layoutc.planning.copy_text import copy_text, joined, parse_strided
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Together
 from layoutc.planning.plan_checks import check_parts, check_together
-from layoutc.planning.promotion import promotions
-from layoutc.planning.together import restored
+from layoutc.planning.plan_line import NOTHING, PlanLine
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
-LOADS: dict[str | None, Load] = {None: "normal", "staged": "staged", "unpacked": "unpacked"}
-
-WHEN: dict[str | None, SideName | None] = {None: None, "loaded": "src", "stored": "dst"}
-
-_NUMBERS = r"\d+(?:x\d+)*|-"
-_ORDER = r"\d+(?: \d+)*|-"
-_LANES = r"\d+:\d+(?: \d+:\d+)*|-"
-_WIDTH = r"[1-9]\d*(?:/\d)?"
-_STRIDE = r"(?:\d+:\d+ )*\d+"
-_ONE = rf"\d+x\({_STRIDE}(?:, {_STRIDE})+\)(?:/\d+)?"
-_LINE = re.compile(
-    rf"(?:copy (?P<src>\d+)|fill) -> (?P<dst>\d+)(?: with (?P<params>\d+(?: \d+)*))?:"
-    rf"(?P<digits>(?: (?:{_ONE}|\[{_ONE}(?: {_ONE})+\]))*)"
-    rf", elements of (?P<element>{_WIDTH})(?: to (?P<converted>{_WIDTH})(?: when (?P<when>loaded|stored))?)?"
-    r", vectors of (?P<vector>\d+)"
-    rf", (?P<shuffles>{'|'.join(SHUFFLES)}) shuffles"
-    rf", tile (?P<tile>{_NUMBERS}), (?P<merges>merged )?lanes (?P<source>{_LANES}) -> (?P<target>{_LANES})"
-    rf", macro (?P<macro>{_NUMBERS})"
-    rf", outer (?P<outer>{_ORDER}), inner (?P<inner>{_ORDER}), (?P<store>{'|'.join(STORES)}) stores"
-    r"(?:, (?P<load>staged|unpacked) loads)?(?:, prefetch (?P<prefetch>\d+))?"
-)
-_LOOP = re.compile(r"(\d+)x\((\d+), (\d+)\) by (\d+)")
-_TOGETHER = re.compile(rf"together: {_LOOP.pattern}(?:, {_LOOP.pattern})*, in bytes(, staged stores)?")
-_DIGIT = re.compile(rf"(\d+)x\(({_STRIDE}), ({_STRIDE})((?:, \d+)*)\)(?:/(\d+))?")
-_GROUP = re.compile(rf"{_ONE}|\[[^]]*\]")
+LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
+WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
+INDENT = "  "
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -82,54 +47,28 @@ def _part_lines(part: CopyPlan | Together) -> list[str]:
     return [head, *(f"  {_line(copy)}" for copy in part.copies)]
 
 
-def _copy_text(copy: StridedCopy) -> str:
-    head = f"fill -> {copy.dst}" if copy.is_fill else f"copy {copy.src} -> {copy.dst}"
-    params = f" with {_joined(copy.params, ' ')}" if copy.params else ""
-    return f"{head}{params}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
-
-
-def _digit(digit: CopyDigit) -> str:
-    if len(digit.parts) > 1:
-        return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
-    steps = ", ".join(map(str, (*(_stride(digit.stride(side)) for side in SIDES), *digit.params)))
-    return f"{digit.extent}x({steps}){'' if digit.is_whole else f'/{digit.loaded}'}"
-
-
-def _stride(stride: Stride) -> str:
-    """A number; or how many steps have a stride until the next one has another, the last without a number."""
-    if isinstance(stride, int):
-        return str(stride)
-    *inner, (_, last) = stride.steps
-    return " ".join((*(f"{extent}:{step}" for extent, step in inner), str(last)))
-
-
 def _line(plan: CopyPlan) -> str:
+    when = {None: "", "src": " when loaded", "dst": " when stored"}[plan.converted_at]
     return (
-        f"{_copy_text(plan.copy)}, elements of {_widths(plan)}, vectors of {plan.vector_bytes}"
+        f"{copy_text(plan.copy)}, elements of {widths_text(plan)}{when}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
-        f", tile {_joined(plan.tile, 'x')}"
+        f", tile {joined(plan.tile, 'x')}"
         f", {'merged ' if plan.merges else ''}lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
-        f", macro {_joined(plan.macro, 'x')}"
-        f", outer {_joined(plan.outer_order, ' ')}, inner {_joined(plan.inner_order, ' ')}, {plan.store} stores"
+        f", macro {joined(plan.macro, 'x')}"
+        f", outer {joined(plan.outer_order, ' ')}, inner {joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
         f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
     )
 
 
-def _widths(plan: CopyPlan) -> str:
+def widths_text(plan: CopyPlan) -> str:
+    """The bytes of its elements on both sides: `4`, `4 to 1/2`."""
     source, target = (f"{plan.widths.of(side)}{_share(plan.widths.per_byte(side))}" for side in SIDES)
-    if not plan.converted_bytes:
-        return source
-    when = {None: "", "src": " when loaded", "dst": " when stored"}[plan.converted_at]
-    return f"{source} to {target}{when}"
+    return f"{source} to {target}" if plan.converted_bytes else source
 
 
 def _share(per_byte: int) -> str:
     return f"/{per_byte}" if per_byte > 1 else ""
-
-
-def _joined(numbers: Sequence[int], separator: str) -> str:
-    return separator.join(map(str, numbers)) or "-"
 
 
 def _lanes(parts: Sequence[Part]) -> str:
@@ -137,131 +76,122 @@ def _lanes(parts: Sequence[Part]) -> str:
 
 
 def parse_plan(lines: Sequence[str]) -> Plan:
-    """The plan of these lines. Raises LayoutcError, quoting the line, for text that is no plan."""
-    head = re.fullmatch(r"threads (\d{1,4})", lines[0]) if lines else None
-    if head is None or not 1 <= int(head[1]) <= MAX_THREADS:
-        raise LayoutcError(f"a plan begins with 'threads N', N from 1 to {MAX_THREADS}, got {(lines or ('',))[0]!r}")
+    """The plan of these lines. Raises PlanError, with the place, for text that is no plan."""
+    threads = _parse_threads(PlanLine(lines[0] if lines else "", 1))
     parts: list[CopyPlan | Together] = []
-    for line in lines[1:]:
-        if line.startswith("together"):
-            parts.append(_parse_together(line))
-        elif line.startswith("  ") and parts and isinstance(last := parts[-1], Together):
-            parts[-1] = replace(last, copies=(*last.copies, _parse_copy(line.strip())))
-        else:
-            parts.append(_parse_copy(line))
-    for part in parts:
-        if isinstance(part, Together):
+    heads: list[PlanLine] = []
+    for number, text in enumerate(lines[1:], 2):
+        line = PlanLine(text, number)
+        try:
+            if parts and isinstance(last := parts[-1], Together) and line.take(INDENT):
+                parts[-1] = replace(last, copies=(*last.copies, _parse_copy(line)))
+            else:
+                parts.append(_parse_together(line) if line.sees("together") else _parse_copy(line))
+                heads.append(line)
+        except PlanError:
+            raise
+        except LayoutcError as error:
+            line.refuse(str(error))
+    for head, part in zip(heads, parts, strict=True):
+        _check_together(head, part)
+    return Plan(tuple(parts), threads)
+
+
+def _parse_threads(line: PlanLine) -> int:
+    line.expect("threads ")
+    start = line.position
+    threads = line.number(f"a number of threads from 1 to {MAX_THREADS}")
+    if not 1 <= threads <= MAX_THREADS:
+        line.position = start
+        line.fail(f"a number of threads from 1 to {MAX_THREADS}")
+    line.expect_end("")
+    return threads
+
+
+def _check_together(head: PlanLine, part: CopyPlan | Together) -> None:
+    if isinstance(part, Together):
+        if not part.copies:
+            head.refuse(f"no copy runs in these loops: expected lines below that begin with {len(INDENT)} blanks")
+        try:
             check_together(part)
-    return Plan(tuple(parts), int(head[1]))
+        except LayoutcError as error:
+            head.refuse(str(error))
 
 
-def _parse_together(line: str) -> Together:
-    if _TOGETHER.fullmatch(line) is None or len(line) > 4000:
-        raise LayoutcError(f"{line[:60]!r} shares no loops, expected 'together: NxS(SRC, DST) by STEP, ..., in bytes'")
-    store = "staged" if line.endswith("staged stores") else "normal"
-    numbers = (tuple(map(int, groups)) for groups in _LOOP.findall(line))
-    return Together(tuple(SharedLoop(extent, step, src, dst) for extent, src, dst, step in numbers), (), store)
+def _parse_together(line: PlanLine) -> Together:
+    line.expect("together: ")
+    loops = [_parse_loop(line)]
+    while not line.take(", in bytes"):
+        line.expect(", ")
+        loops.append(_parse_loop(line))
+    store = "staged" if line.take(", staged stores") else "normal"
+    line.expect_end("', staged stores' or ")
+    return Together(tuple(loops), (), store)
 
 
-def _parse_copy(line: str) -> CopyPlan:
-    found = _LINE.fullmatch(line)
-    if found is None or len(line) > 4000:
-        raise LayoutcError(f"{line[:60]!r} is no copy of a plan, expected 'copy A -> B: ...' or 'fill -> B: ...'")
-    is_fill = found["src"] is None
-    src, dst = int(found["dst" if is_fill else "src"]), int(found["dst"])
-    groups = [_digits(text) for text in _GROUP.findall(found["digits"])]
-    params = _numbers(found["params"] or "")
-    copy = StridedCopy(src, dst, tuple(digit for group in groups for digit in group), is_fill, params)
-    if any(len(digit.params) != len(params) for digit in copy.digits):
-        raise LayoutcError(f"digits step through {len(params)} lists of parameters, as 'with' has them: {line[:60]!r}")
-    for first, group in enumerate(groups):
-        if len(group) > 1:
-            copy = fuse(copy, range(first, first + len(group))[::-1])
-    element, shared = _width(found["element"])
-    converted, shared_to = _width(found["converted"] or f"0/{shared}")
-    plan = CopyPlan(
-        copy,
-        element,
-        int(found["vector"]),
-        SHUFFLES[found["shuffles"]],
-        _numbers(found["tile"]),
-        _parts(found["source"]),
-        _parts(found["target"]),
-        _numbers(found["macro"]),
-        _numbers(found["outer"]),
-        _numbers(found["inner"]),
-        STORES[found["store"]],
-        int(found["prefetch"] or 0),
-        LOADS[found["load"]],
-        converted,
-        WHEN[found["when"]],
-        (shared, shared_to),
-        found["merges"] is not None,
-    )
+def _parse_loop(line: PlanLine) -> SharedLoop:
+    extent = line.number("a loop as 512x(100352, 53312) by 2, or 'in bytes'")
+    line.expect("x(")
+    src = line.number("bytes between steps in the source")
+    line.expect(", ")
+    dst = line.number("bytes between steps in the destination")
+    line.expect(") by ")
+    return SharedLoop(extent, line.number("steps that each copy takes at a time"), src, dst)
+
+
+def _parse_copy(line: PlanLine) -> CopyPlan:
+    copy, groups = parse_strided(line)
+    line.expect(", elements of ")
+    element, shared = _parse_width(line)
+    converted, shared_to = _parse_width(line) if line.take(" to ") else (0, shared)
+    when = line.one_of(WHEN) if converted and line.take(" when ") else None
+    line.expect(", vectors of ")
+    vector = line.number("the bytes of a register")
+    line.expect(", ")
+    shuffles = line.one_of(SHUFFLES, " shuffles")
+    line.expect(", tile ")
+    tile = line.numbers("steps of each digit, as 1x16x8", "x")
+    merges = line.take(", merged lanes ")
+    if not merges:
+        line.expect(", lanes ")
+    source = _parse_lanes(line)
+    line.expect(" -> ")
+    target = _parse_lanes(line)
+    line.expect(", macro ")
+    macro = line.numbers("steps of each digit, as 1x16x8", "x")
+    line.expect(", outer ")
+    outer = line.numbers("numbers of digits, as 0 1 2", " ")
+    line.expect(", inner ")
+    inner = line.numbers("numbers of digits, as 0 1 2", " ")
+    line.expect(", ")
+    store = line.one_of(STORES, " stores")
+    load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
+    prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
+    line.expect_end("', staged loads', ', unpacked loads', ', prefetch' or ")
+    for first, count in enumerate(groups):
+        if count > 1:
+            copy = fuse(copy, range(first, first + count)[::-1])
+    how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
+    plan = CopyPlan(copy, element, vector, shuffles, *how, converted, when, (shared, shared_to), merges)
     check_parts(plan)
     return plan
 
 
-def _digits(text: str) -> list[CopyDigit]:
-    return [
-        _read_digit(int(n), int(loaded or n), src, dst, _numbers(params))
-        for n, src, dst, params, loaded in _DIGIT.findall(text)
-    ]
-
-
-def _read_digit(extent: int, loaded: int, src: str, dst: str, params: tuple[int, ...]) -> CopyDigit:
-    strides = (_read_stride(text, count) for text, count in ((src, loaded), (dst, extent)))
-    return replace(axis_digit(extent, loaded, *strides), params=params)
-
-
-def _read_stride(text: str, extent: int) -> Carry:
-    *inner, last = text.split()
-    steps = [(int(n), int(step)) for n, step in (part.split(":") for part in inner)]
-    period = prod(n for n, _ in steps)
-    return Carry((*steps, (-(-extent // period) if period else 0, int(last))))
-
-
-def _width(text: str) -> tuple[int, int]:
+def _parse_width(line: PlanLine) -> tuple[int, int]:
     """The bytes of an element, and how many share them: `1/2`."""
-    width, _, shared = text.partition("/")
-    return int(width), int(shared or 1)
+    if line.sees("0"):
+        line.fail("the bytes of an element, from 1")
+    width = line.number("the bytes of an element")
+    return width, line.number("elements that share a byte") if line.take("/") else 1
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", text))
-
-
-def _parts(text: str) -> tuple[Part, ...]:
-    return tuple(Part(int(g), int(n)) for g, n in re.findall(r"(\d+):(\d+)", text))
-
-
-# --- what a plan must do -------------------------------------------------------------------------------------------
-
-
-def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) -> None:
-    """
-    Raises LayoutcError unless the plan's copies are these copies of a reorder, in their order.
-
-    A copy may stand with wider elements, or cut into what is loaded and what is zero.
-    """
-    waiting: list[tuple[StridedCopy, int]] = []
-    for part in plan.parts:
-        loops, planned = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
-        waiting += ((restored(unfused(p.copy), p.element_bytes, loops), p.element_bytes) for p in planned)
-    for copy in copies:
-        taken = next((v for v in _variants(copy, element_bytes) if v == waiting[: len(v)]), None)
-        if taken is None:
-            raise LayoutcError(f"the plan has no copy {_copy_text(copy)!r} at its place, which the reorder needs")
-        del waiting[: len(taken)]
-    if waiting:
-        raise LayoutcError(f"the plan has {len(waiting)} copies more than the reorder")
-
-
-def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[tuple[StridedCopy, int]]]:
-    """The ways in which a copy may stand in a plan."""
-    for wide, size in promotions(copy, element_bytes):
-        yield [(wide, size)]
-        for position, digit in enumerate(wide.digits):
-            if not digit.is_whole and not digit.is_uneven:
-                loaded, empty = (list(_variants(part, size)) for part in without_partial(wide, position))
-                yield from ([*one, *other] for one in loaded for other in empty)
+def _parse_lanes(line: PlanLine) -> tuple[Part, ...]:
+    if line.take(NOTHING):
+        return ()
+    found: list[Part] = []
+    while not found or (line.sees(" ") and not line.sees(" -> ")):
+        line.take(" " if found else "")
+        digit = line.number("lanes as 1:8, or '-'" if not found else "lanes as 1:8")
+        line.expect(":")
+        found.append(Part(digit, line.number("how many steps of the digit are lanes")))
+    return tuple(found)

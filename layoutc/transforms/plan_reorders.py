@@ -34,13 +34,13 @@ from layoutc.checks import integer
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.ops import ReorderOp
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
-from layoutc.planning.copy_digits import unfused
 from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
 from layoutc.planning.plan import MAX_THREADS, Plan
-from layoutc.planning.plan_text import check_covers, parse_plan, plan_lines
+from layoutc.planning.plan_covers import check_covers, check_same
+from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
 
@@ -76,11 +76,7 @@ def read_converting_plan(
     for copy in plan.copies[:1]:
         registers = of_registers(copy.vector_bytes, copy.shuffles)
     chosen = choose_plan(source, target, registers, plan.threads, conversion)
-    expected, found = (
-        [(unfused(c.copy), c.element_bytes, c.converted_bytes, c.per_byte) for c in p.copies] for p in (chosen, plan)
-    )
-    if found != expected or len(plan.parts) != len(plan.copies):
-        raise LayoutcError("the plan is not one of this reorder: expected the copies of plan-reorders")
+    check_same(plan, chosen)
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
@@ -95,12 +91,15 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
     plan = parse_plan(lines)
     try:
         check_covers(plan, copies, widths.dst)
-    except LayoutcError:
+    except PlanError as error:
         # All of a short axis in one digit, which wider elements may make even.
         joined, _ = copies_of(source, target, NO_ATTRIBUTES, joins=True)
         if joined == copies:
             raise
-        check_covers(plan, joined, widths.dst)
+        try:
+            check_covers(plan, joined, widths.dst)
+        except PlanError as other:
+            raise max(error, other, key=lambda misfit: misfit.line) from None
     return plan
 
 

@@ -1,0 +1,93 @@
+"""What a plan must do: the copies of its reorder, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from layoutc.errors import LayoutcError, PlanError
+from layoutc.planning.copy_digits import StridedCopy, unfused, without_partial
+from layoutc.planning.copy_text import copy_text
+from layoutc.planning.plan import Plan, Together
+from layoutc.planning.plan_text import widths_text
+from layoutc.planning.promotion import promotions
+from layoutc.planning.together import restored
+
+Sized = tuple[StridedCopy, str]
+"""a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""
+
+
+def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) -> None:
+    """
+    Raises PlanError unless the plan's copies are these copies of a reorder, in their order.
+
+    A copy may stand with wider elements, or cut into what is loaded and what is zero.
+    """
+    waiting = _restored(plan)
+    count = len(waiting)
+    for copy in copies:
+        variants = list(_variants(copy, element_bytes))
+        taken = next((v for v in variants if v == waiting[: len(v)]), None)
+        if taken is None:
+            got = waiting[0] if waiting else None
+            # Of all that could stand there, what has elements as wide as what does.
+            expected = next((first for first, *_ in variants if got and first[1] == got[1]), variants[0][0])
+            raise misfit(plan, count - len(waiting), got, expected)
+        del waiting[: len(taken)]
+    if waiting:
+        raise misfit(plan, count - len(waiting), waiting[0], None)
+
+
+def _restored(plan: Plan) -> list[Sized]:
+    """The copies of a plan as those of its reorder."""
+    found: list[Sized] = []
+    for part in plan.parts:
+        loops, copies = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
+        for copy in copies:
+            try:
+                found.append((restored(unfused(copy.copy), copy.element_bytes, loops), widths_text(copy)))
+            except LayoutcError as error:
+                raise PlanError(line_of(plan, len(found)), "", None, str(error)) from None
+    return found
+
+
+def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[Sized]]:
+    """The ways in which a copy may stand in a plan."""
+    for wide, size in promotions(copy, element_bytes):
+        yield [(wide, str(size))]
+        for position, digit in enumerate(wide.digits):
+            if not digit.is_whole and not digit.is_uneven:
+                loaded, empty = (list(_variants(part, size)) for part in without_partial(wide, position))
+                yield from ([*one, *other] for one in loaded for other in empty)
+
+
+def check_same(plan: Plan, chosen: Plan) -> None:
+    """Raises PlanError unless the plan has the copies of a chosen one that converts: these stand in no other way."""
+    number = next((n for n, part in enumerate(plan.parts) if isinstance(part, Together)), None)
+    if number is not None:
+        raise PlanError(number + 2, "", None, "copies that convert, or whose elements share bytes, run alone")
+    for number, pair in enumerate(zip_longest(plan.copies, chosen.copies)):
+        got, expected = (copy and (unfused(copy.copy), widths_text(copy)) for copy in pair)
+        if got != expected:
+            raise misfit(plan, number, got, expected)
+
+
+def misfit(plan: Plan, number: int, got: Sized | None, expected: Sized | None) -> PlanError:
+    """The error of a plan whose copy `number` (from 0) is not the reorder's; None stands for the end of either."""
+    texts = (f"'{copy_text(one[0])}, elements of {one[1]}'" if one else "no more copies" for one in (got, expected))
+    return PlanError(line_of(plan, number), "", None, "got {}, expected {} for this reorder".format(*texts))
+
+
+def line_of(plan: Plan, number: int) -> int:
+    """The line (from 1) of the copy `number` (from 0), or the one behind the last."""
+    line = 2
+    for part in plan.parts:
+        copies = 1
+        if isinstance(part, Together):
+            copies = len(part.copies)
+            line += 1
+        if number < copies:
+            break
+        number -= copies
+        line += copies
+    return line + number
