@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from layoutc.checks import instance, integer
+from layoutc.checks import a_class, instance, integer
 from layoutc.errors import BufferError
 
 if TYPE_CHECKING:
@@ -110,10 +110,7 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
 
 def _kind(obj: object) -> str:
     hint = "; layoutc.Address(pointer, size_bytes) is memory at an address" if isinstance(obj, int) else ""
-    article = "an" if type(obj).__name__[0] in "aeiou" else "a"
-    return (
-        f"{article} {type(obj).__name__}, expected bytes, a memoryview, a NumPy array or a tensor with __dlpack__{hint}"
-    )
+    return f"{a_class(type(obj))}, expected bytes, a memoryview, a NumPy array or a tensor with __dlpack__{hint}"
 
 
 def _lent(name: str, tensor: Any) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from layoutc.checks import instance, integer
+from layoutc.checks import a_class, instance, integer
 from layoutc.conversion import Attributes, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -66,7 +66,7 @@ def compile_all(kernels: Iterable[Kernel], *, workers: int | None = None) -> tup
     from layoutc.processes import Group
 
     if not isinstance(cast(object, kernels), Iterable):
-        raise LayoutcError(f"kernels are a {type(kernels).__name__}, expected a sequence of Kernel")
+        raise LayoutcError(f"kernels are {a_class(type(kernels))}, expected a sequence of Kernel")
     made = tuple(kernels)
     for kernel in made:
         instance("kernel", kernel, Kernel, "layoutc.Kernel(source, destination) makes one")
@@ -91,6 +91,8 @@ def compile_all(kernels: Iterable[Kernel], *, workers: int | None = None) -> tup
 
 def with_tuned_plan(kernel: Kernel, tuned: str | Path | None) -> Kernel:
     """The kernel with the plan that a file of tuned plans (default: $LAYOUTC_TUNED) has for it, if it has one."""
+    if not isinstance(cast(object, tuned), str | os.PathLike | None):
+        raise LayoutcError(f"tuned is {a_class(type(tuned))}, expected the path of a file")
     file = tuned or os.environ.get(TUNED)
     if not file or kernel.target == PLAIN:
         return kernel

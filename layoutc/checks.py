@@ -33,7 +33,8 @@ def _number(what: str, value: Any, least: int, most: int = MAX_SIZE) -> int:
     try:
         number = int(index(value))
     except TypeError:
-        raise LayoutcError(f"{what} {shown(value)}, expected an integer") from None
+        text = shown(repr(value) if isinstance(value, str) else value)
+        raise LayoutcError(f"{what} {text}, expected an integer") from None
     if not least <= number <= most:
         expected = f"{least} or more and below 2^63" if most == MAX_SIZE else f"{least} to {most}"
         raise LayoutcError(f"{what} {shown(number)}, expected {expected}")
@@ -43,8 +44,13 @@ def _number(what: str, value: Any, least: int, most: int = MAX_SIZE) -> int:
 def instance(name: str, value: object, kind: type, hint: str = "") -> None:
     """Raises LayoutcError unless the value is of this class; `hint` says how to come by one."""
     if not isinstance(value, kind):
-        got, expected = type(value).__name__, kind.__name__
-        raise LayoutcError(f"{name} is a {got}, expected a {expected}{hint and '; ' + hint}")
+        raise LayoutcError(f"{name} is {a_class(type(value))}, expected {a_class(kind)}{hint and '; ' + hint}")
+
+
+def a_class(kind: type) -> str:
+    """The name of a class with its article."""
+    article = "an" if kind.__name__.startswith((*"aeiouAEIOU", "ndarray")) else "a"
+    return f"{article} {kind.__name__}"
 
 
 def verb(name: str, plural: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from layoutc.checks import instance, integer
+from layoutc.checks import a_class, instance, integer
 from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -67,6 +67,7 @@ class Kernel:
         check_name(self.name)
         object.__setattr__(self, "threads", check_plan_options(self.target, self.threads))
         object.__setattr__(self, "alignment", check_alignment(self.alignment))
+        object.__setattr__(self, "plan", plan_lines_of(self.plan))
         if self.plan:
             from layoutc.transforms.plan_reorders import read_plan_of
 
@@ -278,6 +279,16 @@ def check_name(name: object) -> None:
     instance("the name of a function", name, str)
     if not is_identifier(str(name)) or name in LIBRARY or name in LINKED:
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
+
+
+def plan_lines_of(plan: object) -> tuple[str, ...]:
+    """The lines of a plan as a tuple. Raises LayoutcError for what is no sequence of lines."""
+    if isinstance(plan, str) or not isinstance(plan, Iterable):
+        raise LayoutcError(f"plan is {a_class(type(plan))}, expected its lines, as 'text.splitlines()' has them")
+    lines = tuple(cast("Iterable[object]", plan))
+    for line in lines:
+        instance("a line of the plan", line, str)
+    return cast("tuple[str, ...]", lines)
 
 
 def check_plan_options(target: object, threads: object) -> int:

@@ -35,17 +35,17 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "divisor 0": (lambda: Digit((0,), 0), "digit divisor is 0, expected 1 or more"),
     "modulus 0": (lambda: Digit((0,), 1, 0), "block is 0, expected 1 or more"),
     "modulus 1.5": (lambda: Digit((0,), 1, 1.5), "block is 1.5, expected an integer"),  # pyright: ignore[reportArgumentType]
-    "digits that are none": (lambda: Layout(1, (0,)), "a digit is a int, expected a Digit"),  # pyright: ignore[reportArgumentType]
+    "digits that are none": (lambda: Layout(1, (0,)), "a digit is an int, expected a Digit"),  # pyright: ignore[reportArgumentType]
     "one digit": (lambda: Layout(1, Digit((0,))), "expected a sequence"),  # pyright: ignore[reportArgumentType]
-    "rank of text": (lambda: Layout("1", ()), "rank is 1, expected an integer"),  # pyright: ignore[reportArgumentType]
-    "names of numbers": (lambda: Layout(1, (Digit((0,)),), (), (1,)), "an axis name is a int, expected a str"),  # pyright: ignore[reportArgumentType]
+    "rank of text": (lambda: Layout("1", ()), "rank is '1', expected an integer"),  # pyright: ignore[reportArgumentType]
+    "names of numbers": (lambda: Layout(1, (Digit((0,)),), (), (1,)), "an axis name is an int, expected a str"),  # pyright: ignore[reportArgumentType]
     "layout of text": (lambda: MemoryDesc((2,), "f32", "a"), "layout is a str, expected a Layout; layoutc.desc reads"),  # pyright: ignore[reportArgumentType]
     "dims of one number": (lambda: layoutc.desc("nchw", 5), "dims 5 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "dims of floats": (lambda: layoutc.desc("ab", (2.0, 3)), r"dims \(2.0, 3\) are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "dims of text": (lambda: layoutc.desc("ab", "23"), "dims 23 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "low of one number": (lambda: layoutc.desc("ab", (2, 3), low=1), "low border 1 is no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "strides of text": (lambda: layoutc.desc("ab", (2, 3), strides="ab"), "strides ab are no sequence of integers"),  # pyright: ignore[reportArgumentType]
-    "offset of text": (lambda: layoutc.desc("ab", (2, 3), offset="x"), "base offset is x, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "offset of text": (lambda: layoutc.desc("ab", (2, 3), offset="x"), "base offset is 'x', expected an integer"),  # pyright: ignore[reportArgumentType]
     "align of 0": (lambda: layoutc.desc("ab", (2, 3), align=(0, 1)), r"alignments \(0, 1\) hold 0, expected 1 or more"),
     "index of floats": (lambda: NCHW.offset(0.5, 0, 0, 0), r"index \(0.5, 0, 0, 0\) is no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "offset of a float": (lambda: NCHW.index_of(0.5), "offset is 0.5, expected an integer"),  # pyright: ignore[reportArgumentType]
@@ -58,9 +58,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: layoutc.compile(*TEXTS),
         "source is a str, expected a MemoryDesc; layoutc.desc",
     ),
-    "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is a int, expected a"),  # pyright: ignore[reportArgumentType]
+    "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is an int, expected a"),  # pyright: ignore[reportArgumentType]
     "compile under _init": (lambda: layoutc.compile(NCHW, NCHW, name="_init"), "'_init' cannot be the name"),
-    "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected a ndarray"),  # pyright: ignore[reportArgumentType]
+    "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected an ndarray"),  # pyright: ignore[reportArgumentType]
     "20 as u4": (
         lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", element_type="u4"),
         "20 to 20, .* 0 to 15",
@@ -70,6 +70,20 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "reorder into a mask": (lambda: layoutc.reorder(MASKED.data, "a", "a", out=MASKED), "out is a masked array"),
     "describe a mask": (lambda: layoutc.from_array(MASKED), "array is a masked array, expected one"),
     "2.5 threads": (lambda: layoutc.Kernel(NCHW, NCHW, threads=2.5), "number of threads is 2.5, expected an integer"),  # pyright: ignore[reportArgumentType]
+    "2 threads in words": (lambda: layoutc.Kernel(NCHW, NCHW, threads="2"), "threads is '2', expected an integer"),  # pyright: ignore[reportArgumentType]
+    "a plan in one text": (
+        lambda: layoutc.Kernel(NCHW, NCHW, plan="threads 1\ncopy"),  # pyright: ignore[reportArgumentType]
+        r"plan is a str, expected its lines, as 'text\.splitlines\(\)' has them",
+    ),
+    "no plan": (lambda: layoutc.Kernel(NCHW, NCHW, plan=None), "plan is a NoneType, expected its lines"),  # pyright: ignore[reportArgumentType]
+    "a plan of numbers": (
+        lambda: layoutc.Kernel(NCHW, NCHW, plan=(1,)),  # pyright: ignore[reportArgumentType]
+        "a line of the plan is an int, expected a str",
+    ),
+    "a file of a number": (
+        lambda: layoutc.compile(NCHW, NCHW, tuned=3),  # pyright: ignore[reportArgumentType]
+        "tuned is an int, expected the path of a file",
+    ),
     "no threads": (lambda: layoutc.Kernel(NCHW, NCHW, threads=0), "number of threads is 0, expected 1 to"),
     "alignment of 3": (lambda: layoutc.Kernel(NCHW, NCHW, alignment=3), "3 bytes, expected a power of two"),
     "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
@@ -97,6 +111,9 @@ def test_constructors_normalise() -> None:
     assert desc == layoutc.desc(layout, (2, 3)) and desc.element_type is element_type("f32")
     kernel = layoutc.Kernel(desc, desc, threads=np.int64(2), alignment=np.int32(16))  # pyright: ignore[reportArgumentType]
     assert repr((kernel.threads, kernel.alignment)) == "(2, 16)"
+    lines = layoutc.Kernel(desc, desc).ir("plan-reorders").split('plan ["')[1].split('"]')[0].split('", "')
+    planned = layoutc.Kernel(desc, desc, plan=lines)  # pyright: ignore[reportArgumentType]
+    assert planned.plan == tuple(lines) and hash(planned) == hash(layoutc.Kernel(desc, desc, plan=tuple(lines)))
     assert repr(digits[0]) == "Digit(axes=(0,), divisor=1, modulus=None)"
 
 
