@@ -83,6 +83,15 @@ def test_bf16_is_reinterpreted_and_kept_as_stored(tmp_path: Path) -> None:
     np.testing.assert_array_equal(result, blocked(tensor("uint16"), 8), strict=True)
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_what_numpy_saves_of_ml_dtypes_is_read(tmp_path: Path, name: str) -> None:
+    """Of float8_e5m2, which NumPy writes under a name that it does not read, the file says the type."""
+    array = tensor().astype(name)
+    dtype = () if name == "float8_e5m2" else ("--dtype", name)
+    result = reordered(tmp_path, array, "--from", "nchw", "--to", "nhwc", *dtype)
+    np.testing.assert_array_equal(result.view(name), array.transpose(0, 2, 3, 1), strict=True)
+
+
 @pytest.mark.parametrize("array", [np.asfortranarray(tensor()), tensor(">f4")], ids=["fortran", "big-endian"])
 def test_how_numpy_stores_the_array_makes_no_difference(tmp_path: Path, array: Array) -> None:
     result = reordered(tmp_path, array, "--from", "nchw", "--to", "nhwc")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from ml_dtypes import float8_e5m2
 from numpy.lib import format as npy
 
 from layoutc.checks import shown
@@ -17,7 +20,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 MAX_RANK = 24
 """physical axes: every axis of rank 12 blocked once; more are given as a flat array"""
-HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+HEADER_READERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
+"""by version: bytes of the header's length, and what reads both"""
+F8_E5M2 = re.compile(rb"'descr': '[<>=|]f1'")
+"""how `np.save` calls float8_e5m2 of ml_dtypes, a name that it does not read back"""
 
 
 def read_npy(path: Path) -> Array:
@@ -41,8 +47,13 @@ def read_npy(path: Path) -> Array:
 def _read_header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     try:
         version = npy.read_magic(file)
-        read = HEADER_READERS.get(version)
-        header = read and read(file)
+        header = None
+        if version in HEADER_READERS:
+            width, read = HEADER_READERS[version]
+            length = file.read(width)
+            text = file.read(int.from_bytes(length, "little"))
+            shape, is_fortran, dtype = read(BytesIO(length + F8_E5M2.sub(b"'descr': '|V1'", text)))
+            header = shape, is_fortran, np.dtype(float8_e5m2) if F8_E5M2.search(text) else dtype
     except OSError:
         raise
     except Exception:
