@@ -102,7 +102,9 @@ class Compiler:
         with log.open("wb") as file:
             status = run(command, file.fileno(), timeout_s)
         if status != 0 or not output.is_file():
-            said = _first_error(log.read_text(errors="replace")) or _why_silent(output.parent, status)
+            said = _first_error(log.read_text(errors="replace"))
+            if not said or _is_of_linker(said):
+                said = _why_silent(output.parent, said or f"it said nothing, and exited with {status}")
             raise CompilationError(f"compiler failed: {shlex.join(command)}: {said}")
 
     def accepts(self, flags: tuple[str, ...], timeout_s: float = TIMEOUT_S) -> bool:
@@ -165,15 +167,17 @@ def _processor() -> str:
     return " ".join((platform.machine(), *sorted(set(facts))))
 
 
-def _why_silent(folder: Path, status: int) -> str:
-    """What there is to say where a compiler said nothing: on a full disk nothing of it is kept."""
-    if shutil.disk_usage(folder).free < LEAST_SPACE:
-        return f"no space left on the device of {folder}"
-    return f"it said nothing, and exited with {status}"
+def _why_silent(folder: Path, said: str) -> str:
+    """What there is to say where a compiler gave no reason, as on a full disk, where its linker just ends."""
+    return f"no space left on the device of {folder}" if shutil.disk_usage(folder).free < LEAST_SPACE else said
+
+
+def _is_of_linker(line: str) -> bool:
+    return any(text in line for text in OF_LINKER)
 
 
 def _first_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # The linker's own lines stand ahead of what the compiler says of it, and need not have the word.
-    said = (line for line in lines if "error" in line.lower() and not any(text in line for text in OF_LINKER))
+    said = (line for line in lines if "error" in line.lower() and not _is_of_linker(line))
     return next(said, lines[0] if lines else "")

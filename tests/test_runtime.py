@@ -192,11 +192,12 @@ def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-def test_a_compiler_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its words have no room either."""
+@pytest.mark.parametrize("said", ["", "collect2: error: ld returned 1 exit status"])
+def test_a_compiler_on_a_full_disk(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its words have no room either, and its linker may be ended as it writes."""
     monkeypatch.setattr("layoutc.compiler.LEAST_SPACE", 1 << 62)
     with pytest.raises(CompilerError, match="no space left on the device of"):
-        build(SOURCE, script(tmp_path / "silentcc", "exit 1"))
+        build(SOURCE, script(tmp_path / "silentcc", f'echo "{said}"; exit 1'))
 
 
 def test_what_is_no_object_does_not_stay(tmp_path: Path, cache: Path) -> None:
