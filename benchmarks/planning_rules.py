@@ -321,6 +321,16 @@ RULES = (
         {"a quarter": {"MIN_STEP": times(0.25)}, "four times": {"MIN_STEP": times(4)}},
         (IN_L3, IN_DRAM),
     ),
+    Rule(
+        "TURN_LINES",
+        "together, lines of the source that half of the second cache holds at a time",
+        {
+            "any": {"TURN_LINES": to(NEVER)},
+            "half": {"TURN_LINES": times(0.5)},
+            "twice": {"TURN_LINES": times(2)},
+        },
+        (IN_L3, IN_DRAM),
+    ),
 )
 
 

@@ -32,6 +32,8 @@ STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
+TURN_PART = 8
+"""copies that run together move an eighth of the second cache in a turn"""
 STAGED_TURN = 2 << 10
 """bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
 
@@ -67,8 +69,20 @@ def choose_plan(
         streams = True
     if destination.size_bytes < target.l2:
         return Plan(tuple(plan_moved(*piece, target, streams) for piece in moved), threads)
+    return Plan(_parts(moved, target, streams), threads)
+
+
+def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:
+    """The copies of a reorder that does not fit the second cache, those together that share lines."""
+    budget = target.l2 // TURN_PART
     parts: list[CopyPlan | Together] = []
-    for loops, group in groups(moved, target.l2 // 8):
+    left = list(moved)
+    for loops, group in groups(moved, budget, apart=True) if streams else ():
+        staged = _staged_together(loops, group, target) if loops else None
+        if staged is not None:
+            parts.append(staged)
+            left = [sized for sized in left if sized not in group]
+    for loops, group in groups(left, budget):
         inner = [(reduced(copy, size, loops), size) for copy, size in group]
         if any(not _is_tiled(*sized, target) for sized in inner):
             loops = ()
@@ -78,7 +92,7 @@ def choose_plan(
             continue
         planned = tuple(plan_moved(*piece, target, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
-    return Plan(tuple(parts), threads)
+    return tuple(parts)
 
 
 def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:

@@ -1,4 +1,4 @@
-"""What a plan must do: the copies of its reorder, in their order."""
+"""What a plan must do: the copies of its reorder, in any order."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ Sized = tuple[StridedCopy, str]
 
 def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) -> None:
     """
-    Raises PlanError unless the plan's copies are these copies of a reorder, in their order.
+    Raises PlanError unless the plan's copies are these copies of a reorder, in any order.
 
     A copy may stand with wider elements, or cut into what is loaded and what is zero.
     """
-    waiting = _restored(plan)
-    count = len(waiting)
+    waiting = dict(enumerate(_restored(plan)))
+    count, missing = len(waiting), list[list[list[Sized]]]()
     for copy in copies:
         variants = list(_variants(copy, element_bytes))
-        taken = next((v for v in variants if v == waiting[: len(v)]), None)
+        taken = next((v for v in variants if all(part in waiting.values() for part in v)), None)
         if taken is None:
-            got = waiting[0] if waiting else None
-            # Of all that could stand there, what has elements as wide as what does.
-            expected = next((first for first, *_ in variants if got and first[1] == got[1]), variants[0][0])
-            raise misfit(plan, count - len(waiting), got, expected)
-        del waiting[: len(taken)]
-    if waiting:
-        raise misfit(plan, count - len(waiting), waiting[0], None)
+            missing.append(variants)
+        for part in taken or ():
+            del waiting[next(number for number, other in waiting.items() if other == part)]
+    if waiting or missing:
+        number, got = next(iter(waiting.items()), (count, None))
+        variants = missing[0] if missing else []
+        # Of all that could stand there, what has elements as wide as what does.
+        fitting = [first for first, *_ in variants if got and first[1] == got[1]]
+        raise misfit(plan, number, got, next(iter((*fitting, *(first for first, *_ in variants))), None))
 
 
 def _restored(plan: Plan) -> list[Sized]:

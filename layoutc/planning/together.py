@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import prod
+from math import gcd, prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling
@@ -21,22 +21,31 @@ Sized = tuple[StridedCopy, int]
 
 NEAR = 4096
 """bytes within which copies that begin so close have lines, and pages, in common"""
+TURN_LINES = 4
+"""times its bytes that the source's lines of a macro tile may have: half of the second cache"""
+MOST_TWICE = 1.1
+"""times what turns copy in all, as the last one begins earlier, where they begin at whole lines"""
 MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
 
-def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
+def groups(
+    copies: Sequence[Sized], budget: int, apart: bool = False
+) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
     """
     The copies in their order, those together that share loops; no loops for one that runs alone.
 
-    Together they move about `budget` bytes in a macro tile.
+    Together they move about `budget` bytes in a macro tile. Where they may be `apart`, others stand between those of
+    a group.
     """
     found: list[list[Sized]] = []
     for copy in copies:
-        if found and _near(found[-1], copy) and _loops([*found[-1], copy], budget):
-            found[-1].append(copy)
-        else:
+        joined = reversed(found) if apart else found[-1:]
+        group = next((group for group in joined if _near(group, copy) and _loops([*group, copy], budget)), None)
+        if group is None:
             found.append([copy])
+        else:
+            group.append(copy)
     return [(_loops(group, budget) if len(group) > 1 else (), group) for group in found]
 
 
@@ -77,17 +86,44 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
     copy, size = next((sized for sized in group if not sized[0].is_fill), group[0])
     found = (SharedLoop(d.extent, 1, d.src * size, d.dst * size) for d in copy.digits if d.is_whole)
     shared = [loop for loop in found if all(_step(loop, *other) in other[0].digits for other in group)]
-    shared.sort(key=lambda loop: -loop.dst)
     left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in shared)
     if left > budget:
         return ()
-    loops: list[SharedLoop] = []
-    for loop in reversed(shared):  # the fastest first: it is what lanes are made of
+    shared.sort(key=lambda loop: (size not in (loop.src, loop.dst), loop.dst))  # first what lanes are made of
+    for place, loop in enumerate(shared):
         is_contiguous = size in (loop.src, loop.dst)
-        step = min(loop.extent, max(budget // left, MIN_STEP if is_contiguous or not loops else 1))
+        lines = max(_source_lines(reduced(*sized, shared), sized[1]) for sized in group)
+        most = TURN_LINES * budget * max(LINE // max(loop.src, 1), 1) // lines
+        step = max(min(budget // left, most), MIN_STEP if is_contiguous or not place else 1)
+        unit = LINE // (size if is_contiguous else gcd(loop.dst, LINE))  # whole lines
+        step = _even(loop.extent, min(step, loop.extent), unit)
+        shared[place] = replace(loop, step=step)
         left *= step
-        loops.insert(0, replace(loop, step=step))
-    return _line_by_line(loops) if any(loop.step < loop.extent for loop in loops) else ()
+    shared.sort(key=lambda loop: -loop.dst)
+    return _page_by_page(shared) if any(loop.step < loop.extent for loop in shared) else ()
+
+
+def _even(extent: int, step: int, unit: int) -> int:
+    """As many turns as with `step`, of equal size, a multiple of `unit` if that is little more."""
+    turns = -(-extent // step)
+    even = -(-extent // turns)
+    rounded = min(-(-even // unit) * unit, step)
+    return rounded if turns * rounded <= MOST_TWICE * extent else even
+
+
+def _source_lines(copy: StridedCopy, size: int) -> int:
+    """About how many bytes of lines of the source a copy has a part of; a fill counts its destination."""
+    steps = [(extent, stride * size) for digit in copy.digits for extent, stride in digit.all_steps("src")]
+    span = size + sum((extent - 1) * stride for extent, stride in steps if stride < LINE)
+    return -(-span // LINE) * LINE * prod(extent for extent, stride in steps if stride >= LINE)
+
+
+def _page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
+    """Steps that share lines, or pages, of the source follow one another, or each would read these lines again."""
+    whole = [loop for loop in loops if loop.step == loop.extent]
+    near = [loop for loop in loops if loop not in whole and 0 < loop.src * loop.step < NEAR]
+    near.sort(key=lambda loop: -loop.src)
+    return (*(loop for loop in loops if loop not in (*near, *whole)), *near, *whole)
 
 
 def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
@@ -121,7 +157,7 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) 
     """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
     left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in loops)
     turns: list[SharedLoop] = []
-    for loop in reversed(loops):
+    for loop in sorted(loops, key=lambda loop: loop.dst):
         follows = not turns or loop.dst == turns[0].dst * turns[0].extent
         turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
         turns.insert(0, replace(loop, step=-(-loop.extent // turns_of_loop)))

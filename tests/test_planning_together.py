@@ -1,0 +1,85 @@
+"""The loops around copies that run together: their steps, their order, and what runs in them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import layoutc
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS, Machine
+from layoutc.planning.plan import Plan, SharedLoop, Together
+from layoutc.planning.plan_covers import check_covers
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.strided_copy import strided_copies
+from tests.test_planning import buffers, run_plan
+
+SERVER = replace(TARGETS["avx512"], shuffles="any")
+BY_LINES = (
+    "affine:(a, b, c, d) -> (b mod 3, a, (b floordiv 36) mod 3, c, (b floordiv 3) mod 12, b floordiv 108, d)",
+    "onednn:dbca",
+    (205, 255, 187, 4),
+    "s8",
+)
+BY_PAGES = (
+    "affine:(a, b, c) -> (b, (c floordiv 8) mod 48, c mod 8, c floordiv 384, a)",
+    "onednn:abc",
+    (126, 128, 1738),
+    "bf16",
+)
+EVEN = (
+    "onednn:ba",
+    "affine:(a, b) -> (b mod 4, a mod 24, a floordiv 24, b floordiv 64, (b floordiv 4) mod 16)",
+    (3982, 2584),
+    "f32",
+)
+SHORT_ROWS = (
+    "onednn:DacB16d32b",
+    "affine:(a, b, c, d) -> (a mod 2, d floordiv 24, c, a floordiv 2, d mod 24, b)",
+    (9, 81, 2, 32),
+    "f32",
+)
+Reorder = tuple[str, str, tuple[int, ...], str]
+
+
+def plan_of(reorder: Reorder, target: Machine = SERVER) -> Plan:
+    source, destination, dims, element = reorder
+    return choose_plan(layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element), target)
+
+
+def shared_loops(plan: Plan) -> list[tuple[SharedLoop, ...]]:
+    return [part.loops for part in plan.parts if isinstance(part, Together)]
+
+
+def test_turns_that_share_lines_of_the_source_follow_each_other() -> None:
+    """A turn takes 12 of 144 contiguous bytes, of so many lines that they are still there in the next one."""
+    ((_, rows, near, *_),) = shared_loops(plan_of(BY_LINES))
+    assert (rows.extent, near.extent, near.step, near.src) == (187, 12, 1, 12)
+    assert 205 * 3 * rows.step * 64 < SERVER.l2
+
+
+def test_turns_that_share_pages_of_the_source_follow_each_other() -> None:
+    """What lanes are made of is most of a turn; all turns of one page follow each other."""
+    ((slow, fast),) = shared_loops(plan_of(BY_PAGES))
+    assert (slow.src, slow.step, fast.src, fast.step) == (483840, 1, 2, 64)
+
+
+def test_turns_are_of_equal_size() -> None:
+    """A last turn of 64 of 165 rows would begin earlier, and copy a third of them again."""
+    ((loop,),) = shared_loops(plan_of(EVEN, replace(SERVER, l2=2 << 20)))
+    assert (loop.extent, loop.step) == (165, 55)
+
+
+def test_copies_between_which_others_stand_fill_lines_together() -> None:
+    """Rows of 81 are written by copies of 64 and 17, between which stand those of other rows."""
+    source, destination, dims, element = SHORT_ROWS
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    plan = plan_of(SHORT_ROWS, replace(SERVER, l2=1 << 14, llc=1 << 12))
+    staged = [part for part in plan.parts if isinstance(part, Together) and part.store == "staged"]
+    assert any({0, 64} <= {copy.copy.dst for copy in part.copies} for part in staged)
+    assert parse_plan(plan_lines(plan)) == plan
+    check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
+    read, written, expected = buffers(*pair)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
