@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         InterpreterError,
         LayoutcError,
         NotationError,
+        PlanError,
     )
     from layoutc.kernel import Kernel
     from layoutc.layout import Digit, Layout
@@ -46,7 +47,7 @@ _HOMES = {
     "builds": ("compile", "compile_all"),
     "descriptor": ("MemoryDesc",),
     "element_type": ("ElementType",),
-    "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError"),
+    "errors": ("BufferError", "CompilerError", "InterpreterError", "LayoutcError", "NotationError", "PlanError"),
     "kernel": ("Kernel",),
     "layout": ("Digit", "Layout"),
     "notations": ("desc", "names", "parse", "translate"),
@@ -70,6 +71,7 @@ __all__ = [
     "MemoryDesc",
     "NotationError",
     "Param",
+    "PlanError",
     "compile",
     "compile_all",
     "desc",

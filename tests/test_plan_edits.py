@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
+import layoutc
 from layoutc import desc
 from layoutc.conversion import Conversion
 from layoutc.errors import LayoutcError, PlanError
@@ -100,6 +101,7 @@ def test_words_that_no_plan_has_are_errors_at_their_place(text: str) -> None:
     assert reason.startswith(f"line {line + 1}, column {column + 1}: expected ")
     assert quoted[caret.index("^") :][:1] == place[0].replace("\t", " ").replace("\r", " ")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+    assert isinstance(error, layoutc.PlanError) and isinstance(error, layoutc.LayoutcError)
 
 
 def test_a_plan_of_another_reorder_is_an_error_that_names_the_copies() -> None:
