@@ -199,6 +199,8 @@ INPUTS = [
     (saved(ARRAY.astype(complex)), (), "no element type"),
     (saved(np.full((2, 3, 2, 2), "text")), (), "no element type"),
     (saved(ARRAY.astype("datetime64[s]")), (), "no element type"),
+    (saved(ARRAY.view("V4")), (), "in.npy: NumPy type |V4 does not say what its elements are"),
+    (saved(ARRAY.view("V4")), (), "; --dtype names it"),
     (saved(ARRAY), ("--dtype", "bf16"), "has 16 bits"),
     (saved(ARRAY), ("--dtype", "f33"), "unknown element type 'f33'"),
     (saved(ARRAY), ("--to-dtype", "f33"), "unknown element type 'f33'"),

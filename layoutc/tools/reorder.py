@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from layoutc import arrays
+from layoutc.errors import LayoutcError
 from layoutc.kernel import EXECUTORS, Executor
 from layoutc.param import Param
 from layoutc.tools import options
@@ -56,7 +57,12 @@ def command(
         if isinstance(value, Param) and not value.is_constant:
             raise click.UsageError(f"'argument' is for `layoutc compile`; --{name.replace('_', '-')} needs values here")
     array = read_npy(in_npy)
-    stored = arrays.stored_type(array, dtype)
+    try:
+        stored = arrays.stored_type(array, dtype)
+    except LayoutcError as error:
+        if dtype is not None:
+            raise
+        raise LayoutcError(f"{in_npy}: {error}; --dtype names it") from None
     out = read_npy(out_npy).copy() if given.get("sum") else None
     result = arrays.reorder(
         array,
