@@ -90,15 +90,15 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
     if left > budget:
         return ()
     shared.sort(key=lambda loop: (size not in (loop.src, loop.dst), loop.dst))  # first what lanes are made of
+    lines = max(_source_lines(reduced(*sized, shared), sized[1]) for sized in group)
     for place, loop in enumerate(shared):
-        is_contiguous = size in (loop.src, loop.dst)
-        lines = max(_source_lines(reduced(*sized, shared), sized[1]) for sized in group)
-        most = TURN_LINES * budget * max(LINE // max(loop.src, 1), 1) // lines
+        is_contiguous, in_a_line = size in (loop.src, loop.dst), max(LINE // max(loop.src, 1), 1)
+        most = TURN_LINES * budget * in_a_line // lines
         step = max(min(budget // left, most), MIN_STEP if is_contiguous or not place else 1)
         unit = LINE // (size if is_contiguous else gcd(loop.dst, LINE))  # whole lines
         step = _even(loop.extent, min(step, loop.extent), unit)
         shared[place] = replace(loop, step=step)
-        left *= step
+        left, lines = left * step, lines * -(-step // in_a_line)
     shared.sort(key=lambda loop: -loop.dst)
     return _page_by_page(shared) if any(loop.step < loop.extent for loop in shared) else ()
 
