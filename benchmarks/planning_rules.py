@@ -114,6 +114,16 @@ RULES = (
         },
         CACHES,
     ),
+    Rule(
+        "MIN_LONG_ROW",
+        "past the second cache, stores that straddle lines of long rows leave a buffer by whole lines",
+        {
+            "never": {"MIN_LONG_ROW": to(NEVER)},
+            "a quarter": {"MIN_LONG_ROW": times(0.25)},
+            "four times": {"MIN_LONG_ROW": times(4)},
+        },
+        (IN_L3,),
+    ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
     Rule(

@@ -483,6 +483,25 @@ def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: S
     assert copy.store == store
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "element", "store"),
+    [
+        (1000, 700, "f32", "aligned"),
+        (2000, 700, "bf16", "aligned"),
+        (1008, 700, "f32", "normal"),  # stores are whole lines
+        (200, 3500, "f32", "normal"),  # rows are short
+        (1000, 100, "f32", "normal"),  # the second cache holds both sides
+        (4000, 700, "s8", "normal"),  # tiles store a part of a line, whatever it is
+    ],
+)
+def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer_past_the_second_cache(
+    rows: int, columns: int, element: str, store: Store
+) -> None:
+    source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert copy.store == store
+
+
 @pytest.mark.parametrize(("dims", "streams"), [((4096, 4096), True), ((4000, 4000), False), ((2048, 2048), False)])
 def test_threads_stream_as_early_as_one_where_rows_evict_each_other(dims: tuple[int, int], streams: bool) -> None:
     source, destination = (layoutc.desc(name, dims, "s8") for name in ("ab", "ba"))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from math import prod
 
-from layoutc.planning.copy_digits import SideName
+from layoutc.planning.copy_digits import SIDES, SideName
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan
 
@@ -30,6 +30,26 @@ def most_in_a_set(
             rows = [row + digit.offset(side, step) for row in rows for step in range(steps[position])]
     lines = {row * plan.element_bytes // target.line for row in rows}
     return max(Counter(line % L1_SETS for line in lines).values())
+
+
+def share_evicted(plan: CopyPlan, target: Machine) -> float:
+    """What share of the lines that a macro tile has on both sides finds no room in their sets beside the others."""
+    lines = [_lines(plan, side, target) for side in SIDES]
+    sets = Counter(line % L1_SETS for found in lines for line in found)
+    return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
+
+
+def _lines(plan: CopyPlan, side: SideName, target: Machine) -> set[int]:
+    """The lines that a macro tile has on a side, if both begin at a page."""
+    rows, run = [0], 1
+    for position, digit in enumerate(plan.copy.digits):
+        if digit.stride(side) == 1:
+            run = plan.macro[position]
+        else:
+            rows = [row + digit.offset(side, step) for row in rows for step in range(plan.macro[position])]
+    width = plan.widths.of(side)
+    spans = ((row * width // target.line, (row + run) * width - 1) for row in rows)
+    return {line for first, last in spans for line in range(first, last // target.line + 1)}
 
 
 COLLIDING_ROWS = 6

@@ -21,12 +21,14 @@ from layoutc.planning.macro_tiles import (
     loop_order,
     with_macro,
 )
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 from layoutc.planning.whole_lines import stores_whole_lines
 
 MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
+MIN_LONG_ROW = 1 << 10
+"""bytes of a row of the destination that leaves a buffer by whole lines, where stores straddle them"""
 SHORT_LINES = 4
 """in a row of the destination that a macro tile has all of; with rows of 5 to 8 it takes as long as without"""
 
@@ -46,6 +48,9 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
             return gathered
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
+        return replace(with_macro(plan, ALIGNED), store="aligned")
+    if _straddles_in_long_rows(plan, target):
+        because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
         return replace(with_macro(plan, ALIGNED), store="aligned")
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
@@ -86,6 +91,21 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     whole = with_macro(plan, replace(NORMAL, target_run=row))
     because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
     return whole
+
+
+def _straddles_in_long_rows(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether a transpose that the second cache does not hold stores parts of the lines of long rows.
+
+    Each such line would be waited for twice, by stores that come long after one another.
+    """
+    lanes = *plan.source_lanes, *plan.target_lanes
+    moves = plan.source_lanes != plan.target_lanes and all(is_power_of_two(part.extent) for part in lanes)
+    is_large = 2 * plan.copy.elements * plan.element_bytes > target.l2
+    if not (target.streams_whole_lines and is_large and moves) or plan.merges or plan.element_bytes == 1:
+        return False
+    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    return row >= MIN_LONG_ROW and not stores_whole_lines(plan, target)
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
