@@ -124,6 +124,16 @@ RULES = (
         },
         (IN_L3,),
     ),
+    Rule(
+        "MOST_EVICTED",
+        "in the second cache they do so where many of the lines of a macro tile evict each other",
+        {
+            "never": {"MOST_EVICTED": to(1.0)},
+            "half": {"MOST_EVICTED": times(0.5)},
+            "in larger macro tiles": {"ALIGNED_IN_L2": shape(budget=2.0, target_run=2.0)},
+        },
+        (IN_L2,),
+    ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
     Rule(

@@ -491,10 +491,12 @@ def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: S
         (1008, 700, "f32", "normal"),  # stores are whole lines
         (200, 3500, "f32", "normal"),  # rows are short
         (1000, 100, "f32", "normal"),  # the second cache holds both sides
+        (257, 257, "f32", "aligned"),  # but rows of both evict each other
+        (290, 290, "f32", "normal"),
         (4000, 700, "s8", "normal"),  # tiles store a part of a line, whatever it is
     ],
 )
-def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer_past_the_second_cache(
+def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer(
     rows: int, columns: int, element: str, store: Store
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))

@@ -97,6 +97,8 @@ The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups 
 DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 1.6 times as long.
 """
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
+ALIGNED_IN_L2 = replace(ALIGNED, budget=16 << 10, source_run=64, target_run=1024)
+"""the same where rows of both sides evict each other: the lines of a tile are all that is there of the source"""
 
 
 def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
+from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set, share_evicted
 from layoutc.planning.copy_digits import SIDES, Carry, contiguous
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
+    ALIGNED_IN_L2,
     COLLIDING,
     COPIED_BY_SOURCE,
     GATHERED_IN_CACHES,
@@ -29,6 +30,8 @@ MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
 MIN_LONG_ROW = 1 << 10
 """bytes of a row of the destination that leaves a buffer by whole lines, where stores straddle them"""
+MOST_EVICTED = 0.3
+"""of the lines of a macro tile, where the second cache holds both sides"""
 SHORT_LINES = 4
 """in a row of the destination that a macro tile has all of; with rows of 5 to 8 it takes as long as without"""
 
@@ -49,9 +52,10 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
-    if _straddles_in_long_rows(plan, target):
+    by_lines = _by_whole_lines(plan, cached, target) if _straddles_lines(plan, target) else None
+    if by_lines is not None:
         because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
-        return replace(with_macro(plan, ALIGNED), store="aligned")
+        return by_lines
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.source_lanes == plan.target_lanes:
@@ -93,19 +97,28 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     return whole
 
 
-def _straddles_in_long_rows(plan: CopyPlan, target: Machine) -> bool:
+def _by_whole_lines(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
     """
-    Whether a transpose that the second cache does not hold stores parts of the lines of long rows.
+    The plan of a transpose with whole lines that leave a buffer, if its rows are long enough.
 
-    Each such line would be waited for twice, by stores that come long after one another.
+    Tiles would wait twice for a line that they store parts of where the second cache does not hold both sides, and
+    where lines evict each other before they are whole.
     """
+    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    if 2 * plan.copy.elements * plan.element_bytes > target.l2:
+        return replace(with_macro(plan, ALIGNED), store="aligned") if row >= MIN_LONG_ROW else None
+    if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
+        return replace(with_macro(plan, ALIGNED_IN_L2), store="aligned")
+    return None
+
+
+def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the tiles of a transpose store parts of lines; with elements of 1 byte a buffer gains nothing."""
     lanes = *plan.source_lanes, *plan.target_lanes
     moves = plan.source_lanes != plan.target_lanes and all(is_power_of_two(part.extent) for part in lanes)
-    is_large = 2 * plan.copy.elements * plan.element_bytes > target.l2
-    if not (target.streams_whole_lines and is_large and moves) or plan.merges or plan.element_bytes == 1:
+    if not (target.streams_whole_lines and moves) or plan.merges or plan.element_bytes == 1:
         return False
-    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
-    return row >= MIN_LONG_ROW and not stores_whole_lines(plan, target)
+    return not stores_whole_lines(plan, target)
 
 
 def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
