@@ -79,7 +79,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         because("stores", "normal, through the caches")
         return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
     if plan.pads_elements:
-        because("stores", BUFFERED if buffered else "through the caches, as elements are stored one by one")
+        because("stores", BUFFERED if buffered else "normal, through the caches, as elements are loaded one by one")
         return with_macro(plan, NORMAL)
     if streams and target.streams_whole_lines and stores_whole_lines(plan, target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
