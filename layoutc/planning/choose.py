@@ -20,6 +20,7 @@ from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, 
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.shorter_tiles import with_shorter_tiles
+from layoutc.planning.spread_params import as_spread
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import Sized, groups, reduced, with_runs
@@ -122,7 +123,8 @@ def copies_of(
     bytes, where all of them are. Raises NotStridedError if there are none.
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    copies = strided_copies(source, destination, () if moves else conversion.groupings, joins)
+    groupings = () if moves else as_spread(source, destination, conversion).groupings
+    copies = strided_copies(source, destination, groupings, joins)
     bits = source.element_type.bits, destination.element_type.bits
     src, dst = (max(width // 8, 1) for width in bits)
     widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))

@@ -14,6 +14,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan, Part, Together
 from layoutc.planning.reasons import listening
+from layoutc.planning.spread_params import as_spread, spread_params
 from layoutc.planning.tile import TileProgram
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -35,6 +36,10 @@ def explain_plan(
         f"caches: the destination's whole lines go {reasons.reorder['caches']}",
     ]
     converts = source.element_type != destination.element_type or conversion.has_attributes
+    for name, param in spread_params(source, destination, conversion).items():
+        before, after = (_joined(each.groups) for each in (conversion.params[name], param))
+        lines.append(f"{label(name)}: spread ahead of all copies, from groups of {before} to groups of {after}")
+    seen = as_spread(source, destination, conversion)
     shared = {id(copy): part for part in plan.parts if isinstance(part, Together) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         part = shared.get(id(copy))
@@ -42,7 +47,7 @@ def explain_plan(
         lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination, converts)}{turn}"]
         if part is not None:
             lines.append(f"  shared loops: {_shared(part)}")
-        lines += [f"  {line}" for line in _copy_lines(copy, why, conversion if converts else None)]
+        lines += [f"  {line}" for line in _copy_lines(copy, why, seen if converts else None)]
     return lines
 
 
@@ -168,5 +173,9 @@ def _loops(order: Sequence[int], sizes: Sequence[int], extents: Sequence[int]) -
     return ", ".join(loops) or "none, as one holds all"
 
 
+def _joined(numbers: Sequence[int]) -> str:
+    return "x".join(map(str, numbers))
+
+
 def _times(numbers: Sequence[int]) -> str:
-    return "x".join(map(str, numbers)) + (f" = {prod(numbers)}" if len(numbers) > 1 else "")
+    return _joined(numbers) + (f" = {prod(numbers)}" if len(numbers) > 1 else "")
