@@ -8,7 +8,7 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import Conversion
-from layoutc.kernel import Kernel
+from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import machine
@@ -67,7 +67,7 @@ BY_24 = Param(axes=1, groups=24)
     ],
 )
 @pytest.mark.parametrize("executor", ["c", "interpret"])
-def test_bytes_are_those_of_the_definition(executor: str, types: tuple[str, str], conversion: Conversion) -> None:
+def test_bytes_are_those_of_the_definition(executor: Executor, types: tuple[str, str], conversion: Conversion) -> None:
     """Arguments and constants, packed ones, several groupings, by the arithmetic of floats and of integers."""
     source, destination = layoutc.desc("nchw", DIMS, types[0]), layoutc.desc("nChw16c", DIMS, types[1])
     assert spread_params(source, destination, conversion)
@@ -75,7 +75,7 @@ def test_bytes_are_those_of_the_definition(executor: str, types: tuple[str, str]
     arguments = arguments_of(conversion, DIMS)
     expected, found = old.copy(), old.copy()
     reference.reorder(source, destination, read, expected, conversion, arguments)
-    kernel = Kernel(source, destination, executor, conversion=conversion)  # pyright: ignore[reportArgumentType]
+    kernel = Kernel(source, destination, executor, conversion=conversion)
     kernel(read, found, **{name: bytes(values) for name, values in arguments.items()})
     np.testing.assert_array_equal(found, expected)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Literal
 
 from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit
 
@@ -18,6 +19,9 @@ FINE_RUN = 64
 """elements of the destination that a digit spans which is loaded in part, and none of whose values go by themselves"""
 MAX_JOINED = 64
 """coordinates of an axis, or a period, that one tile may have all of"""
+
+Joins = Literal["none", "whole", "all"]
+"""which segments are one digit that carries on each side in its own way: those that are loaded whole, or all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +88,18 @@ class Axis:
     dst: Side
     params: tuple[Side, ...]
     cuts: tuple[int, ...]
-    joins: bool = False
+    joins: Joins = "none"
 
     def joined(self, parts: Iterable[StridedCopy], start: int, dim: int, stop: int) -> list[StridedCopy]:
         """The parts that cover coordinates start..stop, as one if they may be, and are short."""
         found = [*parts]
-        if self.joins and len(found) > 1 and stop - start <= MAX_JOINED and not self.params:
+        may = self.joins == "all" or (self.joins == "whole" and stop <= dim)
+        if may and len(found) > 1 and stop - start <= MAX_JOINED and all(len(side.pieces) == 1 for side in self.params):
             digit = self._uneven(start, min(dim, stop) - start, stop - start)
             if digit is not None:
-                return [StridedCopy(self.src.at(start), self.dst.at(start), (digit,))]
+                digit = replace(digit, params=tuple(side.stride(1) for side in self.params))
+                params = tuple(side.at(start) for side in self.params)
+                return [StridedCopy(self.src.at(start), self.dst.at(start), (digit,), params=params)]
         return found
 
     def _uneven(self, start: int, loaded: int, extent: int) -> CopyDigit | None:

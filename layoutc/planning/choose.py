@@ -8,10 +8,12 @@ from dataclasses import replace
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
+from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine, machine
+from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
@@ -60,6 +62,8 @@ def choose_plan(
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     if not moves or widths.are_packed:
         adds = bool(conversion.sum)
+        if len(copies) > 1 and not moves and not adds:
+            copies = _joined_conversions(source, destination, copies, conversion, widths, target)
         converting = converting_plans(copies, adds, widths, target, streams, threads, moves=moves)
         return Plan(with_shorter_tiles(converting), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
@@ -108,15 +112,44 @@ def _joined(
     """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
     if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
         return apart
-    copies, widths = copies_of(source, destination, NO_ATTRIBUTES, joins=True)
+    copies, widths = copies_of(source, destination, NO_ATTRIBUTES, joins="all")
     if widths.are_packed or not any(digit.is_uneven for copy in copies for digit in copy.digits):
         return apart
     joined = [piece for copy in copies for piece in pieces(copy, element, target)]
     return joined if instructions(joined, target) < JOIN_GAIN * instructions(apart, target) else apart
 
 
+def _joined_conversions(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    apart: Sequence[StridedCopy],
+    conversion: Conversion,
+    widths: Widths,
+    target: Machine,
+) -> Sequence[StridedCopy]:
+    """
+    The copies with segments of short axes joined, if boxes of whole axes convert them in fewer instructions.
+
+    Where a box cannot have all of two axes, one alone may be joined.
+    """
+    held = max(widths.src, widths.dst)
+    for along in (None, *range(destination.rank)):
+        joined, _ = copies_of(source, destination, conversion, "whole", along)
+        uneven = [copy for copy in joined if any(digit.is_uneven for digit in copy.digits)]
+        if not uneven and along is None:
+            break
+        if uneven and all(has_box(copy, widths, target) for copy in uneven):
+            cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
+            return joined if cost < JOIN_GAIN * before else apart
+    return apart
+
+
 def copies_of(
-    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, joins: bool = False
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    joins: Joins = "none",
+    along: int | None = None,
 ) -> tuple[tuple[StridedCopy, ...], Widths]:
     """
     The strided copies of a reorder, and the widths of their elements; moves of elements that share bytes as moves of
@@ -124,7 +157,7 @@ def copies_of(
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     groupings = () if moves else as_spread(source, destination, conversion).groupings
-    copies = strided_copies(source, destination, groupings, joins)
+    copies = strided_copies(source, destination, groupings, joins, along)
     bits = source.element_type.bits, destination.element_type.bits
     src, dst = (max(width // 8, 1) for width in bits)
     widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))

@@ -131,7 +131,7 @@ def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
         step = plan.copy.digits[row_digits(plan)[0]].params[number]
         yield range(0, 2 * step, step) if step else (0, 0)
         return
-    program = TileProgram(plan)
+    program = MergedTile(plan) if plan.merges else TileProgram(plan)
     registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
     for register in registers:
         yield from (piece.params[number] for piece in register.pieces if piece is not None)

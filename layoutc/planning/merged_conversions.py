@@ -1,4 +1,4 @@
-"""Boxes of rows that are short in the source: registers are merged as they were loaded, and converted when stored."""
+"""Boxes of rows that are short in the source: registers are merged, and converted where elements are narrower."""
 
 from __future__ import annotations
 
@@ -23,22 +23,39 @@ LEAST_FILLED = 0.25
 
 def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
     """
-    The plan of a copy as a box that is converted when it is stored; None where there is none, or few lanes are filled.
+    The plan of a copy as a box that is converted when it is stored, or, where elements become wider, when it is loaded;
+    None where there is none, or few lanes are filled.
 
-    Elements do not become wider, so that a register that was merged is one store.
+    So a register that is merged is one load and one store.
     """
-    if widths.are_packed or widths.dst > widths.src or copy.is_fill or any(d.is_uneven for d in copy.digits):
-        return None
-    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, widths.src, target) is None:
-        return None
-    plan = replace(boxed(copy, widths.src, target), converted_bytes=widths.dst, converted_at="dst")
-    program = MergedTile(plan)
-    if prod(plan.tile) < LEAST_FILLED * program.lanes * len(program.wanted):
+    plan = _box_of(copy, widths, target)
+    if plan is None:
         return None
     next_copy()
-    because("tiles", "a box, whose registers are merged as they are loaded, and converted when stored")
+    when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
+    because("tiles", f"a box, whose registers are converted as they are {when}")
     because("stores", "through the caches, as tiles that convert store parts of lines")
     return with_macro(plan, STREAMED if streams else NORMAL)
+
+
+def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a copy has such a plan."""
+    return _box_of(copy, widths, target) is not None
+
+
+def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
+    """Its box, with macro tiles of one tile."""
+    widens = widths.dst > widths.src
+    held = max(widths.src, widths.dst)
+    if widths.are_packed or copy.is_fill:
+        return None
+    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
+        return None
+    box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
+    plan = replace(box, converted_at="src" if widens else "dst")
+    program = MergedTile(plan)
+    converted = program.held if widens else program.wanted
+    return plan if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted) else None
 
 
 def converts_few(plan: CopyPlan) -> bool:

@@ -33,10 +33,10 @@ class MergedTile:
 
     def __init__(self, plan: CopyPlan):
         self.plan = plan
-        self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.element_bytes
+        self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.widths.moved
         self.held = [
             (
-                Piece(first, count=count % self.lanes),
+                Piece(first, 0, self._params("src", first, count), count % self.lanes),
                 tuple(range(first, first + count)) + (ZERO,) * (self.lanes - count),
             )
             for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
@@ -44,7 +44,7 @@ class MergedTile:
         source = self._sources()
         self.wanted = [
             (
-                Piece(first, 0, self._params(first, count), count % self.lanes),
+                Piece(first, 0, self._params("dst", first, count), count % self.lanes),
                 tuple(source[first + lane] for lane in range(count)),
             )
             for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
@@ -79,19 +79,19 @@ class MergedTile:
 
     @cached_property
     def _params_at(self) -> dict[int, tuple[int, ...]]:
-        """How far the parameters of each place of the destination lie from those of the first."""
-        found = {0: (0,) * len(self.plan.copy.params)}
+        """How far the parameters of each place lie from those of the first, on the side where it is converted."""
+        side, found = self.plan.widths.converted_at, {0: (0,) * len(self.plan.copy.params)}
         for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
             found = {
-                at + digit.offset("dst", v): tuple(n + v * step for n, step in zip(those, digit.params, strict=True))
+                at + digit.offset(side, v): tuple(n + v * step for n, step in zip(those, digit.params, strict=True))
                 for at, those in found.items()
                 for v in range(count)
             }
         return found
 
-    def _params(self, first: int, count: int) -> tuple[tuple[int, ...], ...]:
+    def _params(self, side: SideName, first: int, count: int) -> tuple[tuple[int, ...], ...]:
         """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first."""
-        if not self.plan.converted_bytes:
+        if not self.plan.converted_bytes or side != self.plan.widths.converted_at:
             return ()
         places = [first + lane for lane in range(count)] + [first] * (self.lanes - count)
         return tuple(zip(*(self._params_at[place] for place in places), strict=True))

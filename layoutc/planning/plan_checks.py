@@ -162,10 +162,10 @@ def _check_channels(plan: CopyPlan) -> None:
 
 def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
-    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.element_bytes) or not _converts_merged(plan):
+    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
         raise LayoutcError(
             "merged lanes need vectors of 64 bytes, any shuffles of their elements, and are converted, if at all, "
-            "when stored, to whole bytes and no wider ones"
+            "between whole bytes, to no wider ones when stored, or to wider ones when loaded"
         )
     if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
         raise LayoutcError("merged lanes need contiguous elements on both sides")
@@ -177,17 +177,18 @@ def _check_merged(plan: CopyPlan) -> None:
     for part in (*plan.source_lanes, *plan.target_lanes):
         if part.extent != plan.tile[part.digit]:
             raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
-    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.element_bytes:
+    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
     for side, parts in zip(SIDES, (plan.source_lanes, plan.target_lanes), strict=True):
         _check_pieces(plan, side, [part.digit for part in parts])
 
 
 def _converts_merged(plan: CopyPlan) -> bool:
-    """Whether what is merged is moved, or converted once it is."""
+    """Whether what is merged is moved, or converted where it is no wider than in registers."""
     widths = plan.widths
-    is_late = widths.converted_at == "dst" and widths.dst <= widths.src and not widths.are_packed
-    return not plan.converted_bytes or is_late
+    is_late = widths.converted_at == "dst" and widths.dst <= widths.src
+    is_early = widths.converted_at == "src" and widths.dst > widths.src
+    return not plan.converted_bytes or ((is_late or is_early) and not widths.are_packed)
 
 
 def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:

@@ -64,6 +64,11 @@ def converting_plans(
     stored twice.
     """
     for copy in copies:
+        if any(digit.is_uneven for digit in copy.digits):
+            box = merged_plan(copy, widths, target, streams)
+            assert box is not None, "what is joined has a box"
+            yield box
+            continue
         padded = None if adds or moves or copy.is_fill else _padded_plan(copy, widths, target, streams)
         if padded is not None:
             yield padded

@@ -20,7 +20,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
 from layoutc.errors import LayoutcError
 from layoutc.param import Grouping
-from layoutc.planning.axis_copies import Axis, Piece, Side
+from layoutc.planning.axis_copies import Axis, Joins, Piece, Side
 from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
@@ -35,14 +35,18 @@ class NotStridedError(LayoutcError):
 
 @lru_cache(maxsize=256)
 def strided_copies(
-    source: MemoryDesc, destination: MemoryDesc, groupings: tuple[Grouping, ...] = (), joins: bool = False
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    groupings: tuple[Grouping, ...] = (),
+    joins: Joins = "none",
+    along: int | None = None,
 ) -> tuple[StridedCopy, ...]:
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
 
     Each copy says where the values of parameters are that belong to its elements, one list for each of `groupings`.
-    If it `joins`, the segments of a short axis, and of a short period, are one digit that carries on each side in its
-    own way.
+    Where it `joins` them, the segments of a short axis, and of a short period, are one digit that carries on each side
+    in its own way: `all` of them, or those that are loaded `whole`; of every axis, or `along` one alone.
 
     Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
     without a common form, or where the copies are too many for their elements.
@@ -50,9 +54,10 @@ def strided_copies(
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
     parts: list[tuple[StridedCopy, ...]] = []
     for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
+        here = joins if along is None or along in axes else "none"
         src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
         params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
-        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes), joins)))
+        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes), here)))
     _check_count(prod(map(len, parts)), destination.elements)
     copies = (
         StridedCopy(
@@ -135,7 +140,7 @@ def _joined(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
 # --- one axis ------------------------------------------------------------------------------------------------------
 
 
-def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
+def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
     """The coordinates of an axis and the destination's padding of it, without the border between them."""
     if not dst.high:
         yield from _from_a_block(src, dst, params, dim, joins)
@@ -146,7 +151,7 @@ def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: b
         yield from _from_a_block(padding, padding, params, 0, joins)
 
 
-def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
+def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
     """
     Coordinates as `_segments` has them, of sides that may start within a block, behind a border.
 
@@ -187,7 +192,7 @@ def _edges(sides: Sequence[Side], cuts: Collection[int], stop: int) -> list[int]
     return sorted(found)
 
 
-def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: bool) -> Iterator[StridedCopy]:
+def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
     sides = (src, dst, *params)
     nests = all(side.starts_blocks for side in sides)

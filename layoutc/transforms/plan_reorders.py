@@ -93,7 +93,7 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
         check_covers(plan, copies, widths.dst)
     except PlanError as error:
         # All of a short axis in one digit, which wider elements may make even.
-        joined, _ = copies_of(source, target, NO_ATTRIBUTES, joins=True)
+        joined, _ = copies_of(source, target, NO_ATTRIBUTES, joins="all")
         if joined == copies:
             raise
         try:

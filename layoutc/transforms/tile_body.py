@@ -95,8 +95,7 @@ class VectorBody:
             for tile in ([register for tile in self.loads for register in tile], self.stores)
         )
         if loaded:
-            held = self.element if self.converts_loads else self.source_element
-            self.zero = zeros(self.copy.nest, vector_type(held, self.program.lanes * self.copy.ratio))
+            self.zero = zeros(self.copy.nest, vector_type(self.source_element, self.program.lanes * self.copy.ratio))
         for count in sorted(loaded | stored):
             mask = vector_ops.first_lanes(self.copy.nest.constant(count), self.program.lanes * self.copy.ratio)
             self.masks[count] = self.copy.nest.insert(mask).results[0]
@@ -239,12 +238,16 @@ class VectorBody:
         if piece.count:
             assert self.zero is not None
             mask = self.masks[self.copy.in_memory("src", piece.count)]
+            value: SSAValue
             first = vector_ops.load_first(self.copy.tile_source, index, mask, self.zero, ahead)
-            return self._cast(self.builder.insert(first).result, vector_type(self.lane_type, lanes))
+            value = self.builder.insert(first).result
+            if self.converts_loads and self.plan.converted_bytes:
+                value = self._converted(value, piece, lanes)
+            return self._cast(value, vector_type(self.lane_type, lanes))
         count = self.copy.in_memory("src", lanes)
         memory_type = vector_type(self.source_element, count)
         load = vector_ops.load(self.copy.tile_source, index, memory_type, ahead)
-        value: SSAValue = self.builder.insert(load).result
+        value = self.builder.insert(load).result
         if (share := self.plan.widths.src_per_byte) > 1:
             value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
         if self.converts_loads:

@@ -1,0 +1,94 @@
+"""Conversions between blocks that do not nest: segments of a period are one digit, and boxes convert all of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.kernel import Executor, Kernel
+from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.plan import Plan
+from layoutc.planning.plan_text import plan_lines
+from layoutc.transforms.plan_reorders import read_converting_plan
+from tests.random_conversions import arguments_of, random_codes
+
+ANY = replace(machine("avx512"), shuffles="any")
+
+
+def planned(layouts: str, dims: tuple[int, ...], types: str, target: Machine = ANY) -> tuple[Plan, tuple[str, ...]]:
+    source, destination = sides(layouts, dims, types)
+    plan = choose_plan(source, destination, target)
+    return plan, tuple(plan_lines(plan))
+
+
+def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, MemoryDesc]:
+    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
+    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
+
+
+@pytest.mark.parametrize(
+    ("layouts", "dims", "types", "copies"),
+    [
+        ("aCb10c->aCb6c", (48, 40, 480), "f32->s8", 1),
+        ("aCb10c->aCb6c", (48, 40, 480), "s8->f32", 1),
+        ("aCb10c->aCb6c", (48, 40, 490), "f32->bf16", 4),
+        ("AB3a10b->AB10a6b", (960, 960), "f32->s8", 12),
+    ],
+)
+def test_segments_are_joined(layouts: str, dims: tuple[int, ...], types: str, copies: int) -> None:
+    """Of 7 copies, of 7 and 3 of a tail, and of 84: there a box has all of one axis."""
+    plan, lines = planned(layouts, dims, types)
+    assert len(plan.copies) == copies
+    assert all(copy.merges for copy in plan.copies if any(digit.is_uneven for digit in copy.copy.digits))
+    assert read_converting_plan(lines, *sides(layouts, dims, types)).copies == plan.copies
+
+
+def test_other_registers_have_a_copy_for_each_segment() -> None:
+    plan, _ = planned("aCb10c->aCb6c", (48, 40, 480), "f32->s8", machine("avx2"))
+    assert len(plan.copies) == 7
+
+
+@pytest.mark.parametrize("llc", [0, 1 << 40])
+def test_a_plan_for_other_caches_is_read(llc: int) -> None:
+    """Which copies there are follows from the registers alone."""
+    case = "aCb10c->aCb6c", (48, 40, 480), "s8->f32"
+    plan, lines = planned(*case, replace(ANY, llc=llc))
+    assert read_converting_plan(lines, *sides(*case)) == plan
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret"])
+@pytest.mark.parametrize(
+    ("layouts", "channels", "types", "conversion"),
+    [
+        ("nChw10c->nChw6c", 65, "f32->s8", Conversion(dst_scale=Param(axes=1), dst_zero_point=Param(axes=(0, 1)))),
+        ("nChw6c->nChw10c", 60, "s8->f32", Conversion(src_scale=Param(axes=1))),
+        ("nChw6c->nChw10c", 60, "u8->f32", Conversion(src_scale=Param(axes=(1, 3)), src_zero_point=7)),
+        ("nChw3c->nChw16c", 100, "u8->s32", Conversion(src_zero_point=Param(axes=1, dtype="s8"))),
+        ("nChw6c->nChw16c", 96, "s32->f64", NO_ATTRIBUTES),
+        ("nChw6c->nChw16c", 96, "f16->bf16", Conversion(src_scale=Param(axes=1, groups=24))),
+        ("nChw10c->nChw6c", 61, "bf16->f32", Conversion(sum=0.5)),
+    ],
+)
+def test_bytes_are_those_of_the_definition(
+    executor: Executor, layouts: str, channels: int, types: str, conversion: Conversion
+) -> None:
+    """Boxes that convert what they load, and what they store, with a value for each channel, and for each pixel."""
+    dims = (2, channels, 7, 7)
+    source, destination = sides(layouts, dims, types)
+    read, old = random_codes("read", source), random_codes("old", destination)
+    arguments = arguments_of(conversion, dims)
+    expected, found = old.copy(), old.copy()
+    reference.reorder(source, destination, read, expected, conversion, arguments)
+    target = "avx512" if executor == "interpret" else "native"
+    kernel = replace(Kernel(source, destination, target=target, conversion=conversion), executor=executor)
+    kernel(read, found, **{name: bytes(values) for name, values in arguments.items()})
+    np.testing.assert_array_equal(found, expected)
+    assert kernel.explain()
