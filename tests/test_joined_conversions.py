@@ -92,3 +92,10 @@ def test_bytes_are_those_of_the_definition(
     kernel(read, found, **{name: bytes(values) for name, values in arguments.items()})
     np.testing.assert_array_equal(found, expected)
     assert kernel.explain()
+
+
+def test_first_lanes_of_narrow_registers_are_masked() -> None:
+    """Loads of 9 bytes: by way of the stack, the register would wait until they are stored there."""
+    source, destination = sides("nChw3c->nChw16c", (2, 96, 7, 7), "u8->f32")
+    text = Kernel(source, destination, target="avx512").c_source
+    assert "__builtin_ia32_loaddquqi128_mask" in text

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import layoutc
+from layoutc.conversion import Conversion
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
 from tests.c_programs import COMPILERS, ELEMENTS, compiled, compiler_named, emitted, parsed
@@ -543,3 +545,14 @@ def test_unstructured_control_flow_is_an_error() -> None:
     text = "func.func @f() {\n  cf.br ^end\n^end:\n  func.return\n}"
     with pytest.raises(LayoutcError, match="has 2 blocks"):
         emit_c(parsed(text))
+
+
+def test_many_constants_stand_in_lines_of_their_own() -> None:
+    """Not below the bracket, where the half of the text was blanks."""
+    values = tuple(n / 7 for n in range(1, 513))
+    sides = layoutc.desc("ab", (2, 512), "u8"), layoutc.desc("ab", (2, 512), "f32")
+    lines = layoutc.Kernel(*sides, conversion=Conversion(src_scale=layoutc.Param(values, 1))).c_source.splitlines()
+    first = lines.index("static const float reorder_src_scale[512] = {") + 1
+    rows = lines[first : lines.index("};", first)]
+    assert rows[0].startswith("  0.14285715f, 0.2857143f, ")
+    assert all(90 < len(row) <= 110 for row in rows[:-1])

@@ -8,7 +8,13 @@
 // CHECK-NEXT:  #define load_f32x4(from) (*(const f32x4_unaligned *)(from))
 // CHECK-NEXT:  #define store_f32x4(to, value) (*(f32x4_unaligned *)(to) = (value))
 // CHECK:       static inline void load_first_f32x4(f32x4 *lanes, const float *from, int64_t count) {
+// CHECK-NEXT:  #if defined(__AVX512F__) && defined(__AVX512VL__)
+// CHECK-NEXT:    typedef int native __attribute__((vector_size(16)));
+// CHECK-NEXT:    const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;
+// CHECK-NEXT:    *lanes = (f32x4)__builtin_ia32_loaddqusi128_mask((const void *)from, (native)*lanes, (uint8_t)mask);
+// CHECK-NEXT:  #else
 // CHECK-NEXT:    memcpy(lanes, from, (size_t)count * sizeof(float));
+// CHECK-NEXT:  #endif
 // CHECK-NEXT:  }
 // CHECK:       typedef int32_t i32x8 __attribute__((vector_size(32)));
 // CHECK-NEXT:  typedef int32_t i32x8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));

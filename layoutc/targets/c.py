@@ -41,7 +41,7 @@ from layoutc.targets.c_helpers import prelude
 from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.c_shuffles import Shuffles
-from layoutc.targets.c_text import INDENT, MAX_WIDTH, wrapped
+from layoutc.targets.c_text import INDENT, MAX_WIDTH
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
@@ -82,7 +82,7 @@ class _ModulePrinter:
     def text(self) -> str:
         functions = self.effects.functions
         definitions = [self._definition(f) for f in functions.values() if not f.is_declaration]
-        arrays = ["\n".join(wrapped(constant_array(op, self.names[op.sym_name.data]))) for op in self._used_arrays()]
+        arrays = ["\n".join(constant_array(op, self.names[op.sym_name.data])) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         code = "\n\n".join((*self.shuffles.definitions(), code))

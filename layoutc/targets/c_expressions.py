@@ -126,12 +126,17 @@ def floating(value: float, type: Float32Type | Float64Type) -> Expression:
 
 @lru_cache(maxsize=1 << 16)
 def _shortest_f32(value: float) -> str:
-    for digits in range(1, 10):
-        # Rounding up past the largest f32 is not a shorter name for it.
-        rounded = float(f"{value:.{digits}g}")
-        if rounded <= 3.4028235677973366e38 and struct.unpack("f", struct.pack("f", rounded))[0] == value:
-            return repr(rounded)
-    return repr(value)
+    # What so many digits say, more do too: most numbers take 7 or more.
+    digits = range(7, 10) if _said_by(value, 6) is None else range(1, 7)
+    return next((repr(found) for n in digits if (found := _said_by(value, n)) is not None), repr(value))
+
+
+def _said_by(value: float, digits: int) -> float | None:
+    """A number of so many decimal digits that is read as this f32, if there is one."""
+    # Rounding up past the largest f32 is not a shorter name for it.
+    rounded = float(f"{value:.{digits}g}")
+    is_read = rounded <= 3.4028235677973366e38 and struct.unpack("f", struct.pack("f", rounded))[0] == value
+    return rounded if is_read else None
 
 
 def bits_literal(value: float, type: Attribute) -> Expression:

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.c_expressions import Expression, address, binary, bits_literal, call, element, floating, integer
+from layoutc.targets.c_text import INDENT, MAX_WIDTH, wrapped
 from layoutc.targets.c_types import element_count, element_name, is_float, strides_and_offset, width
 from layoutc.targets.errors import EmissionError, no_spelling
 
@@ -147,8 +148,8 @@ def check_alias(op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConvers
             raise no_spelling(op, f"whose offset and strides differ from its result {result}")
 
 
-def constant_array(op: memref.GlobalOp, name: str) -> str:
-    """`static const float scales[2] = {0.5f, 0.25f};`: a memref.global of known values."""
+def constant_array(op: memref.GlobalOp, name: str) -> list[str]:
+    """`static const float scales[2] = {0.5f, 0.25f};`: a memref.global of known values, many in lines of their own."""
     values = op.initial_value
     if not isinstance(values, DenseIntOrFPElementsAttr) or op.constant is None:
         raise no_spelling(op, "without constant values")
@@ -157,7 +158,10 @@ def constant_array(op: memref.GlobalOp, name: str) -> str:
     if type.element_type != element or strides_and_offset(type)[1] or element_count(type) != len(numbers):
         raise no_spelling(op, f"of {type} with values of {values.type}")
     lanes = ", ".join(_literal(value, element).text for value in numbers)
-    return f"static const {element_name(type)} {name}[{len(numbers)}] = {{{lanes}}};"
+    head = f"static const {element_name(type)} {name}[{len(numbers)}] = {{"
+    if len(head) + len(lanes) <= MAX_WIDTH:
+        return [f"{head}{lanes}}};"]
+    return [head, *wrapped(INDENT + lanes), "};"]
 
 
 def _literal(value: int | float, type: Attribute) -> Expression:

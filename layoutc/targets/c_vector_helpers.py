@@ -23,6 +23,8 @@ RESERVED_NAME = (
 STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__AVX512F__", "movntdq512")}
 """vector bytes, the macro of processors that have such registers, gcc's name for their non-temporal store"""
 
+MASKED_BYTES = (16, 32, 64)
+"""of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
 MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "int"), 64: ("F", "di", "long long")}
 """lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
 
@@ -68,12 +70,12 @@ def _broadcast(type: VectorType) -> list[str]:
 
 
 def _first(type: VectorType) -> dict[str, str]:
-    """Moves of the first lanes only: masked where the processor has that for whole vectors, else memcpy."""
+    """Moves of the first lanes only: masked where the processor has that for such vectors, else memcpy."""
     names = f"load_first_{type}", f"store_first_{type}"
     parameters = f"{type} *lanes, const {type.lane} *from", f"{type.lane} *to, const {type} *lanes"
     copies = (f"memcpy({places}, (size_t)count * sizeof({type.lane}));" for places in ("lanes, from", "to, lanes"))
     bodies = [f"  {copy}" for copy in copies]
-    if type.bytes == 64:
+    if type.bytes in MASKED_BYTES:
         bodies = [_masked(type, *pair) for pair in zip(_masked_moves(type), bodies, strict=True)]
     return {
         name: f"static inline void {name}({given}, int64_t count) {{\n{body}\n}}"
@@ -83,18 +85,19 @@ def _first(type: VectorType) -> dict[str, str]:
 
 def _masked_moves(type: VectorType) -> tuple[str, str]:
     """The load and the store, as gcc and clang both call them."""
-    letters = MASKED[type.bits][1]
+    suffix = f"{MASKED[type.bits][1]}{8 * type.bytes}_mask"
     mask = f"(uint{max(8, type.lanes)}_t)mask"
     return (
-        f"*lanes = ({type})__builtin_ia32_loaddqu{letters}512_mask((const void *)from, (native)*lanes, {mask});",
-        f"__builtin_ia32_storedqu{letters}512_mask((void *)to, (native)*lanes, {mask});",
+        f"*lanes = ({type})__builtin_ia32_loaddqu{suffix}((const void *)from, (native)*lanes, {mask});",
+        f"__builtin_ia32_storedqu{suffix}((void *)to, (native)*lanes, {mask});",
     )
 
 
 def _masked(type: VectorType, move: str, copy: str) -> str:
     part, _, lane = MASKED[type.bits]
-    return f"""#ifdef __AVX512{part}__
-  typedef {lane} native __attribute__((vector_size(64)));
+    narrow = " && defined(__AVX512VL__)" if type.bytes < 64 else ""
+    return f"""#if defined(__AVX512{part}__){narrow}
+  typedef {lane} native __attribute__((vector_size({type.bytes})));
   const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;
   {move}
 #else
