@@ -270,6 +270,15 @@ def test_copies_that_fill_a_buffer_together_ask_for_the_next_turn(channels: int,
     assert {copy.prefetch for copy in part.copies} == {ahead}
 
 
+@pytest.mark.parametrize(("ways", "width"), [(12, 64), (16, 16)])
+def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(ways: int, width: int) -> None:
+    """Of 448 rows 14 share a set: part of a line is there for the next macro tile only where a set holds as many."""
+    source, destination = (layoutc.desc(layout, (2320, 59, 384), "s8") for layout in ("abc", "cba"))
+    target = replace(TARGETS["avx512"], shuffles="any", l1=ways * LINE * 64)
+    (copy,) = choose_plan(source, destination, target).copies
+    assert (copy.store, copy.macro) == ("staged", (width, 1, 448))
+
+
 @pytest.mark.parametrize(
     ("dims", "run"),
     [

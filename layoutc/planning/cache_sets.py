@@ -56,8 +56,23 @@ COLLIDING_ROWS = 6
 """as many rows in a set leave no room in it for the next line of each, and for what is stored"""
 
 
+UNEVEN = 1.5
+"""times the even share of rows in a set, where some sets have none"""
+
+
 def share_sets(plan: CopyPlan, target: Machine) -> bool:
     """Whether the source rows of a macro tile share few sets: too many one, and twice as many as their even share."""
+    most, even = _rows_in_a_set(plan, target)
+    return most > max(COLLIDING_ROWS, 2 * even)
+
+
+def overflow_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether they share fewer sets than there are, and some do not hold a line of each."""
+    most, even = _rows_in_a_set(plan, target)
+    return most > max(l1_ways(target), UNEVEN * even)
+
+
+def _rows_in_a_set(plan: CopyPlan, target: Machine) -> tuple[int, float]:
+    """The most source rows of a macro tile that share one set, and how many would if all sets had as many."""
     rows = prod(steps for position, steps in enumerate(plan.macro) if position not in plan.source_run_digits)
-    most = most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits)
-    return most > max(COLLIDING_ROWS, 2 * rows / L1_SETS)
+    return most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits), rows / L1_SETS

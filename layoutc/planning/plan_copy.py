@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import inf, prod
 
 from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
-from layoutc.planning.cache_sets import share_sets
+from layoutc.planning.cache_sets import overflow_sets, share_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.longer_tiles import with_longer_tile
@@ -147,7 +147,11 @@ LONG_RUN = 4 << 10
 
 
 def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
-    """Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow."""
+    """
+    Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow.
+
+    They take a line of each row where the first cache does not hold one of all rows until then.
+    """
     if _row(staged) * plan.widths.src < LONG_ROW:
         return staged
     narrow = with_macro(plan, replace(shape, source_run=1))
@@ -155,7 +159,9 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
         return staged
     joined, joined_narrow = (prod(with_joined_rows(each).macro) for each in (staged, narrow))
     # What the next macro tile takes of a line is there then only if rows do not evict each other.
-    return staged if joined_narrow > joined or share_sets(narrow, target) else narrow
+    if joined_narrow > joined or share_sets(narrow, target):
+        return staged
+    return with_macro(plan, replace(shape, source_run=target.line)) if overflow_sets(narrow, target) else narrow
 
 
 def _row(plan: CopyPlan) -> int:
