@@ -237,11 +237,9 @@ class Kernel:
     @property
     def _may_stream(self) -> bool:
         """Whether the planner may write past the caches, which is what asks for aligned destinations."""
-        from layoutc.planning.choose import STREAMED_PART
-
         if self.plan or self.target == PLAIN:
             return False
-        return self.destination_bytes >= machine(self.target).llc // STREAMED_PART
+        return self.destination_bytes >= machine(self.target).streamed
 
     @once
     def _at_any_address(self) -> Callable[..., None]:

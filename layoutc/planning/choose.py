@@ -12,7 +12,7 @@ from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
-from layoutc.planning.machine import Machine, machine
+from layoutc.planning.machine import FAR_STREAMED, Machine, machine
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.padded import padded_lanes
@@ -31,8 +31,6 @@ from layoutc.planning.widths import Widths
 
 PARALLEL_BYTES = 512 << 10
 """a destination below this is done before a second thread has started"""
-STREAMED_PART = 4
-"""one thread writes past the caches what fills that part of the last one, a quarter"""
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
 TURN_PART = 8
@@ -174,13 +172,13 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     Whether the destination is written past the caches.
 
     One thread gains from it long before both buffers fill the last cache; several, which have all of that, gain
-    where both fill it.
+    where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
     """
-    if threads == 1:
-        streams, limit = (
-            destination_bytes >= target.llc // STREAMED_PART,
-            "the destination fills a quarter of the last one",
-        )
+    if target.llc_is_far:
+        streams = destination_bytes >= target.streamed * threads
+        limit = f"the destination is {FAR_STREAMED} times as large as what its threads have of the second one"
+    elif threads == 1:
+        streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:
         streams = source_bytes + destination_bytes > target.llc
         limit = "both buffers fill the last one"
@@ -190,7 +188,7 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
 
 def _streams_early(copies: Sequence[Sized], destination_bytes: int, target: Machine) -> bool:
     """Whether several threads gain as early as one, as rows in the caches would evict each other."""
-    if destination_bytes < target.llc // STREAMED_PART:
+    if destination_bytes < target.streamed:
         return False
     evict = [evict_each_other(plan_moved(*copy, target, streams=False), target) for copy in copies]
     forget_copies(len(evict))

@@ -22,6 +22,12 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
+FAR_LLC = 96 << 20
+"""bytes of the largest last cache that a few cores share; a larger one is a server's, far from each of its cores"""
+STREAMED_PART = 4
+"""one thread writes past the caches what fills that part of the last one, a quarter"""
+FAR_STREAMED = 2
+"""each thread writes past the caches what is so many times as large as the second one, if the last one is far"""
 
 
 Shuffles = Literal["any", "words", "unpack"]
@@ -32,7 +38,7 @@ Shuffles = Literal["any", "words", "unpack"]
 class Machine:
     """
     Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
-    what every destination's address is a multiple of.
+    what every destination's address is a multiple of. A last cache that is far is little faster than memory.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Machine:
     l1: int = 32 << 10
     l2: int = 1 << 20
     llc: int = 32 << 20
+    llc_is_far: bool = False
     line: int = 64
     page: int = 4096
     alignment: int = ALIGNMENT
@@ -49,6 +56,12 @@ class Machine:
     def streams_whole_lines(self) -> bool:
         """Whether one store fills a cache line, so that a non-temporal store needs no neighbour."""
         return self.vector == self.line
+
+    @property
+    def streamed(self) -> int:
+        """Bytes of a destination from which on one thread writes past the caches."""
+        part = self.llc // STREAMED_PART
+        return min(FAR_STREAMED * self.l2, part) if self.llc_is_far else part
 
     @property
     def aligns_lines(self) -> bool:
@@ -96,7 +109,8 @@ def _native() -> Machine:
     found = TARGETS[_instruction_set()]
     if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="any")
-    return replace(found, name="native", **{k: v for k, v in _cache_sizes().items() if v})
+    found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
+    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC)
 
 
 def _instruction_set() -> str:
@@ -130,7 +144,7 @@ def _cache_sizes() -> dict[str, int]:
         if kind != "Instruction" and size.endswith("K") and size[:-1].isdigit():
             found[level] = int(size[:-1]) << 10
     largest = found.get(max(found, default=0), 0)
-    return {"l1": found.get(1, 0), "l2": found.get(2, 0), "llc": min(largest, SHARED_LLC)}
+    return {"l1": found.get(1, 0), "l2": found.get(2, 0), "llc": largest}
 
 
 def processors() -> int:

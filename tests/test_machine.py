@@ -1,0 +1,61 @@
+"""The machine model: what a last cache that a server's processes share counts for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import layoutc
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS, Machine
+from layoutc.planning.machine import _native as native  # pyright: ignore[reportPrivateUsage]
+
+MIB = 1 << 20
+SERVER = replace(TARGETS["avx512"], l2=2 * MIB, llc=64 * MIB, llc_is_far=True)
+
+
+def detected(folder: Path, monkeypatch: pytest.MonkeyPatch, sizes: dict[int, str]) -> Machine:
+    """The native machine, were its caches of these levels and sizes, as the kernel writes them."""
+    for level, size in sizes.items():
+        index = folder / f"index{level}"
+        index.mkdir()
+        for name, text in {"type": "Unified", "level": str(level), "size": size}.items():
+            (index / name).write_text(f"{text}\n")
+    monkeypatch.setattr("layoutc.planning.machine.CACHES", folder)
+    return native.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("last", "counted", "is_far", "streamed"),
+    [
+        ("32768K", 32 * MIB, False, 8 * MIB),
+        ("98304K", 64 * MIB, False, 16 * MIB),
+        ("491520K", 64 * MIB, True, 4 * MIB),
+    ],
+)
+def test_of_a_large_last_cache_a_part_counts(
+    last: str, counted: int, is_far: bool, streamed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = detected(tmp_path, monkeypatch, {1: "48K", 2: "2048K", 3: last})
+    assert (found.l1, found.l2, found.llc, found.llc_is_far) == (48 << 10, 2 * MIB, counted, is_far)
+    assert found.streamed == streamed
+
+
+def test_a_machine_that_tells_no_sizes_has_those_of_its_registers(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    found = detected(tmp_path, monkeypatch, {})
+    assert (found.l2, found.llc, found.llc_is_far) == (1 * MIB, 32 * MIB, False)
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "threads", "streams"), [(3, 1, False), (4, 1, True), (4, 2, False), (8, 2, True)]
+)
+def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_second_ones(
+    megabytes: int, threads: int, streams: bool
+) -> None:
+    dims = (megabytes * 256, 1024)
+    plan = choose_plan(layoutc.desc("ab", dims, "f32"), layoutc.desc("ab", dims, "f32"), SERVER, threads)
+    assert [part.store for part in plan.parts] == ["nontemporal" if streams else "normal"]
