@@ -115,16 +115,6 @@ RULES = (
         CACHES,
     ),
     Rule(
-        "MIN_LONG_ROW",
-        "past the second cache, stores that straddle lines of long rows leave a buffer by whole lines",
-        {
-            "never": {"MIN_LONG_ROW": to(NEVER)},
-            "a quarter": {"MIN_LONG_ROW": times(0.25)},
-            "four times": {"MIN_LONG_ROW": times(4)},
-        },
-        (IN_L3,),
-    ),
-    Rule(
         "MOST_EVICTED",
         "in the second cache they do so where many of the lines of a macro tile evict each other",
         {

@@ -495,22 +495,28 @@ def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: S
 @pytest.mark.parametrize(
     ("rows", "columns", "element", "store"),
     [
-        (1000, 700, "f32", "aligned"),
-        (2000, 700, "bf16", "aligned"),
-        (1008, 700, "f32", "normal"),  # stores are whole lines
-        (200, 3500, "f32", "normal"),  # rows are short
+        (1000, 600, "f32", "aligned"),
+        (2000, 600, "bf16", "aligned"),
+        (1008, 600, "f32", "normal"),  # stores are whole lines
+        (200, 2500, "f32", "normal"),  # rows are short
         (1000, 100, "f32", "normal"),  # the second cache holds both sides
         (257, 257, "f32", "aligned"),  # but rows of both evict each other
         (290, 290, "f32", "normal"),
-        (4000, 700, "s8", "normal"),  # tiles store a part of a line, whatever it is
+        (3000, 600, "s8", "normal"),  # tiles store a part of a line, whatever it is
     ],
 )
 def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer(
     rows: int, columns: int, element: str, store: Store
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, AVX512).copies
+    (copy,) = choose_plan(source, destination, replace(AVX512, l2=3 << 19, llc_is_far=True)).copies
     assert copy.store == store
+
+
+def test_long_rows_that_come_from_a_near_cache_are_stored_straight() -> None:
+    source, destination = (layoutc.desc(name, (1000, 600), "f32") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert copy.store == "normal"
 
 
 @pytest.mark.parametrize(("dims", "streams"), [((4096, 4096), True), ((4000, 4000), False), ((2048, 2048), False)])

@@ -29,7 +29,7 @@ from layoutc.planning.whole_lines import stores_whole_lines
 MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
 MIN_LONG_ROW = 1 << 10
-"""bytes of a row of the destination that leaves a buffer by whole lines, where stores straddle them"""
+"""bytes of a row of the destination that leaves a buffer by whole lines, if the last cache is far"""
 MOST_EVICTED = 0.3
 """of the lines of a macro tile, where the second cache holds both sides"""
 SHORT_LINES = 4
@@ -101,12 +101,13 @@ def _by_whole_lines(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPl
     """
     The plan of a transpose with whole lines that leave a buffer, if its rows are long enough.
 
-    Tiles would wait twice for a line that they store parts of where the second cache does not hold both sides, and
-    where lines evict each other before they are whole.
+    Tiles would wait twice for a line that they store parts of where it comes from a last cache that is far, and where
+    lines evict each other before they are whole.
     """
     row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
     if 2 * plan.copy.elements * plan.element_bytes > target.l2:
-        return replace(with_macro(plan, ALIGNED), store="aligned") if row >= MIN_LONG_ROW else None
+        gains = target.llc_is_far and row >= MIN_LONG_ROW
+        return replace(with_macro(plan, ALIGNED), store="aligned") if gains else None
     if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
         return replace(with_macro(plan, ALIGNED_IN_L2), store="aligned")
     return None
