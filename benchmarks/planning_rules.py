@@ -196,6 +196,12 @@ RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "ELEMENT_PART",
+        "macro tiles of copies that go element by element follow lines where the second cache does not hold these",
+        {"never": {"ELEMENT_PART": to(NEVER)}, "an eighth of it": {"ELEMENT_PART": times(0.25)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_CARRYING",
         "loads ask ahead along digits that count as one where at most half of the steps carry",
         {"none": {"MOST_CARRYING": to(0)}, "all": {"MOST_CARRYING": to(1)}},

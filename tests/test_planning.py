@@ -270,6 +270,17 @@ def test_copies_that_fill_a_buffer_together_ask_for_the_next_turn(channels: int,
     assert {copy.prefetch for copy in part.copies} == {ahead}
 
 
+@pytest.mark.parametrize(
+    ("l2", "macro"), [(1 << 20, (32, 64)), (1 << 30, (1, 139725))], ids=["lines of both sides", "rows that are held"]
+)
+def test_macro_tiles_of_elements_follow_lines(l2: int, macro: tuple[int, int]) -> None:
+    """A line of the source, whose elements lie two apart, has 8 rows or so: it is gone before the second one."""
+    source = layoutc.desc("ba", (49, 139725), "f32", strides=(98, 2))
+    destination = layoutc.desc("ab", (49, 139725), "f32")
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], l2=l2)).copies
+    assert (copy.target_lanes, copy.macro) == ((), macro)
+
+
 @pytest.mark.parametrize(("ways", "width"), [(12, 64), (16, 16)])
 def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(ways: int, width: int) -> None:
     """Of 448 rows 14 share a set: part of a line is there for the next macro tile only where a set holds as many."""

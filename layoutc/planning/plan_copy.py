@@ -10,6 +10,7 @@ from math import inf, prod
 from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.cache_sets import overflow_sets, share_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
+from layoutc.planning.element_macros import with_element_macro
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
@@ -70,11 +71,9 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     """The plan with loads and stores that suit its tiles, and macro tiles that suit those."""
     if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
-        digits = plan.copy.digits
-        macro = tuple(1 if i == plan.outer_order[0] else d.extent for i, d in enumerate(digits))
         if buffered:
             because("stores", BUFFERED)
-        return replace(plan, macro=macro)
+        return with_element_macro(plan, target)
     if not streams and not buffered:
         because("stores", "normal, through the caches")
         return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
