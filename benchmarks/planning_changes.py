@@ -13,6 +13,7 @@ from layoutc import planning
 from layoutc.errors import LayoutcError
 from layoutc.planning.boxes import best_box
 from layoutc.planning.plan_copy import instructions_each
+from layoutc.planning.strided_copy import strided_copies
 
 MODULES = tuple(
     importlib.import_module(f"layoutc.planning.{found.name}") for found in pkgutil.iter_modules(planning.__path__)
@@ -110,5 +111,5 @@ def changed(changes: Mapping[str, Change]) -> Generator[None, None, None]:
 
 def _forget() -> None:
     """What the planner remembers of copies, which other values found."""
-    for remembers in (best_box, instructions_each):
+    for remembers in (best_box, instructions_each, strided_copies):
         remembers.cache_clear()

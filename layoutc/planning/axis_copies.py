@@ -20,8 +20,11 @@ FINE_RUN = 64
 MAX_JOINED = 64
 """coordinates of an axis, or a period, that one tile may have all of"""
 
-Joins = Literal["none", "whole", "all"]
-"""which segments are one digit that carries on each side in its own way: those that are loaded whole, or all"""
+Joins = Literal["none", "whole", "all", "steps"]
+"""
+Which segments are one digit that carries on each side in its own way: of short axes those that are loaded whole, or
+all, or all of the axis in steps that no block cuts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,11 @@ class Side:
         """The side with its coordinates counted from one of them."""
         return replace(self, padded=self.padded - by, low=self.low + by)
 
-    def carry(self, extent: int) -> Carry:
-        """The strides of so many coordinates from the start of a block."""
-        pieces = [self.pieces[0], *(piece for piece in self.pieces[1:] if piece.cut < extent)]
-        ends = [*(piece.cut for piece in pieces[1:]), extent]
+    def carry(self, extent: int, step: int = 1) -> Carry:
+        """The strides of so many steps of `step` coordinates, which divides all larger cuts, from a block's start."""
+        stop = extent * step
+        pieces = [Piece(step, self.stride(step)), *(piece for piece in self.pieces if step < piece.cut < stop)]
+        ends = [*(piece.cut for piece in pieces[1:]), stop]
         return Carry(tuple((-(-end // p.cut), p.stride) for p, end in zip(pieces, ends, strict=True)))
 
     def stride(self, cut: int) -> int:
@@ -112,6 +116,32 @@ class Axis:
             if any(digit.offset(name, v) != side.at(start + v) - side.at(start) for v in range(count)):
                 return None
         return digit
+
+    def stepped(self, step: int, dim: int) -> Iterator[StridedCopy]:
+        """
+        All coordinates from a block's start, in steps that no block cuts: one copy, and what is loaded in part or not.
+
+        The steps are a digit that carries on each side in its own way.
+        """
+        count, cuts = dim // step, (step, *(cut for cut in self.cuts if cut < step))
+        if count:
+            steps = axis_digit(count, count, self.src.carry(count, step), self.dst.carry(count, step))
+            steps = replace(steps, params=tuple(side.stride(step) for side in self.params))
+            whole = self.box(cuts, 0, 1, 1)
+            yield replace(whole, digits=(steps, *whole.digits))
+        at = count * step
+        if at < dim:
+            stop = min(at + step, self.dst.padded)
+            yield from self.cover(cuts, at, dim, stop)
+            at = stop
+        # The rest is padding, by blocks of the destination.
+        blocks = [cut for cut in sorted({step, *(piece.cut for piece in self.dst.pieces)}) if cut >= step]
+        for cut, larger in zip(blocks, (*blocks[1:], None), strict=True):
+            stop = self.dst.padded if larger is None else min(-(-at // larger) * larger, self.dst.padded)
+            if empty := (stop - at) // cut:
+                below = (cut, *(c for c in reversed(blocks) if c < cut), *cuts[1:])
+                yield self.box(below, at, empty, 0)
+                at += empty * cut
 
     def cover(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
         """

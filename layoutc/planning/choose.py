@@ -111,7 +111,8 @@ def _joined(
     if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
         return apart
     copies, widths = copies_of(source, destination, NO_ATTRIBUTES, joins="all")
-    if widths.are_packed or not any(digit.is_uneven for copy in copies for digit in copy.digits):
+    is_more = len(copies) > len(apart)  # than what steps leave
+    if widths.are_packed or is_more or not any(digit.is_uneven for copy in copies for digit in copy.digits):
         return apart
     joined = [piece for copy in copies for piece in pieces(copy, element, target)]
     return joined if instructions(joined, target) < JOIN_GAIN * instructions(apart, target) else apart
@@ -154,9 +155,9 @@ def copies_of(
     bytes, where all of them are. Raises NotStridedError if there are none.
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    groupings = () if moves else as_spread(source, destination, conversion).groupings
-    copies = strided_copies(source, destination, groupings, joins, along)
     bits = source.element_type.bits, destination.element_type.bits
+    groupings = () if moves else as_spread(source, destination, conversion).groupings
+    copies = strided_copies(source, destination, groupings, joins, along, steps=moves and min(bits) >= 8)
     src, dst = (max(width // 8, 1) for width in bits)
     widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
     if widths.are_packed and moves:

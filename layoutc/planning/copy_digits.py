@@ -143,7 +143,7 @@ def merged(copy: StridedCopy) -> StridedCopy:
     """The copy with digits of extent 1 left out and contiguous ones joined, by falling destination stride."""
     if any(digit.loaded == 0 for digit in copy.digits):
         # The source does not matter: strides that follow the destination's let the most digits join.
-        whole = tuple(CopyDigit(n, step, step, n) for d in copy.digits for n, step in d.all_steps("dst"))
+        whole = tuple(filled for digit in copy.digits for filled in _filled(digit))
         copy = StridedCopy(copy.dst, copy.dst, whole, is_fill=True)
     digits = [d for d in copy.digits if d.extent > 1]
     digits.sort(key=falling)
@@ -159,6 +159,15 @@ def merged(copy: StridedCopy) -> StridedCopy:
                 changed = True
                 break
     return replace(copy, digits=tuple(digits))
+
+
+def _filled(digit: CopyDigit) -> Iterator[CopyDigit]:
+    """The digits of a fill in place of one: as many as it carries, or one that ends within a block."""
+    steps = digit.all_steps("dst")
+    if prod(n for n, _ in steps) == digit.extent:
+        yield from (CopyDigit(n, step, step, n) for n, step in steps)
+    else:
+        yield axis_digit(digit.extent, digit.extent, Carry(steps), Carry(steps))
 
 
 def _continues(slow: CopyDigit, fast: CopyDigit) -> bool:

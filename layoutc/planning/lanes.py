@@ -69,7 +69,9 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
         if copy.is_fill or len(run) < 2:
             continue
         (channel, few), (position, many) = run
-        if is_power_of_two(few.extent) or few.extent > limit or not (few.is_whole and many.is_whole):
+        if is_power_of_two(few.extent) or few.extent > limit:
+            continue
+        if any(digit.is_uneven or not digit.is_whole for digit in (few, many)):
             continue
         lanes = _power_of_two(min(most, many.extent))
         if lanes < least or (lanes < most and lanes * min(widths.src, widths.dst) < PIECE_BYTES):
@@ -83,11 +85,11 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
 
 
 def _chain(copy: StridedCopy, side: SideName, lanes: int, is_even: bool = False) -> Iterator[Part]:
-    """Parts of the digits that follow one another without a gap, up to `lanes` elements."""
+    """Parts of the digits that follow one another without a gap, and carry alike on both sides, up to `lanes`."""
     stride = 1
     for position, digit in contiguous(copy, side):
         part = _power_of_two(min(lanes, digit.extent))
-        if side == "src" and not digit.is_whole:
+        if digit.is_uneven or (side == "src" and not digit.is_whole):
             return
         if is_even or not digit.is_whole:
             part = min(part, digit.extent & -digit.extent)

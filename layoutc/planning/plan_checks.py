@@ -69,7 +69,8 @@ def check_together(part: Together) -> None:
 
 
 def _check_numbers(plan: CopyPlan) -> None:
-    if any(digit.is_uneven for digit in plan.copy.digits) and not plan.merges:
+    digits = zip(plan.copy.digits, plan.tile, strict=True)
+    if any(digit.is_uneven and extent > 1 for digit, extent in digits) and not plan.merges:
         raise LayoutcError("a digit that carries in its own way on each side needs merged lanes")
     widths = plan.widths.src, plan.widths.dst
     element = next((width for width in widths if width not in ELEMENT_BYTES), plan.element_bytes)

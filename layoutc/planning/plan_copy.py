@@ -234,15 +234,13 @@ def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
 
 def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
     """A digit that is loaded in part, and may have to be cut there."""
-    if padded_lanes(copy, element, target):
+    uneven = [digit for digit in copy.digits if digit.is_uneven]
+    if padded_lanes(copy, element, target) or (uneven and best_box(copy, element, target) is not None):
         return None
-    if not any(digit.is_uneven for digit in copy.digits):
-        found = without_lanes(copy, Widths(element, element), target)
-        return _mostly_zero(copy, element, target) if found is None else found
-    ends = any(prod(n for n, _ in digit.all_steps("dst")) != digit.extent for digit in copy.digits)
-    if ends or best_box(copy, element, target) is not None:
-        return None
-    return next((g for g, digit in enumerate(copy.digits) if not (digit.is_whole or digit.is_uneven)), None)
+    if not all(digit.is_whole for digit in uneven):
+        return next((g for g, digit in enumerate(copy.digits) if not (digit.is_whole or digit.is_uneven)), None)
+    found = without_lanes(copy, Widths(element, element), target)
+    return _mostly_zero(copy, element, target) if found is None else found
 
 
 def _mostly_zero(copy: StridedCopy, element: int, target: Machine) -> int | None:
@@ -276,7 +274,8 @@ def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float
 
 def needs_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
     """Whether a copy has no lanes, nor can go element by element."""
-    return any(digit.is_uneven for digit in copy.digits) or without_lanes(copy, widths, target) is not None
+    is_cut = any(digit.is_uneven and not digit.is_whole for digit in copy.digits)
+    return is_cut or without_lanes(copy, widths, target) is not None
 
 
 def without_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:

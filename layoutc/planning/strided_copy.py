@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise, product
-from math import lcm, prod
+from math import gcd, lcm, prod
+from typing import NamedTuple
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
@@ -25,6 +26,10 @@ from layoutc.planning.copy_digits import CopyDigit, StridedCopy, merged
 
 MAX_SEGMENTS = 256
 """segments of one axis, or copies in all, past which blocks that do not divide each other are not worth unrolling"""
+MOST_COPIES = 32
+"""copies, more than which become fewer that step through axes whose blocks do not divide each other"""
+LEAST_STEP = 4
+"""elements of a row that a step has at least: those of one element took 5 times as long as segments"""
 FEW_COPIES, LARGE_COPY = 32, 256
 """more copies than the first are worth their text, about 10 KB of C each, if they have so many elements on average"""
 
@@ -40,24 +45,31 @@ def strided_copies(
     groupings: tuple[Grouping, ...] = (),
     joins: Joins = "none",
     along: int | None = None,
+    steps: bool = False,
 ) -> tuple[StridedCopy, ...]:
     """
     The reorder as copies and fills that write every element and all block padding of the destination once.
 
     Each copy says where the values of parameters are that belong to its elements, one list for each of `groupings`.
     Where it `joins` them, the segments of a short axis, and of a short period, are one digit that carries on each side
-    in its own way: `all` of them, or those that are loaded `whole`; of every axis, or `along` one alone.
+    in its own way: `all` of them, or those that are loaded `whole`; of every axis, or `along` one alone. If it `steps`,
+    axes with the most segments are one digit of steps, where copies are many.
 
     Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
     without a common form, or where the copies are too many for their elements.
     """
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
-    parts: list[tuple[StridedCopy, ...]] = []
-    for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups)):
-        here = joins if along is None or along in axes else "none"
-        src, dst = side_of(source, axes, src_groups), side_of(destination, axes, dst_groups)
-        params = tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings)
-        parts.append(tuple(_bordered(src, dst, params, prod(destination.dims[axis] for axis in axes), here)))
+    axes = [
+        _AxisSides(
+            side_of(source, axes, src_groups),
+            side_of(destination, axes, dst_groups),
+            tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings),
+            prod(destination.dims[axis] for axis in axes),
+            joins if along is None or along in axes else "none",
+        )
+        for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups))
+    ]
+    parts = _few_parts(axes) if steps else [axis.copies for axis in axes]
     _check_count(prod(map(len, parts)), destination.elements)
     copies = (
         StridedCopy(
@@ -69,6 +81,54 @@ def strided_copies(
         for chosen in product(*parts)
     )
     return tuple(map(merged, copies))
+
+
+class _AxisSides(NamedTuple):
+    """An axis, or several that one side flattens: both sides, parameters along it, its coordinates, and its joins."""
+
+    src: Side
+    dst: Side
+    params: tuple[Side, ...]
+    dim: int
+    joins: Joins
+
+    @property
+    def copies(self) -> tuple[StridedCopy, ...]:
+        """Its coordinates as copies and fills."""
+        return tuple(_bordered(*self))
+
+    @property
+    def stepped(self) -> tuple[StridedCopy, ...]:
+        """The same as one digit of steps, and what is loaded in part or not."""
+        return self._replace(joins="steps").copies
+
+    @property
+    def has_short_steps(self) -> bool:
+        """Whether neighbours lie together on a side, of which steps would leave a few elements together."""
+        is_fastest = 1 in (self.src.pieces[0].stride, self.dst.pieces[0].stride)
+        return is_fastest and gcd(*(p.cut for side in self[:2] for p in side.pieces if p.cut > 1)) < LEAST_STEP
+
+
+def _few_parts(axes: Sequence[_AxisSides]) -> list[tuple[StridedCopy, ...]]:
+    """
+    The copies of each axis; of axes with the most, those that steps need, until all together are few enough.
+
+    Short steps along rows are only for what would have no strided form otherwise.
+    """
+    parts = [_parts(axis) for axis in axes]
+    for number in sorted(range(len(axes)), key=lambda number: -len(parts[number])):
+        count = prod(map(len, parts))
+        if count > (MAX_SEGMENTS if axes[number].has_short_steps else MOST_COPIES):
+            parts[number] = min(parts[number], axes[number].stepped, key=len)
+    return parts
+
+
+def _parts(axis: _AxisSides) -> tuple[StridedCopy, ...]:
+    """The copies of an axis, in steps if its segments are too many."""
+    try:
+        return axis.copies
+    except NotStridedError:
+        return axis.stepped
 
 
 def _check_count(copies: int, elements: int) -> None:
@@ -203,6 +263,8 @@ def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: J
     odd = [cut for cut in cuts if cut not in shared]
     if not odd:
         yield from walk.joined(walk.cover(walk.cuts, 0, dim, dst.padded), 0, dim, dst.padded)
+    elif joins == "steps" and nests and all(len(side.pieces) == 1 for side in params):
+        yield from walk.stepped(gcd(*odd), dim)
     else:
         yield from walk.joined(_periods(walk, odd, dim), 0, dim, dst.padded)
 
