@@ -78,6 +78,11 @@ def test_sizes_are_what_they_are_called() -> None:
             assert found.footprint <= capacity(found.size, MACHINE)
 
 
+def test_of_an_l3_that_a_server_shares_64_mib_count() -> None:
+    large, counted = (all_tasks(CASES[:3], ["l3", "dram"], replace(MACHINE, l3=mib << 20)) for mib in (480, 64))
+    assert large == counted != all_tasks(CASES[:3], ["l3", "dram"], MACHINE)
+
+
 def test_a_machine_without_l3_has_no_tasks_for_it() -> None:
     assert not all_tasks(CASES[:3], ["l3"], replace(MACHINE, l3=0))
 
