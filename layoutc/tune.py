@@ -65,7 +65,6 @@ class Tuning:
             "microseconds": round(self.best.seconds * 1e6, 2),
             "planner_microseconds": round(first.seconds * 1e6, 2),
             "tried": len(self.candidates),
-            "machine": this_machine(),
         }
 
 
@@ -143,7 +142,7 @@ def _aligned(size: int) -> NDArray[Any]:
 
 
 def this_machine() -> dict[str, Any]:
-    """What a file of tuned plans says of where a plan was the fastest."""
+    """What a file of tuned plans says of where it was made."""
     here = machine()
     return {"processor": _processor(), "vector": here.vector, "l1": here.l1, "l2": here.l2, "llc": here.llc}
 

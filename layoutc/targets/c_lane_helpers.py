@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_usual
+from layoutc.targets.c_quotient import quotient, quotient_usual
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
 
@@ -23,6 +24,9 @@ OPERATIONS = (
     "narrow_bf16",
     "narrow_usual_bf16",
     "unfused",
+    "quotient",
+    "quotient_usual",
+    "fused",
 )
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
@@ -218,4 +222,6 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "narrow_bf16": narrow_bf16,
     "narrow_usual_bf16": narrow_bf16_usual,
     "unfused": _unfused,
+    "quotient": quotient,
+    "quotient_usual": quotient_usual,
 }

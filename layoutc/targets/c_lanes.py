@@ -18,6 +18,7 @@ from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_floats import is_fusible
+from layoutc.targets.c_quotient import quotient_helper
 from layoutc.targets.c_types import is_boolean, is_float, is_vector, lane_count, vector_name, width
 from layoutc.targets.errors import no_spelling
 
@@ -196,6 +197,11 @@ def _float_operator(operator: str) -> Spelling:
     return spell
 
 
+def _spell_divf(site: Site) -> Expression:
+    helper = quotient_helper(site.op)
+    return _float_operator("/")(site) if helper is None else call(helper, *site.operands)
+
+
 def _spell_mulf(site: Site) -> Expression:
     product = _float_operator("*")(site)
     if not is_fusible(site.op):
@@ -296,7 +302,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.AddfOp: _float_operator("+"),
     arith.SubfOp: _float_operator("-"),
     arith.MulfOp: _spell_mulf,
-    arith.DivfOp: _float_operator("/"),
+    arith.DivfOp: _spell_divf,
     arith.NegfOp: _spell_negf,
     math.RoundEvenOp: _spell_round_even,
     arith.ExtSIOp: _resized("i"),

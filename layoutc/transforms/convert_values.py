@@ -12,14 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
 
-from xdsl.dialects.builtin import Float16Type, IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import Float16Type, IntegerType, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.conversion import Conversion
 from layoutc.element_type import ElementType, element_type
 from layoutc.transforms.convert_floats import format_of, narrow_to_code, widen_code
 from layoutc.transforms.convert_integers import add_difference, as_number, float_to_integer, saturate, to_odd_f64
 from layoutc.transforms.lanes import F32, F64, Lanes
+from layoutc.transforms.vector_ops import TO_INTEGER
 
 F16 = Float16Type()
 KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
@@ -153,17 +154,28 @@ def _in_f32(lanes: Lanes, v: SSAValue, destination: ElementType, conversion: Con
         old = to_f32(lanes, values.old, destination)
         v = lanes.add(v, lanes.mul(old, conversion.sum, "product"), "total")
     if (scale := params.get("dst_scale")) is not None:
-        v = _divided(lanes, v, scale, conversion)
+        v = _divided(lanes, v, scale, destination, conversion)
     if (zero_point := params.get("dst_zero_point")) is not None:
         v = lanes.add(v, zero_point, "shifted")
     return v
 
 
-def _divided(lanes: Lanes, v: SSAValue, scale: SSAValue, conversion: Conversion) -> SSAValue:
+def _divided(lanes: Lanes, v: SSAValue, scale: SSAValue, destination: ElementType, conversion: Conversion) -> SSAValue:
     if conversion.reciprocal:
         reciprocal = lanes.div(lanes.constant(1.0, F32), scale, "reciprocal")
         return lanes.mul(v, reciprocal, "scaled")
-    return lanes.div(v, scale, "scaled")
+    scaled = lanes.div(v, scale, "scaled")
+    if lanes.count is not None and _becomes_an_integer(destination, conversion):
+        assert isinstance(scaled.owner, Operation)
+        scaled.owner.attributes[TO_INTEGER] = UnitAttr()
+    return scaled
+
+
+def _becomes_an_integer(destination: ElementType, conversion: Conversion) -> bool:
+    """Whether all that counts of a quotient is which integer it becomes, after an integer is added."""
+    zero_point = conversion.params.get("dst_zero_point")
+    is_whole = zero_point is None or zero_point.type.is_integer
+    return destination.is_integer and destination.name != "boolean" and is_whole
 
 
 def _in_integers(

@@ -1,0 +1,139 @@
+"""Quotients that become integers are what IEEE 754's division gives, by whatever instructions, for any divisor."""
+
+from __future__ import annotations
+
+import ctypes
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.element_type import element_type
+from tests.c_programs import compiled, compiler_named
+from tests.exact import float_code
+
+RANGES = {"s8": (-128, 127), "u8": (0, 255), "s32": (-(2**31), 2**31 - 1)}
+BUILDS = [
+    ("gcc", ("-O3", "-march=native", "-ffp-contract=fast")),
+    ("clang", ("-O3", "-march=native", "-ffp-contract=fast")),
+    ("gcc", ("-O2",)),
+]
+ROW = 4096
+SPECIAL = (
+    0,
+    1,
+    2,
+    0x7FFFFF,
+    0x800000,
+    0x800001,
+    0x3F800001,
+    0x3FFFFFFF,
+    0x7F000000,
+    0x7F7FFFFF,
+    0x7F800000,
+    0x7FC00000,
+)
+EXPONENTS = ((0, 256), (0, 12), (118, 136), (242, 256))
+"""of random divisors, with their bias: any, about the least, about 1, about the largest"""
+
+
+def divisors(count: int, rng: np.random.Generator) -> np.ndarray:
+    bits = [code | sign for code in SPECIAL for sign in (0, 0x80000000)]
+    for number in range(count - len(bits)):
+        low, high = EXPONENTS[number % len(EXPONENTS)]
+        bits.append(int(rng.integers(low, high)) << 23 | int(rng.integers(1 << 23)) | int(rng.integers(2)) << 31)
+    return np.array(bits, np.uint32).view(np.float32)
+
+
+def dividends(scales: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A row for each divisor: floats at and beside the multiples where an integer changes, and any bits."""
+    halves = rng.integers(-600, 600, (len(scales), ROW)).astype(np.float32) + np.float32(0.5)
+    with np.errstate(all="ignore"):
+        near = (halves * scales[:, None]).view(np.int32) + rng.integers(-3, 4, halves.shape).astype(np.int32)
+    anything = rng.integers(0, 1 << 32, halves.shape, np.uint32).view(np.int32)
+    return np.where(rng.integers(0, 4, halves.shape) == 0, anything, near).view(np.float32)
+
+
+def expected(x: np.ndarray, scales: np.ndarray, zero_point: int | None, type: str) -> np.ndarray:
+    low, high = RANGES[type]
+    with np.errstate(all="ignore"):
+        quotient = x / scales[:, None]
+        shifted = quotient if zero_point is None else quotient + np.float32(zero_point)
+    return np.clip(np.rint(np.where(np.isnan(shifted), 0, shifted).astype(np.float64)), low, high)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
+)
+@pytest.mark.parametrize(
+    ("type", "zero_point"), [("s8", None), ("s8", -100), ("u8", 2**31 - 1), ("u8", 7), ("s32", None)]
+)
+def test_any_divisor(compiler: str, flags: tuple[str, ...], type: str, zero_point: int | None, tmp_path: Path) -> None:
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    rng = np.random.default_rng(7)
+    scales = divisors(96, rng)
+    x = dividends(scales, rng)
+    source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
+    conversion = layoutc.Conversion(dst_scale=layoutc.Param(axes=0), dst_zero_point=zero_point)
+    text = layoutc.Kernel(source, destination, target="avx512", conversion=conversion).c_source
+    assert "quotient_f32x16(" in text
+    got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8, "s32": np.int32}[type])
+    pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales))
+    compiled(text, path, tmp_path, *flags, "-Wno-psabi")("reorder", [ctypes.c_void_p] * 3)(*pointers)
+    np.testing.assert_array_equal(got, expected(x, scales, zero_point, type))
+
+
+@pytest.mark.parametrize("scale", [0.43, -0.0236, 1.0, float.fromhex("0x1.fffffep-1"), 3e-18, 1e18, 1e-30, 1e38, 1e-44])
+def test_constant_divisor(scale: float) -> None:
+    rng = np.random.default_rng(8)
+    scales = np.array([scale], np.float32)
+    x = dividends(np.repeat(scales, 64), rng)
+    got = np.empty(x.shape, np.int8)
+    source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", "s8"))
+    layoutc.Kernel(source, destination, conversion=layoutc.Conversion(dst_scale=scale))(x, got)
+    np.testing.assert_array_equal(got, expected(x, scales, None, "s8"))
+
+
+def rounded(value: Fraction) -> Fraction:
+    """To the nearest number of 24 bits."""
+    format = element_type("f32").float_format
+    assert format is not None
+    code = np.array([float_code(abs(value), format)], np.uint32).view(np.float32)[0]
+    return Fraction(float(code)) * (-1 if value < 0 else 1)
+
+
+def test_what_the_proof_leaves() -> None:
+    """The dividends and divisors next below 2 whose first quotient is no neighbour, and some that are ordinary."""
+    u = Fraction(1, 1 << 24)
+    pairs = [(2 - 2 * k * u, 2 - 2 * j * u) for k in range(1, 5) for j in range(1, k + 1)]
+    pairs += [(1 + 2 * k * u, 1 + 2 * j * u) for k in range(5) for j in range(5)]
+    for x, t in pairs:
+        y = rounded(1 / t)
+        q = rounded(x * y)
+        assert rounded(q + rounded(x - q * t) * y) == rounded(x / t)
+
+
+def text_of(type: str, target: str, conversion: layoutc.Conversion) -> str:
+    source, destination = (layoutc.desc("ab", (64, 256), name) for name in ("f32", type))
+    return layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
+
+
+def test_where_products_are_taken() -> None:
+    """Where a register holds 16, the divisor is used again, and only which integer it becomes counts."""
+    rows, columns = (layoutc.Param(axes=(axis,)) for axis in (0, 1))
+    fraction = layoutc.Param(0.5, dtype="f32")
+    assert "quotient_usual_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
+    assert "quotient_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
+    assert "quotient_f32x16(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
+    for type, target, conversion in (
+        ("s8", "avx2", layoutc.Conversion(dst_scale=0.1)),
+        ("s8", "avx512", layoutc.Conversion(dst_scale=columns)),
+        ("f16", "avx512", layoutc.Conversion(dst_scale=0.1)),
+        ("boolean", "avx512", layoutc.Conversion(dst_scale=0.1)),
+        ("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=fraction)),
+    ):
+        assert "quotient" not in text_of(type, target, conversion)
