@@ -334,14 +334,14 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("ab->ba", (4104, 4128), "bf16", 32),
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
         ("abc->bac", (7875, 66, 7), "f64", 4 * 7 + 7),
-        ("hwio->oihw", (2048, 1024, 3, 3), "s8", 7 * 2048 + 2048 * 1024),
-        ("hwio->oihw", (2048, 1024, 5, 1), "s8", 0),
+        ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 352),
+        ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 0),
     ],
 )
 def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
     layout: str, dims: tuple[int, ...], dtype: str, ahead: int
 ) -> None:
-    """The last byte where rows straddle lines. Steps of 64 carry in one of 9 places of 3x3, in four of 5 of 5x1."""
+    """The last byte where rows straddle lines; along digits that do not carry, nothing where four of 5 steps do."""
     source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
     assert copy.prefetch == ahead
@@ -480,6 +480,26 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
     (copy,) = choose_plan(read, written, TARGETS[target]).copies
     assert (copy.load, copy.store) == (load, "normal")
     assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "element", "load"),
+    [
+        ("ab", "ba", (8192, 8192), "s8", "staged"),
+        ("ab", "ba", (4096, 4096), "bf16", "staged"),
+        ("hwio", "oihw", (2048, 1024, 3, 3), "s8", "staged"),  # digits that carry are not stepped along
+        ("hwio", "oihw", (1056, 1056, 3, 3), "bf16", "normal"),
+    ],
+)
+def test_past_the_caches_rows_that_evict_each_other_are_gathered_where_the_first_one_holds_the_buffer(
+    source: str, destination: str, dims: tuple[int, ...], element: str, load: Load
+) -> None:
+    read, written = (layoutc.desc(name, dims, element) for name in (source, destination))
+    target = replace(AVX512, shuffles="any")
+    (copy,) = choose_plan(read, written, target).copies
+    assert (copy.load, copy.store) == (load, "nontemporal")
+    assert copy.buffer_bytes("src") <= target.l1 * 5 // 4, "each row is a line longer"
+    assert 0 < copy.prefetch <= 352, "the next part of the same rows is asked for"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, across_gaps, contiguous
+from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, across_gaps, contiguous
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import LINE, CopyPlan
@@ -69,12 +69,12 @@ of the time, `abcd` to `acbd` of 32 heads of 64 bf16 0.82
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
-COLLIDING = {1: MacroShape(64 << 10, 512, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
-"""the same, where the rows of a tile evict each other: by bytes of an element, through a buffer"""
+COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
+"""the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
 GATHERED_IN_CACHES = {
-    1: COLLIDING[2],
-    2: COLLIDING[2],
-    4: replace(COLLIDING[2], target_run=512),
+    1: MacroShape(32 << 10, 256, 256, "dst"),
+    2: MacroShape(32 << 10, 256, 256, "dst"),
+    4: MacroShape(32 << 10, 256, 512, "dst"),
     8: MacroShape(16 << 10, 256, 512, "dst"),
 }
 """the same in the caches, where several tiles in turn take a line of each row"""
@@ -156,17 +156,8 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
 
     What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little.
     """
-    digits, element = plan.copy.digits, plan.element_bytes
-    if plan.copy.is_fill or plan.source_run * element >= NEAR_RUN:
-        return plan
-    steps = {
-        position: digits[position].offset("src", plan.macro[position]) * element
-        for position in plan.outer_order
-        if plan.macro[position] < digits[position].extent
-    }
-    near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
-    order = (*(g for g in plan.outer_order if g not in near), *near)
-    if [g for g in order if g in steps] == [*steps]:
+    order = _source_line_order(plan, target)
+    if _cut(plan, order) == _cut(plan, plan.outer_order):
         return plan
     because("outer loops", "those within a page of the source are inside, as runs there are short")
     plan = replace(plan, outer_order=order)
@@ -174,10 +165,32 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     return replace(plan, prefetch=_next_macro_tile(plan)) if asks else plan
 
 
+def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the loop over macro tiles that is inside of the others then goes along a digit that does not carry."""
+    loops = _cut(plan, _source_line_order(plan, target))
+    return bool(loops) and isinstance(plan.copy.digits[loops[-1]].stride("src"), int)
+
+
+def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
+    """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
+    digits, loops = plan.copy.digits, _cut(plan, plan.outer_order)
+    carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
+    if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= NEAR_RUN and not carries):
+        return plan.outer_order
+    steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
+    near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
+    return (*(g for g in plan.outer_order if g not in near), *near)
+
+
+def _cut(plan: CopyPlan, order: Sequence[int]) -> list[int]:
+    """The digits of which a macro tile has a part, and over which there are loops."""
+    return [g for g in order if plan.macro[g] < plan.copy.digits[g].extent]
+
+
 def _next_macro_tile(plan: CopyPlan) -> int:
     """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
     digits = plan.copy.digits
-    loops = [g for g in plan.outer_order if plan.macro[g] < digits[g].extent]
+    loops = _cut(plan, plan.outer_order)
     if not loops or plan.copy.is_fill:
         return 0
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]

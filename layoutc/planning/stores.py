@@ -20,6 +20,7 @@ from layoutc.planning.macro_tiles import (
     STREAMED_COPY,
     STREAMED_SMALL,
     loop_order,
+    steps_along_rows,
     with_macro,
 )
 from layoutc.planning.plan import CopyPlan, is_power_of_two
@@ -155,7 +156,12 @@ def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
     if plan.widths.moved not in COLLIDING:
         return None
     gathered = with_macro(plan, COLLIDING[plan.element_bytes])
-    return replace(gathered, load="staged") if rows_collide(gathered, target, most) else None
+    if not rows_collide(gathered, target, most):
+        return None
+    # In the buffer no digit of the source carries.
+    carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
+    inner = gathered.inner_order if carries else loop_order(plan.copy.digits, "dst")
+    return replace(gathered, load="staged", inner_order=inner)
 
 
 def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) -> bool:
@@ -163,7 +169,8 @@ def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) ->
     if not _takes_parts_of_lines(plan, target):
         return False
     # Where the next macro tile lies here or there it cannot be asked for, and gathering would wait for each row.
-    if any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits):
+    carries = any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits)
+    if carries and not steps_along_rows(plan, target):
         return False
     found = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
     if found > most:

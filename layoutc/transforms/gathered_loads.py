@@ -13,7 +13,6 @@ from math import lcm, prod
 from xdsl.builder import Builder
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
@@ -147,7 +146,7 @@ class GatheredLoads:
 
     def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
         """So many lanes of a row, those that share bytes in a byte each."""
-        ahead = self.plan.prefetch // self.share if self.plan.converted_bytes and self.bytes is None else 0
+        ahead = self.plan.prefetch * self.ratio // self.share if self.bytes is None else 0
         type = vector_type(self.source_element, lanes // self.share)
         value: SSAValue = builder.insert(
             load(self.source, self._further(builder, row, start // self.share), type, ahead)
@@ -169,36 +168,3 @@ class GatheredLoads:
     def _further(self, builder: Builder, at: SSAValue, distance: int) -> SSAValue:
         """A place so much further on."""
         return builder.insert(sum_of(at, self.nest.constant(distance))).result if distance else at
-
-    # --- the next macro tile ---------------------------------------------------------------------------------------
-
-    def _lines(self) -> list[Steps]:
-        """Loops over the lines of the runs in the source."""
-        line = LINE * self.ratio // self.plan.element_bytes
-        lines = -(-self.plan.source_run * self.ratio // line)
-        runs = run_loops(self.plan, self.plan.source_run_digits, self.steps)
-        return [*runs, Steps.of(self.plan.source_run_digits[0], line, lines * line)]
-
-    def _asked_by_a_tile(self) -> int:
-        """How many of these lines each tile asks for, so that memory is busy while registers are."""
-        lines, tiles = (prod(loop.count for loop in loops) for loops in (self._lines(), self.inner))
-        return -(-lines // tiles)
-
-    def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
-        """A tile asks for its share of the next macro tile's lines: the next ones of all, by the tile's number."""
-        number: AffineExpr = AffineExpr.constant(0)
-        for steps, term in zip(self.inner, inner, strict=True):
-            number = number * steps.count + steps.number(term.position)
-        share = self._asked_by_a_tile()
-        asked = loops.serial([Steps.of(0, 1, share)])[0].position
-        terms: list[Term] = []
-        left = number * share + asked
-        for steps in reversed(self._lines()):
-            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
-            left = left // steps.count
-        strides: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(src)]
-        row = loops.offset((*outer, *terms[:-1]), src, self.plan.copy.src * self.ratio, "row")
-        at = loops.offset(terms[-1:], strides, 0, "at")
-        here = loops.builder.insert(sum_of(row, at)).result
-        one = vector_type(self.source_element, 1)
-        loops.builder.insert(load(self.memory.source, here, one, self.plan.prefetch * self.ratio))

@@ -58,8 +58,6 @@ class StagedCopy(TiledCopy):
         out = self.loops.inside()
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
-        if self.stages_loads and self.plan.prefetch and not self.gathered.plan.converted_bytes:
-            self.gathered.ask_ahead(self.loops.inside(), outer, inner, self.src_strides)
         src = self._in_stage(inner, self.gathered.strides, "load_offset") if self.stages_loads else self.source(terms)
         self.body.build(self.loops.builder, src, self._stored_at(inner, terms))
         if self.stages_stores:
