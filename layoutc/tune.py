@@ -65,6 +65,7 @@ class Tuning:
             "microseconds": round(self.best.seconds * 1e6, 2),
             "planner_microseconds": round(first.seconds * 1e6, 2),
             "tried": len(self.candidates),
+            "machine": this_machine(),
         }
 
 
@@ -142,7 +143,7 @@ def _aligned(size: int) -> NDArray[Any]:
 
 
 def this_machine() -> dict[str, Any]:
-    """What a file of tuned plans says of where it was made."""
+    """What a file of tuned plans says of where a plan was the fastest."""
     here = machine()
     return {"processor": _processor(), "vector": here.vector, "l1": here.l1, "l2": here.l2, "llc": here.llc}
 

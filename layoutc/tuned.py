@@ -1,8 +1,8 @@
 """
 Files of tuned plans: which plan was the fastest for a reorder, on a target, with a number of threads.
 
-    {"layoutc tuned plans": 1, "machine": {...}, "plans": [{"source": "memref<...>", "destination": "memref<...>",
-     "target": "native", "threads": 1, "plan": ["threads 1", "copy 0 -> 0: ..."], ...}]}
+    {"layoutc tuned plans": 1, "plans": [{"source": "memref<...>", "destination": "memref<...>", "target": "native",
+     "threads": 1, "plan": ["threads 1", "copy 0 -> 0: ..."], "machine": {"processor": "...", ...}, ...}]}
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _key(entry: Mapping[str, Any]) -> Key:
     return entry["source"], entry["destination"], entry["target"], entry["threads"]
 
 
-def text(entries: Iterable[Mapping[str, Any]], machine: Mapping[str, Any]) -> str:
+def text(entries: Iterable[Mapping[str, Any]]) -> str:
     """A file of these entries; of two with one key the last one stands."""
     kept = {_key(entry): entry for entry in entries}
-    return json.dumps({VERSION_KEY: VERSION, "machine": machine, "plans": list(kept.values())}, indent=1) + "\n"
+    return json.dumps({VERSION_KEY: VERSION, "plans": list(kept.values())}, indent=1) + "\n"

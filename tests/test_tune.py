@@ -69,7 +69,7 @@ def other_plan() -> tuple[str, ...]:
 def written(path: Path, plan: Any, pair: tuple[MemoryDesc, MemoryDesc] = PAIR, target: str = "avx2") -> Path:
     names = ("source", "destination", "target", "threads")
     entry = dict(zip(names, tuned.key_of(*pair, target, 1), strict=True))
-    path.write_text(tuned.text([{**entry, "plan": ["no plan"]}, {**entry, "plan": plan}], {}))
+    path.write_text(tuned.text([{**entry, "plan": ["no plan"]}, {**entry, "plan": plan}]))
     return path
 
 
@@ -240,11 +240,15 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
     quick = ("--tries", "2", "--rounds", "2", "-o", str(file))
     assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", *quick]) == 0
     assert "us, the planner's choice" in capsys.readouterr().err
-    listed.write_text("\ufeff# two\nab ba 8,8\n\nnchw nhwc 1,3,4,5 s8 # pixels\n")
+    first = json.loads(file.read_text())["plans"][0]
+    elsewhere = {**first, "machine": {**first["machine"], "processor": "another"}}
+    file.write_text(tuned.text([elsewhere]))
+    listed.write_text("\ufeff# two\nab ba 8,9\n\nnchw nhwc 1,3,4,5 s8 # pixels\n")
     assert main(["tune", "--list", str(listed), *quick]) == 0
     data = json.loads(file.read_text())
-    assert [entry["source"] for entry in data["plans"]] == ["memref<8x8xf32>", "memref<1x3x4x5xi8>"]
-    assert data["machine"]["processor"]
+    assert [entry["source"] for entry in data["plans"]] == ["memref<8x8xf32>", "memref<8x9xf32>", "memref<1x3x4x5xi8>"]
+    processors = [entry["machine"]["processor"] for entry in data["plans"]]
+    assert processors[0] == "another" and processors[1] == processors[2] == first["machine"]["processor"]
     plan = layoutc.compile(desc("ab", (8, 8)), desc("ba", (8, 8)), executor="reference", tuned=file).plan
     assert list(plan) == data["plans"][0]["plan"]
     assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "--tuned", str(file), "--explain"]) == 0

@@ -14,7 +14,7 @@ from layoutc.errors import LayoutcError
 from layoutc.kernel import check_plan_options
 from layoutc.tools import options
 from layoutc.tools.files import replaced
-from layoutc.tune import ROUNDS, TRIES, this_machine, tune
+from layoutc.tune import ROUNDS, TRIES, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
 
@@ -65,7 +65,7 @@ def command(
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
         before.append(found.entry)
         with replaced(output) as file:
-            file.write(tuned.text(before, this_machine()).encode())
+            file.write(tuned.text(before).encode())
         click.echo(_line(src, dst, found.entry), err=True)
 
 
