@@ -59,9 +59,9 @@ STREAMS = {"always": {"_streams": answering(True)}, "never": {"_streams": answer
 RULES = (
     Rule(
         "PARALLEL_BYTES",
-        "a second thread is started for destinations of half a MiB or more",
+        "a second thread is started for destinations of 128 KiB or more, of several copies for each of up to four",
         {"always": {"PARALLEL_BYTES": to(0)}, "never": {"PARALLEL_BYTES": to(NEVER)}},
-        (256 * KIB, 512 * KIB, 1500 * KIB, 4 * MIB),
+        (128 * KIB, 256 * KIB, 512 * KIB, 1500 * KIB, 4 * MIB),
         threads=2,
     ),
     Rule(

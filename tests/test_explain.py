@@ -54,7 +54,7 @@ def explained(source: str, destination: str, dims: tuple[int, ...], dtype: str =
 
 def test_words_of_each_rule() -> None:
     assert "threads: as many as were asked for, 2\n" in explained("ab", "ba", (1024, 1024), threads=2)
-    assert "threads: one, as less than 524288 bytes" in explained("ab", "ba", (64, 64), threads=2)
+    assert "threads: one, as more take" in explained("ab", "ba", (64, 64), threads=2)
     assert "through them, until both buffers fill" in explained("ab", "ba", (2000, 2000), threads=2)
     assert "past them, as in them rows would evict" in explained("ab", "ba", (2048, 2048), threads=2)
     assert "past them, as the destination fills a quarter" in explained("ab", "ba", (2048, 2048))

@@ -558,6 +558,20 @@ def test_threads_stream_as_early_as_one_where_rows_evict_each_other(dims: tuple[
     assert copy.store == ("nontemporal" if streams else "normal")
 
 
+@pytest.mark.parametrize(
+    ("names", "dims", "threads"),
+    [
+        (("ab", "ba"), (128, 128), 1),
+        (("ab", "ba"), (128, 256), 2),
+        (("nchw", "nChw16c"), (1, 17, 36, 36), 1),
+        (("nchw", "nChw16c"), (1, 17, 56, 56), 2),
+    ],
+)
+def test_threads_start_where_each_copy_gains(names: tuple[str, str], dims: tuple[int, ...], threads: int) -> None:
+    source, destination = (layoutc.desc(name, dims, "f32") for name in names)
+    assert choose_plan(source, destination, AVX512, threads=2).threads == threads
+
+
 def test_a_tail_keeps_its_lanes_where_copies_run_together() -> None:
     source = layoutc.desc("cab", (12, 13, 199), "bf16")
     destination = layoutc.desc("Abc8a", (12, 13, 199), "bf16")

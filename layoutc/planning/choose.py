@@ -29,8 +29,10 @@ from layoutc.planning.together import Sized, groups, reduced, with_runs
 from layoutc.planning.unions import unions
 from layoutc.planning.widths import Widths
 
-PARALLEL_BYTES = 512 << 10
-"""a destination below this is done before a second thread has started"""
+PARALLEL_BYTES = 128 << 10
+"""what a copy writes, below which threads that wait for work take as long to start as they gain"""
+FEW_COPIES = 4
+"""as many as are counted: threads start with each, and gain more of what fills the second cache"""
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
 TURN_PART = 8
@@ -53,8 +55,9 @@ def choose_plan(
     """
     target = target or machine()
     copies, widths = copies_of(source, destination, conversion)
-    if threads > 1 and destination.size_bytes < PARALLEL_BYTES:
-        because("threads", f"one, as less than {PARALLEL_BYTES} bytes are written before a second one has started")
+    least = PARALLEL_BYTES * min(len(copies), FEW_COPIES)
+    if threads > 1 and destination.size_bytes < least:
+        because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are written")
         threads = 1
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
