@@ -388,3 +388,11 @@ def test_bf16_is_rounded_by_definition_where_there_is_an_instruction(
     function = compiled(text, path, tmp_path, "-O1", "-march=native")("reorder", (ctypes.c_void_p,) * 2)
     function(values.ctypes.data, got.ctypes.data)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("tag", "dims", "type"), [("BA16a64b", (4096, 4096), "s4"), ("ba", (4096, 4096), "bf16")])
+def test_short_runs_past_the_caches_ask_ahead(tag: str, dims: tuple[int, ...], type: str) -> None:
+    """Where elements are converted and stored through the caches, in parts of lines."""
+    plan = choose_plan(desc("ab", dims, "f32"), desc(tag, dims, type), machine("avx2"))
+    (line,) = [line for line in plan_lines(plan) if line.startswith("copy")]
+    assert ", normal stores, prefetch 64" in line

@@ -154,14 +154,16 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
 
-    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little.
+    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little. Past the
+    caches they ask for the next one, and so they do where elements are converted, which are stored through the caches.
     """
     order = _source_line_order(plan, target)
-    if _cut(plan, order) == _cut(plan, plan.outer_order):
+    if _cut(plan, order) != _cut(plan, plan.outer_order):
+        because("outer loops", "those within a page of the source are inside, as runs there are short")
+        plan = replace(plan, outer_order=order)
+    elif not plan.converted_bytes or plan.source_run * plan.element_bytes >= NEAR_RUN:
         return plan
-    because("outer loops", "those within a page of the source are inside, as runs there are short")
-    plan = replace(plan, outer_order=order)
-    asks = plan.prefetch or plan.store != "normal"
+    asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return replace(plan, prefetch=_next_macro_tile(plan)) if asks else plan
 
 
