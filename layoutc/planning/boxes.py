@@ -16,7 +16,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from layoutc.planning.copy_digits import SIDES, Carry, SideName, StridedCopy
+from layoutc.planning.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import loop_order
 from layoutc.planning.merged_tile import merges_registers, places, rows, runs, taken
@@ -117,19 +117,6 @@ def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) 
         inner *= steps
         if inner > BOX_REGISTERS * lanes:
             return
-
-
-def chain_of(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
-    """
-    The digits by rising stride on one side, as long as each begins where what is there of the one before ends, and
-    how many steps lie together.
-    """
-    inner, left = 1, {g for g, digit in enumerate(copy.digits) if digit.extent > 1}
-    while (found := next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)) is not None:
-        steps = copy.digits[found].steps(side, inner)
-        yield found, steps
-        left.remove(found)
-        inner *= steps
 
 
 def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName) -> tuple[Part, ...]:

@@ -247,3 +247,16 @@ def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDig
         yield found, digit
         # Of a digit that is loaded in part a single step may be there: the next one has its stride too.
         stride *= digit.loaded if side == "src" else digit.extent
+
+
+def chain_of(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
+    """
+    The digits by rising stride on one side, as long as each begins where what is there of the one before ends, and
+    how many steps lie together.
+    """
+    inner, left = 1, {g for g, digit in enumerate(copy.digits) if digit.extent > 1}
+    while (found := next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)) is not None:
+        steps = copy.digits[found].steps(side, inner)
+        yield found, steps
+        left.remove(found)
+        inner *= steps

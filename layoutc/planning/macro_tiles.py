@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, across_gaps, contiguous
+from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, across_gaps, chain_of, contiguous
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import LINE, CopyPlan
@@ -205,8 +205,13 @@ def _next_macro_tile(plan: CopyPlan) -> int:
 
 
 def _goes_on(plan: CopyPlan, position: int) -> bool:
-    """Whether what lies ahead along a digit is in the same run of the source."""
-    return position in plan.source_run_digits
+    """Whether what lies ahead along a digit is in the same run of the source, of which others may carry on."""
+    if not isinstance(plan.copy.digits[position].stride("src"), int):
+        return False
+    for found, _ in chain_of(plan.copy, "src"):
+        if found == position or plan.macro[found] < plan.copy.digits[found].extent:
+            return found == position
+    return False
 
 
 def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
