@@ -336,6 +336,7 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("abc->bac", (7875, 66, 7), "f64", 4 * 7 + 7),
         ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 352),
         ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 0),
+        ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
     ],
 )
 def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
@@ -480,6 +481,15 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
     (copy,) = choose_plan(read, written, TARGETS[target]).copies
     assert (copy.load, copy.store) == (load, "normal")
     assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
+
+
+def test_macro_tiles_grow_along_runs_that_go_on_behind_blocks() -> None:
+    source, destination = (
+        layoutc.desc("BAc48b2a", (5, 165447, 28), "bf16"),
+        layoutc.desc("bca", (5, 165447, 28), "bf16"),
+    )
+    copy = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies[0]
+    assert [(digit.src, macro) for digit, macro in zip(copy.copy.digits, copy.macro, strict=True)][1] == (2, 48)
 
 
 @pytest.mark.parametrize(
