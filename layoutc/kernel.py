@@ -153,7 +153,7 @@ class Kernel:
         from layoutc.pipeline import lower, reorder_module
 
         module = reorder_module(self.source, self.destination, self.name, self.conversion, self.plan)
-        lower(module, stage, target=self.target, threads=self.threads, alignment=self.alignment)
+        lower(module, stage, target=self.target, threads=self.threads, alignment=self.alignment, is_ours=True)
         return module
 
     @once

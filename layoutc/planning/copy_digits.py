@@ -69,7 +69,8 @@ class CopyDigit:
 
     def stride(self, side: SideName) -> Stride:
         """Elements from one step to the next on a side."""
-        return dict(self.carries).get(side) or (self.src if side == "src" else self.dst)
+        plain = self.src if side == "src" else self.dst
+        return dict(self.carries).get(side, plain) if self.carries else plain
 
     def offset(self, side: SideName, value: int) -> int:
         """Elements up to the step `value` on a side."""

@@ -51,6 +51,8 @@ class TileProgram:
     def __init__(self, plan: CopyPlan):
         self.plan = plan
         self.digits = plan.copy.digits
+        self.partial = [(position, digit) for position, digit in enumerate(self.digits) if not digit.is_whole]
+        """the digits that are loaded in part, and where they stand"""
         odd = [part for part in (*plan.source_lanes, *plan.target_lanes) if not is_power_of_two(part.extent)]
         self.channels = odd[0] if odd else None
         """a few channels, side by side in the lanes of one side"""
@@ -158,9 +160,9 @@ class TileProgram:
         )
 
     def _loaded(self, values: dict[Bit, int], starts: Sequence[int]) -> Piece | None:
-        for position, digit in enumerate(self.digits):
+        for position, digit in self.partial:
             value = sum(v << k for (g, k), v in values.items() if g == position)
-            if starts[position] + value >= digit.loaded and not digit.is_whole:
+            if starts[position] + value >= digit.loaded:
                 return None
         return self._piece(values, "src")
 

@@ -11,13 +11,20 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, Float32Type, FloatAttr, VectorType
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float32Type,
+    FloatAttr,
+    VectorType,
+)
 from xdsl.ir import Operation, SSAValue
 
 LANES = 16
 """of a register of f32 that processors narrow"""
-
-
+SIDE_BY_SIDE = b"".join(lane.to_bytes(8, "little") for lane in range(2 * LANES))
+"""the lanes of a shuffle that puts two such registers side by side, as `lanes_of` has them"""
 NARROWING = (arith.TruncFOp, vector.ShuffleOp)
 """ops whose text may be made from what is behind their operands, so that ops between have none"""
 
@@ -31,14 +38,21 @@ class Narrowed(NamedTuple):
 
 def narrowed(op: Operation) -> Narrowed | None:
     """What an op narrows: a truncf, or a shuffle that puts two of them side by side. None for other ops."""
-    if isinstance(op, arith.TruncFOp):
-        return _truncated(op)
-    if not isinstance(op, vector.ShuffleOp) or op.mask.get_values() != (*range(2 * LANES),):
+    if op.__class__ is not vector.ShuffleOp:
+        return _truncated(op) if isinstance(op, arith.TruncFOp) else None
+    if lanes_of(op) != SIDE_BY_SIDE:
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
     if low is None or high is None or low.has_usual_nan != high.has_usual_nan:
         return None
     return Narrowed((*low.numbers, *high.numbers), low.has_usual_nan)
+
+
+def lanes_of(shuffle: Operation) -> bytes:
+    """The lanes of a shuffle, as the IR keeps them: 8 bytes of each."""
+    mask = shuffle.properties["mask"]
+    assert isinstance(mask, DenseArrayBase)
+    return mask.data.data
 
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:

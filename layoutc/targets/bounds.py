@@ -236,7 +236,7 @@ def _loop_bounds(index: BlockArgument) -> tuple[SSAValue, ...]:
     """The first number of a loop's index and the one behind its last; nothing for other arguments of blocks."""
     match index.block.parent_op():
         case scf.ForOp() as loop if index.index == 0:
-            return loop.lb, loop.ub
+            return loop.operands[0], loop.operands[1]
         case scf.ParallelOp() as loop:
             return loop.lowerBound[index.index], loop.upperBound[index.index]
         case _:

@@ -45,6 +45,7 @@ from layoutc.targets.c_text import INDENT, MAX_WIDTH
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
+from layoutc.walk import of_kind
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class _ModulePrinter:
 
     def _used_arrays(self) -> list[memref.GlobalOp]:
         ops = (op for function in self.effects.functions for op in self.effects.ops[function])
-        used = {op.name_.string_value() for op in ops if isinstance(op, memref.GetGlobalOp)}
+        used = {op.name_.string_value() for op in of_kind(ops, memref.GetGlobalOp)}
         return [op for op in self.arrays if op.sym_name.data in used]
 
     def _needing_prototypes(self) -> list[func.FuncOp]:

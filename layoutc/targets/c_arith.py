@@ -44,13 +44,13 @@ from layoutc.targets.errors import no_spelling
 
 def spell_constant(op: arith.ConstantOp) -> Expression:
     """The literal of a constant."""
-    value = op.value
+    value, result = op.properties["value"], op.results[0].type
     if isinstance(value, IntegerAttr):
-        return integer(value.value.data, op.result.type)
+        return integer(value.value.data, result)
     if isinstance(value, FloatAttr):
         number = value.value.data
-        return floating(number, type) if is_float(type := value.type) else bits_literal(number, type)
-    raise no_spelling(op, f"of type {op.result.type}")
+        return floating(number, result) if is_float(result) else bits_literal(number, result)
+    raise no_spelling(op, f"of type {result}")
 
 
 def _spell_cast(site: Site) -> Expression:

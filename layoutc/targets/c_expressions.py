@@ -7,7 +7,7 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType
 from xdsl.ir import Attribute
 
 from layoutc.targets.c_types import is_boolean, is_unsigned, width
@@ -95,6 +95,8 @@ def address(pointer: Expression, offset: Expression) -> Expression:
 
 def integer(value: int, type: Attribute) -> Expression:
     """The literal of an integer type, its bits taken as C's type for it holds them."""
+    if type.__class__ is IndexType and 0 <= value < 1 << 31:
+        return Expression(str(value), literal=value)
     bits = width(type)
     value %= 1 << bits
     if not (is_unsigned(type) or is_boolean(type)) and value >> (bits - 1):

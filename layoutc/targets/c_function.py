@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from operator import is_
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
-from xdsl.dialects.builtin import UnrealizedConversionCastOp
+from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from layoutc.targets.bf16_ops import operands_of
@@ -18,6 +20,7 @@ from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
 from layoutc.targets.c_expressions import Expression, call, cast
 from layoutc.targets.c_floats import is_fusible
+from layoutc.targets.c_integers import index_sum
 from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
@@ -38,7 +41,7 @@ from layoutc.targets.c_vectors import (
     streams,
 )
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.liveness import live_ops
+from layoutc.targets.liveness import MENTIONS_LESS, live_ops
 from layoutc.targets.multiples import Divisors
 
 MAX_FOLDED = 80
@@ -189,15 +192,19 @@ class FunctionPrinter:
             raise no_spelling(op)
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
-        operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in operands_of(op)]
+        if op.__class__ in MENTIONS_LESS:
+            operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in op.operands]
+        else:
+            operands = [self.take(value) for value in operands_of(op)]
         expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
-        self.define(op, expression, changes=all(expression is not operand for operand in operands))
+        self.define(op, expression, changes=not any(map(partial(is_, expression), operands)))
 
     def constant(self, op: arith.ConstantOp) -> None:
-        if is_vector(op.result.type):
+        (value,) = op.results
+        if is_vector(value.type):
             print_constant(self, op)
         else:
-            self.values[op.result] = spell_constant(op)
+            self.values[value] = spell_constant(op)
 
     def cast(self, op: UnrealizedConversionCastOp) -> None:
         """Of a value, or of a buffer: booleans as bytes."""
@@ -205,6 +212,16 @@ class FunctionPrinter:
             self.alias(op)
         else:
             self.scalars(op, SPELLINGS[UnrealizedConversionCastOp])
+
+    def addition(self, op: arith.AddiOp) -> None:
+        """Of indices, which offsets are made of by the hundred; of others as arithmetic is spelt."""
+        if op.results[0].type.__class__ is IndexType:
+            lhs, rhs = (self.take(value) for value in op.operands)
+            self.define(op, index_sum(lhs, rhs))
+        elif is_vector(op.results[0].type):
+            self.spelled(op, LANE_SPELLINGS[arith.AddiOp])
+        else:
+            self.scalars(op, SPELLINGS[arith.AddiOp])
 
     def scalars(self, op: Operation, spelling: Spelling) -> None:
         for value in (*op.operands, *op.results):
@@ -290,6 +307,7 @@ def is_in_parallel(op: Operation) -> bool:
 
 STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     arith.ConstantOp: FunctionPrinter.constant,
+    arith.AddiOp: FunctionPrinter.addition,
     memref.LoadOp: FunctionPrinter.load,
     memref.StoreOp: FunctionPrinter.store,
     memref.AllocOp: FunctionPrinter.alloc,

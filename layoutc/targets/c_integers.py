@@ -21,6 +21,8 @@ from layoutc.targets.c_expressions import (
 from layoutc.targets.c_types import integer_name, is_boolean, scalar_name, width
 from layoutc.targets.errors import no_spelling
 
+INDEX = IndexType()
+
 
 def _integer_type(op: Operation) -> Attribute:
     """The operand type of an integer op; booleans are no numbers in C."""
@@ -54,6 +56,11 @@ def wrapping(operator: str) -> Spelling:
         return cast(scalar_name(type), binary(operator, *both))
 
     return spell
+
+
+def index_sum(lhs: Expression, rhs: Expression) -> Expression:
+    """The sum of two indices, which do not overflow."""
+    return binary("+", *widened((lhs, rhs), INDEX))
 
 
 def _cannot_overflow(op: Operation, type: Attribute, bounds: Bounds) -> bool:

@@ -55,6 +55,8 @@ def address_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Exp
 def offset_of(type: MemRefType[Any], indices: Sequence[Expression]) -> Expression:
     """`h * 5 + w`: the offset of the element at these indices."""
     strides, offset = strides_and_offset(type)
+    if strides == (1,) and not offset and indices[0].literal is None:
+        return indices[0]
     if len(strides) != len(indices):
         raise EmissionError(f"{len(indices)} indices into {type}, expected {len(strides)}")
     terms = [_scaled(i, stride) for i, stride in zip(indices, strides, strict=True) if stride != 0 and i.literal != 0]

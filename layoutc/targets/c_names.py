@@ -108,8 +108,9 @@ class Names:
     def fresh(self, hint: str | None, *defaults: str) -> str:
         """The hint, or the first default that is free, with a number behind it where it is taken."""
         candidates = (base,) if (base := _base(hint or "")) else defaults
-        free = next(filter(self._is_free, candidates), None)
         first, number = candidates[0], self._numbers.get(candidates[0], 2)
+        # A hint that has a number by now is taken.
+        free = None if base in self._numbers else next(filter(self._is_free, candidates), None)
         while free is None:
             numbered = f"{first}_{number}"
             free = numbered if self._is_free(numbered) else None

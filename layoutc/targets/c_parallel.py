@@ -12,6 +12,7 @@ from layoutc.targets.c_control import loop
 from layoutc.targets.c_expressions import Expression
 from layoutc.targets.c_vectors import streams
 from layoutc.targets.errors import no_spelling
+from layoutc.walk import ops_of
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -27,7 +28,7 @@ def print_parallel(printer: FunctionPrinter, op: scf.ParallelOp) -> None:
     bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
     taken = [(printer.take(low), printer.take(high), printer.take(step)) for low, high, step in bounds]
     printer.settle_reads()
-    if not any(map(streams, op.body.walk())):
+    if not any(map(streams, ops_of(op))):
         printer.line(_pragma("parallel for", _collapse(op), _threads(op)))
         _print_loops(printer, op, taken)
         return

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
+from layoutc.targets.bf16_ops import lanes_of
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.c_types import lane_count, type_name, vector_name, width
 
@@ -42,7 +43,7 @@ class Shuffles:
     """The names of masks in one file."""
 
     def __init__(self, ops: Iterable[Operation]) -> None:
-        masks = Counter(_mask(op) for op in ops if op.__class__ is vector.ShuffleOp)
+        masks = Counter(lanes_of(op) for op in ops if op.__class__ is vector.ShuffleOp)
         self._often = {mask for mask, uses in masks.items() if uses >= MIN_USES and len(mask) >= 8 * MIN_LANES}
         self._known: dict[tuple[bytes, str, bool], _Shuffle] = {}
         self._names: dict[tuple[bytes, str], str] = {}
@@ -53,7 +54,7 @@ class Shuffles:
     def call(self, op: vector.ShuffleOp, first: str, second: str) -> str:
         """The text of a shuffle of two vectors."""
         source, other = op.operands
-        key = _mask(op), type_name(source.type), source is other
+        key = lanes_of(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._shuffle(op)
         if known.result:
@@ -61,7 +62,7 @@ class Shuffles:
         return f"{known.result}{known.name}({first}, {second}{known.lanes})"
 
     def _shuffle(self, op: vector.ShuffleOp) -> _Shuffle:
-        mask, lanes = _mask(op), op.mask.get_values()
+        mask, lanes = lanes_of(op), op.mask.get_values()
         special, wide = _without_bytes(op, lanes), _widened(op, lanes)
         if mask not in self._often and not (special or wide):
             return _Shuffle(BUILTIN, "".join(f", {lane}" for lane in lanes), *_types(op))
@@ -91,17 +92,10 @@ def _types(op: vector.ShuffleOp) -> tuple[str, str]:
     gcc 12 puts other lanes than those asked for into registers of 8 doubles: `0, 1, 4, 4, 4, 5, 6, 7` gives
     `0, 1, 2, 2, 4, 5, 6, 7` (it takes a shuffle inside of pairs of lanes). Integers of 64 bits come out right.
     """
-    types = [cast("VectorType[Any]", value.type) for value in (op.results[0], op.v1)]
+    types = [cast("VectorType[Any]", value.type) for value in (op.results[0], op.operands[0])]
     if type_name(types[0].get_element_type()) != "double" or all(type.get_shape() != (DOUBLES,) for type in types):
         return "", ""
     return f"({vector_name(types[0])})", f"i64x{types[1].get_shape()[0]}"
-
-
-def _mask(op: Operation) -> bytes:
-    """The lanes of a shuffle, as the IR has them."""
-    mask = op.properties["mask"]
-    assert isinstance(mask, DenseArrayBase)
-    return mask.data.data
 
 
 def _builtin(lanes: Iterable[int], first: str, second: str) -> str:
@@ -120,7 +114,7 @@ def _widened(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
     In registers of more than 16 bytes gcc takes any lanes of two by an index in a third, and does not see that pairs
     of bytes are unpacked. It does see it of words of 4 bytes.
     """
-    source, result = (cast("VectorType[Any]", value.type) for value in (op.v1, op.result))
+    source, result = (cast("VectorType[Any]", value.type) for value in (op.operands[0], op.results[0]))
     bits, count = width(source.get_element_type()), lane_count(source)
     narrow, moved = bits, lanes
     sizes = bits * count, bits * len(lanes)
@@ -142,7 +136,7 @@ def _pairs_moved(lanes: tuple[int, ...]) -> tuple[int, ...]:
 
 def _without_bytes(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> str:
     """How such a machine moves bytes or pairs of them, or nothing where gcc finds the best by itself."""
-    type = cast("VectorType[Any]", op.v1.type)
+    type = cast("VectorType[Any]", op.operands[0].type)
     bits, count = width(type.get_element_type()), len(lanes)
     if bits * count != REGISTER_BITS or bits >= WORD_BITS or type.get_shape() != (count,):
         return ""

@@ -38,6 +38,7 @@ from layoutc.targets.c_vector_helpers import STREAMED
 from layoutc.targets.effects import root
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.multiples import Divisors
+from layoutc.walk import of_kind
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -139,13 +140,13 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
 
 def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     """A load is an expression that reads; the prefetch that it carries stands above it, or alone if nobody uses it."""
-    base, *indices = op.operands
+    (base, *indices), (result,) = op.operands, op.results
     address = _address(printer, op, base, indices)
     if op.attributes:
         _print_prefetch(printer, op, address)
-    if not any(use.operation in printer.live or isinstance(use.operation, arith.TruncFOp) for use in op.result.uses):
+    if not any(use.operation in printer.live or isinstance(use.operation, arith.TruncFOp) for use in result.uses):
         return
-    loaded = call(f"load_{vector_name(_typed(op.result))}", address)
+    loaded = call(f"load_{vector_name(_typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
 
 
@@ -174,28 +175,27 @@ def _aligned(printer: FunctionPrinter, op: vector.StoreOp, address: Expression) 
 
 def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
     """Whether the offset is known to be a multiple of the vector's lanes."""
-    strides, offset = strides_and_offset(cast("MemRefType[Any]", op.base.type))
-    multiples = (divisors[index] * stride for index, stride in zip(op.indices, strides, strict=True))
-    return gcd(offset, *multiples) % lane_count(_typed(op.vector)) == 0
+    stored, base, *indices = op.operands
+    strides, offset = strides_and_offset(cast("MemRefType[Any]", base.type))
+    multiples = (divisors[index] * stride for index, stride in zip(indices, strides, strict=True))
+    return gcd(offset, *multiples) % lane_count(_typed(stored)) == 0
 
 
 def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
     """The first lanes come from memory, the others from a vector."""
-    address, count = _address(printer, op, op.base, op.indices), _first_lanes(printer, op)
+    (base, *indices, mask, others), (result,) = op.operands, op.results
+    address, count = _address(printer, op, base, indices), _first_lanes(printer, op, mask)
     _print_prefetch(printer, op, address)
     printer.settle_reads()
-    name = printer.declare(op.result, printer.take(op.pass_thru).text, qualifier="")
-    printer.line(f"load_first_{vector_name(_typed(op.result))}(&{name}, {address.text}, {count.text});")
+    name = printer.declare(result, printer.take(others).text, qualifier="")
+    printer.line(f"load_first_{vector_name(_typed(result))}(&{name}, {address.text}, {count.text});")
 
 
 def print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
-    value, address, count = (
-        printer.take(op.value_to_store),
-        _address(printer, op, op.base, op.indices),
-        _first_lanes(printer, op),
-    )
+    base, *indices, mask, stored = op.operands
+    value, address, count = printer.take(stored), _address(printer, op, base, indices), _first_lanes(printer, op, mask)
     printer.settle_reads()
-    type = vector_name(_typed(op.value_to_store))
+    type = vector_name(_typed(stored))
     if not value.is_name:
         # Its address is taken.
         name = printer.names.fresh(None, "stored")
@@ -220,12 +220,14 @@ def print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
     printer.values[op.mask_vector] = count
 
 
-def _first_lanes(printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.MaskedStoreOp) -> Expression:
-    """The number of lanes that a mask has on, which are its first ones."""
-    if isinstance(op.mask.owner, vector.CreateMaskOp):
-        return printer.take(op.mask)
-    if isinstance(op.mask.owner, arith.ConstantOp):
-        lanes = op.mask.owner.value
+def _first_lanes(
+    printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.MaskedStoreOp, mask: SSAValue
+) -> Expression:
+    """The number of lanes that the mask of an op has on, which are its first ones."""
+    if isinstance(mask.owner, vector.CreateMaskOp):
+        return printer.take(mask)
+    if isinstance(mask.owner, arith.ConstantOp):
+        lanes = mask.owner.value
         assert isinstance(lanes, DenseIntOrFPElementsAttr)
         values = [bool(lane) for lane in lanes.get_values()]
         count = sum(values)
@@ -246,8 +248,8 @@ def _address(printer: FunctionPrinter, op: Load | Store, base: SSAValue, indices
 def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], divisors: Divisors) -> dict[SSAValue, int]:
     """The arguments whose start says whether what is streamed to them is aligned; the bytes that it asks for."""
     found: dict[SSAValue, int] = {}
-    for op in ops:
-        if isinstance(op, vector.StoreOp) and streams(op) and _is_aligned_within(op, divisors):
+    for op in of_kind(ops, vector.StoreOp):
+        if streams(op) and _is_aligned_within(op, divisors):
             buffer = root(op.base)
             if buffer in arguments:
                 found[buffer] = max(found.get(buffer, 0), vector_bytes(_typed(op.vector)))
@@ -257,12 +259,12 @@ def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], div
 def _print_prefetch(printer: FunctionPrinter, op: Load, address: Expression) -> None:
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
-        ahead_bytes = distance.value.data * max(8, width(_typed(op.result).element_type)) // 8
+        ahead_bytes = distance.value.data * max(8, width(_typed(op.results[0]).element_type)) // 8
         printer.line(f"{printer.helper('prefetch', address, integer(ahead_bytes, INDEX)).text};")
 
 
 def streams(op: Operation) -> bool:
     """Whether an op is a non-temporal store of a vector that processors have such stores for."""
-    if not isinstance(op, vector.StoreOp) or op.properties.get("nontemporal") != YES:
+    if op.__class__ is not vector.StoreOp or op.properties.get("nontemporal") != YES:
         return False
-    return vector_bytes(_typed(op.vector)) in STREAMED
+    return vector_bytes(_typed(op.operands[0])) in STREAMED

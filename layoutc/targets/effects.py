@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from layoutc.targets.c_types import is_memref
 from layoutc.targets.errors import no_spelling
+from layoutc.walk import of_kind, ops_of
 
 ALIASES = (memref.ReinterpretCastOp, memref.CastOp, UnrealizedConversionCastOp)
 """ops whose result is the buffer of their first operand, where that is one"""
@@ -21,7 +22,7 @@ WRITTEN: dict[type[Operation], int] = {
     vector.StoreOp: 1,
     vector.MaskedStoreOp: 0,
 }
-"""ops that write to a memref, and which of their operands it is"""
+"""ops that write to a memref, and which of their operands it is; freeing it counts, C frees no const"""
 
 
 def root(value: SSAValue) -> SSAValue:
@@ -51,8 +52,8 @@ class Effects:
         """Follow the calls of a module. Raises EmissionError for a call of what it does not define."""
         functions = {f.sym_name.data: f for f in module.ops if isinstance(f, func.FuncOp)}
         # Walking is most of the work of a small function: once for all that ask.
-        ops = {name: list(function.walk()) for name, function in functions.items()}
-        calls = {name: [op for op in inside if isinstance(op, func.CallOp)] for name, inside in ops.items()}
+        ops = {name: ops_of(function) for name, function in functions.items()}
+        calls = {name: of_kind(inside, func.CallOp) for name, inside in ops.items()}
         functions = _reachable(functions, calls)
         calls = {name: calls[name] for name in functions}
         return cls(functions, ops, calls, _written(functions, ops, calls), _overlapping(calls))
@@ -81,7 +82,7 @@ def _written(
             # Nobody knows what it does.
             written.update((name, i) for i in range(len(function.function_type.inputs.data)))
         else:
-            _add(written, function, map(_target, ops[name]))
+            _add(written, function, [op.operands[WRITTEN[op.__class__]] for op in ops[name] if op.__class__ in WRITTEN])
     before = -1
     while before != len(written):
         before = len(written)
@@ -93,15 +94,8 @@ def _written(
     return frozenset(written)
 
 
-def _target(op: Operation) -> SSAValue | None:
-    """The memref that an op writes to; freeing it counts, C frees no const."""
-    position = WRITTEN.get(op.__class__)
-    return None if position is None else op.operands[position]
-
-
-def _add(written: set[tuple[str, int]], function: func.FuncOp, values: Iterable[SSAValue | None]) -> None:
-    for value in values:
-        argument = None if value is None else root(value)
+def _add(written: set[tuple[str, int]], function: func.FuncOp, values: Iterable[SSAValue]) -> None:
+    for argument in map(root, values):
         if isinstance(argument, BlockArgument) and argument.block is function.body.blocks.first:
             written.add((function.sym_name.data, argument.index))
 

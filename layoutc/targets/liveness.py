@@ -13,7 +13,7 @@ from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 
-MENTION_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
+MENTIONS_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
 REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
@@ -25,20 +25,18 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):
-            if isinstance(value, OpResult) and value.op not in live:
-                live.add(value.op)
-                worklist.append(value.op)
+            if isinstance(value, OpResult) and (op := value.op) not in live:
+                live.add(op)
+                worklist.append(op)
     return live
 
 
 def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
-    if op.__class__ not in MENTION_LESS:
+    if op.__class__ not in MENTIONS_LESS:
         return operands_of(op)
     if isinstance(op, affine.ApplyOp | affine.MinOp):
         return [op.operands[i] for i in used_operands(op)]
-    assert isinstance(op, vector.MaskedLoadOp | vector.MaskedStoreOp)
-    if isinstance(op.mask.owner, arith.ConstantOp):
-        # Only the number of its lanes that are on is printed.
-        return [operand for operand in op.operands if operand is not op.mask]
-    return op.operands
+    *places, mask, lanes = op.operands
+    # Of a constant mask only the number of its lanes that are on is printed.
+    return (*places, lanes) if isinstance(mask.owner, arith.ConstantOp) else op.operands

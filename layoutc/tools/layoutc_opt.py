@@ -18,6 +18,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from layoutc.tools.files import open_stdout
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
+from layoutc.walk import ops_of
 
 # That of xDSL 0.74 takes time exponential in the length of a string that is not closed; this one never goes back.
 MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
@@ -57,7 +58,7 @@ class LayoutcOptMain(xDSLOptMain):
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
-            check_layouts(module)
+            check_layouts(ops_of(module))
         return module
 
 

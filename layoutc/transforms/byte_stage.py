@@ -19,6 +19,7 @@ from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import SideName, Stride
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
@@ -75,8 +76,8 @@ class ByteStage:
         into = apply(builder, D0 - D1 % share, [stage, row], "into")
         touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
         for inner, at, lanes in self._vectors(builder, touched, self._touched):
-            index = inner.builder.insert(sum_of(first, at)).result
-            value = inner.builder.insert(load(self.memory, index, vector_type(I8, lanes))).result
+            index = inserted(inner.builder, sum_of(first, at))
+            value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes)))
             there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
             inner.builder.insert(store(unpacked(inner, value, share), self.buffer, there))
 
@@ -91,12 +92,12 @@ class ByteStage:
         first = apply(builder, (D0 + D1) // share, [row, head], "first")
         filled = apply(builder, (AffineExpr.constant(self.run) - D0) // share, [head], "filled")
         tail = apply(builder, D0 + D1 * share, [head, filled], "tail")
-        source = builder.insert(sum_of(stage, head)).result
+        source = inserted(builder, sum_of(stage, head))
         self._elements(builder, self.nest.constant(0), head, row, stage)
         for inner, at, lanes in self._vectors(builder, filled, self._filled):
             here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
-            value = inner.builder.insert(load(self.buffer, here, vector_type(I8, lanes * share))).result
-            index = inner.builder.insert(sum_of(first, at)).result
+            value = inserted(inner.builder, load(self.buffer, here, vector_type(I8, lanes * share)))
+            index = inserted(inner.builder, sum_of(first, at))
             inner.builder.insert(store(packed(inner, value, share), self.memory, index))
         self._elements(builder, tail, self.nest.constant(self.run), row, stage)
 
@@ -119,7 +120,7 @@ class ByteStage:
         builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
         inner = Builder(InsertPoint.at_start(block))
         starts = AffineMapAttr(AffineMap(2, 0, (D0 * lanes, D1 - lanes)))
-        at = inner.insert(affine.MinOp([block.args[0], bytes], starts)).result
+        at = inserted(inner, affine.MinOp([block.args[0], bytes], starts))
         at.name_hint = "at"
         return [(Lanes(inner, self.nest, lanes), at, lanes)]
 

@@ -9,6 +9,8 @@ from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from layoutc.dialects.memory import is_shaped
+
 
 def defined_values(op: Operation) -> Sequence[SSAValue]:
     """The results of an op, and the arguments of its blocks; what it uses, another one defines."""
@@ -17,15 +19,33 @@ def defined_values(op: Operation) -> Sequence[SSAValue]:
     return [*op.results, *(value for region in op.regions for block in region.blocks for value in block.args)]
 
 
+def with_shapes(ops: Iterable[Operation]) -> list[Operation]:
+    """
+    Those of some ops that may hold a memref or a tensor, in which layouts are: in a result, in an attribute, or in the
+    argument of a block.
+    """
+    return [op for op in ops if op.regions or any(map(is_shaped, _held(op)))]
+
+
+def _held(op: Operation) -> list[Attribute]:
+    """The types of an op's results, and its attributes."""
+    return [*(value.type for value in op.results), *op.properties.values(), *op.attributes.values()]
+
+
 def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:
     """
     Replaces each type of a result, block argument or function by what `convert` makes of it: itself, to keep it.
 
     xDSL's TypeConversionPattern also looks into every attribute, which takes most of the time of a large module.
     """
+    known: dict[int, tuple[Attribute, Attribute]] = {}
     for op in ops:
         for value in defined_values(op):
-            if (new := convert(old := value.type)) is not old:
+            # By identity: values share the objects of a few types, whose hash is that of all their parts.
+            old = value.type
+            if (pair := known.get(id(old))) is None:
+                pair = known[id(old)] = old, convert(old)
+            if (new := pair[1]) is not old:
                 Rewriter.replace_value_with_new_type(value, new)
         if isinstance(op, func.FuncOp):
             inputs, outputs = op.function_type.inputs, op.function_type.outputs

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SideName
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.shared_bytes import load_part, store_part
@@ -116,12 +117,12 @@ class ElementBody:
             return values[0]
         made = self.empty[values[0].type]
         for number, value in enumerate(values):
-            made = lanes.builder.insert(vector_ops.with_lane(made, value, number)).result
+            made = inserted(lanes.builder, vector_ops.with_lane(made, value, number))
         return made
 
     def _lane(self, lanes: Lanes, value: SSAValue, number: int) -> SSAValue:
         element = cast("MemRefType[Any]", self.copy.memory.target.type).element_type
-        return lanes.builder.insert(vector_ops.lane(value, element, number)).result
+        return inserted(lanes.builder, vector_ops.lane(value, element, number))
 
     def _load(self, lanes: Lanes, offset: SSAValue) -> SSAValue:
         memory, share = self.copy.memory.source, self.copy.plan.widths.src_per_byte

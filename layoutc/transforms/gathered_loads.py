@@ -19,6 +19,7 @@ from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits,
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
@@ -102,7 +103,7 @@ class GatheredLoads:
             single: list[Stride] = [1 if g == along[0].digit else stride for g, stride in enumerate(strides)]
             further = {share: loops.offset(along, single, 0, "at", share) for share in {self.share, 1}}
             row, into = (
-                loops.builder.insert(sum_of(start, further[share])).result
+                inserted(loops.builder, sum_of(start, further[share]))
                 for start, share in ((row, self.share), (into, 1))
             )
             # Where parameters begin again, they are those of any other step along the row.
@@ -148,9 +149,9 @@ class GatheredLoads:
         """So many lanes of a row, those that share bytes in a byte each."""
         ahead = self.plan.prefetch * self.ratio // self.share if self.bytes is None else 0
         type = vector_type(self.source_element, lanes // self.share)
-        value: SSAValue = builder.insert(
-            load(self.source, self._further(builder, row, start // self.share), type, ahead)
-        ).result
+        value: SSAValue = inserted(
+            builder, load(self.source, self._further(builder, row, start // self.share), type, ahead)
+        )
         return unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share) if self.share > 1 else value
 
     def _converted(
@@ -167,4 +168,4 @@ class GatheredLoads:
 
     def _further(self, builder: Builder, at: SSAValue, distance: int) -> SSAValue:
         """A place so much further on."""
-        return builder.insert(sum_of(at, self.nest.constant(distance))).result if distance else at
+        return inserted(builder, sum_of(at, self.nest.constant(distance))) if distance else at

@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from layoutc.planning.machine import Shuffles
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
@@ -42,9 +43,9 @@ def joined(
     count, element = _shape(low)
     wide, other = _before_cut(low), _before_cut(high)
     if wide is None or other is None or wide.type != other.type or _half(wide) < max(_bits(low), FINEST[shuffles]):
-        return builder.insert(vector_ops.shuffle(low, high, range(2 * count), element, name)).result
+        return inserted(builder, vector_ops.shuffle(low, high, range(2 * count), element, name))
     half = integer_type(_half(wide))
-    first, second = (builder.insert(vector_ops.bitcast(v, vector_type(half, 2 * count))).result for v in (wide, other))
+    first, second = (inserted(builder, vector_ops.bitcast(v, vector_type(half, 2 * count))) for v in (wide, other))
     lanes = Lanes(builder, nest, 2 * count)
     both = lanes.insert(vector_ops.shuffle(first, second, range(0, 4 * count, 2), half, name), name)
     both = lanes.truncate(both, _bits(low), name)

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineExpr
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.planning.copy_digits import StridedCopy
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.element_access import Conversions, load_element, to_register
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
@@ -125,7 +126,7 @@ class _Loader:
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
         element = self._at(len(mask)).element(a)
-        return self.site.builder.insert(shuffle(a, b, mask, element, self.name)).result
+        return inserted(self.site.builder, shuffle(a, b, mask, element, self.name))
 
     def _scalar(self, distance: int) -> SSAValue:
         lanes, type = self._at(None), self.memory.desc.element_type

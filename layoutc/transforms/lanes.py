@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import created, inserted
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
 
@@ -98,19 +99,19 @@ class Lanes:
         if count == self.count or count is None:
             return value
         op = vector_ops.shuffle(value, value, range(start, start + count), self.element(value), "part")
-        return self.builder.insert(op).result
+        return inserted(self.builder, op)
 
     # --- ops -------------------------------------------------------------------------------------------------------
 
     def insert(self, op: Operation, name: str | None = None) -> SSAValue:
         """An op, and its result under a name."""
-        result = self.builder.insert(op).results[0]
+        result = inserted(self.builder, op)
         result.name_hint = name
         return result
 
     def binary(self, kind: type[Operation], a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
         """The result of an op on two values of one type."""
-        op = kind.create(operands=(a, self.like(b, a)), result_types=(a.type,))
+        op = created(kind, (a, self.like(b, a)), a.type)
         if "fastmath" in _property_names(kind):
             op.properties["fastmath"] = NO_FLAGS
         if "overflowFlags" in _property_names(kind):
@@ -162,7 +163,7 @@ class Lanes:
 
     def select(self, condition: SSAValue, yes: Operand, no: SSAValue, name: str | None = None) -> SSAValue:
         chosen = (condition, self.like(yes, no), no)
-        return self.insert(arith.SelectOp.create(operands=chosen, result_types=(no.type,)), name)
+        return self.insert(created(arith.SelectOp, chosen, no.type), name)
 
     def least(self, a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
         """The lesser of two signed integers."""

@@ -1,9 +1,4 @@
-"""
-Building scf loop nests: named counters over constant ranges, and offsets as one affine.apply.
-
-Ops come from `create`, which takes what it is given: their constructors ask whether it is right, at three times the
-price, and here it is right by construction.
-"""
+"""Building scf loop nests: named counters over constant ranges, and offsets as one affine.apply."""
 
 from __future__ import annotations
 
@@ -28,6 +23,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypedAttribut
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
+
+from layoutc.transforms.creation import created, inserted
 
 INDEX = IndexType()
 UI8 = IntegerType(8, Signedness.UNSIGNED)
@@ -66,16 +63,16 @@ class NestBuilder:
 
     def constant(self, value: int) -> SSAValue:
         """An index constant, ahead of all nests: it may be asked for inside of one."""
-        if value not in self.constants:
-            op = arith.ConstantOp.create(properties={"value": _index(value)}, result_types=(INDEX,))
-            op.results[0].name_hint = f"c{value}"
-            self.constants[value] = self.insert_ahead(op).results[0]
-        return self.constants[value]
+        if (known := self.constants.get(value)) is None:
+            op = created(arith.ConstantOp, (), INDEX, {"value": _index(value)})
+            known = self.constants[value] = self.insert_ahead(op).results[0]
+            known.name_hint = f"c{value}"
+        return known
 
     def element(self, value: TypedAttribute) -> SSAValue:
         """A constant of any other type, ahead of all nests: it may be asked for inside of one."""
         if value not in self.elements:
-            made = arith.ConstantOp.create(properties={"value": value}, result_types=(value.get_type(),))
+            made = created(arith.ConstantOp, (), value.get_type(), {"value": value})
             self.elements[value] = self.insert_ahead(made).results[0]
         return self.elements[value]
 
@@ -99,14 +96,20 @@ class NestBuilder:
     def insert_ahead(self, op: Operation) -> Operation:
         """An operation ahead of all nests."""
         block = self.before.parent
-        assert block is not None
-        place = InsertPoint.at_start(block) if self._ahead is None else InsertPoint.after(self._ahead)
-        self._ahead = Builder(place).insert(op)
-        return self._ahead
+        assert block is not None and block.first_op is not None
+        if self._ahead is None:
+            block.insert_op_before(op, block.first_op)
+        else:
+            block.insert_op_after(op, self._ahead)
+        self._ahead = op
+        return op
 
     def insert(self, op: Operation) -> Operation:
         """An operation ahead of the nest."""
-        return Builder(InsertPoint.before(self.before)).insert(op)
+        block = self.before.parent
+        assert block is not None
+        block.insert_op_before(op, self.before)
+        return op
 
     @property
     def function(self) -> func.FuncOp:
@@ -141,6 +144,6 @@ def apply(builder: Builder, expr: AffineExpr, counters: Sequence[SSAValue], name
     if isinstance(expr, AffineDimExpr):
         return counters[expr.position]
     map = AffineMapAttr(AffineMap(len(counters), 0, (expr,)))
-    op = affine.ApplyOp.create(operands=counters, properties={"map": map}, result_types=(INDEX,))
+    op = created(affine.ApplyOp, counters, INDEX, {"map": map})
     op.results[0].name_hint = name
-    return builder.insert(op).results[0]
+    return inserted(builder, op)

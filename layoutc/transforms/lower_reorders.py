@@ -62,7 +62,7 @@ from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of,
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
-from layoutc.transforms.convert_types import convert_types, defined_values
+from layoutc.transforms.convert_types import convert_types, defined_values, with_shapes
 from layoutc.transforms.converting_nest import build_converting_nest
 from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
@@ -70,6 +70,7 @@ from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
 from layoutc.transforms.planned_nest import build_planned_nest, build_planned_sums
 from layoutc.transforms.spread_params import spread
+from layoutc.walk import ops_of
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
@@ -212,10 +213,11 @@ class LowerReordersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lower = GreedyRewritePatternApplier([LowerReorder(), LowerAccess()])
         PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
-        ops = list(op.walk())
-        for inner in ops:
+        ops = ops_of(op)
+        shaped = with_shapes(ops)
+        for inner in shaped:
             check_flattens(inner)
-        convert_types(ops, flattened)
+        convert_types(shaped, flattened)
         for inner in ops:
             if inner.__class__ is UnrealizedConversionCastOp:
                 drop_cast(inner)

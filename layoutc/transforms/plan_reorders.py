@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -43,6 +44,9 @@ from layoutc.planning.plan_covers import check_covers, check_same
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
+_chosen: WeakKeyDictionary[ReorderOp, tuple[ArrayAttr[StringAttr], Plan]] = WeakKeyDictionary()
+"""what the planner wrote at reorders, and its plan, which need not be read from that and checked again"""
+
 
 def plan_of(op: ReorderOp) -> Plan | None:
     """
@@ -52,6 +56,9 @@ def plan_of(op: ReorderOp) -> Plan | None:
     """
     if op.plan is None:
         return None
+    written, plan = _chosen.get(op, (None, None))
+    if plan is not None and written is op.plan:
+        return plan
     return read_plan_of([line.data for line in op.plan], op.source_desc, op.target_desc, op.conversion)
 
 
@@ -140,7 +147,7 @@ class AttachPlan(RewritePattern):
         if op.destination is None or op.plan is not None:
             return
         source, target = op.source_desc, op.target_desc
-        lines = None
+        lines = chosen = None
         if self.tuned and op.copies_elements:
             lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
         if not lines:
@@ -150,6 +157,8 @@ class AttachPlan(RewritePattern):
             except NotStridedError:
                 return
         op.plan = ArrayAttr(map(StringAttr, lines))
+        if chosen is not None:
+            _chosen[op] = op.plan, chosen
         rewriter.notify_op_modified(op)
 
 

@@ -16,7 +16,7 @@ not fit the type that has it is an error. The letters of the names stay behind a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import is_
 
@@ -38,11 +38,12 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names, generic_names
 from layoutc.transforms.convert_types import convert_types, defined_values
+from layoutc.walk import ops_of
 
 
-def check_layouts(module: ModuleOp) -> None:
+def check_layouts(ops: Iterable[Operation]) -> None:
     """Raises VerifyException, naming op and type, for a `layout` attribute that does not fit the shape that has it."""
-    for op in module.walk():
+    for op in ops:
         for attribute in _attributes(op):
             if (fault := _misfit(attribute)) is not None:
                 raise VerifyException(f"{op.name}: {fault}")
@@ -129,9 +130,10 @@ class ResolveLayoutsPass(ModulePass):
     name = "resolve-layouts"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_layouts(op)
+        check_layouts(ops_of(op))
         PatternRewriteWalker(NameAxes(), apply_recursively=False).rewrite_module(op)
-        for inner in op.walk():
+        ops = ops_of(op)
+        for inner in ops:
             for holder in (inner.properties, inner.attributes):
                 holder |= {name: resolved_inside(attribute) for name, attribute in holder.items()}
-        convert_types(op.walk(), resolved)
+        convert_types(ops, resolved)

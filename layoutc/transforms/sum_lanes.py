@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from layoutc.planning.weight_sums import SumPlan
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import vector_type
@@ -52,7 +53,7 @@ class SumLanes:
     def _parts(self, lanes: Lanes, value: SSAValue, bits: int, are_apart: bool) -> Values:
         """The halves of each lane of so many bits, as lanes of all of them, or their sum."""
         count = self.width * 8 // bits
-        wide = lanes.builder.insert(vector_ops.bitcast(value, vector_type(IntegerType(bits), count))).result
+        wide = inserted(lanes.builder, vector_ops.bitcast(value, vector_type(IntegerType(bits), count)))
         lanes = replace(lanes, count=count)
         low = lanes.sar(lanes.shl(wide, bits // 2), bits // 2, "low")
         high = lanes.sar(wide, bits // 2, "high")
@@ -90,7 +91,7 @@ class SumLanes:
 
     @staticmethod
     def _shuffled(lanes: Lanes, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-        return lanes.builder.insert(vector_ops.shuffle(a, b, mask, IntegerType(32), "lanes")).result
+        return inserted(lanes.builder, vector_ops.shuffle(a, b, mask, IntegerType(32), "lanes"))
 
 
 def lane_offsets(plan: SumPlan) -> list[int]:

@@ -12,7 +12,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
@@ -27,6 +27,7 @@ from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import ParamSite, PieceParams
 from layoutc.transforms.lanes import Lanes
@@ -216,8 +217,8 @@ class VectorBody:
         for number, piece in enumerate(register.pieces):
             if piece is not None:
                 loaded = self._load_piece(piece, base)
-                element = self.builder.insert(vector_ops.lane(loaded, self.lane_type, 0)).result
-                value = self.builder.insert(vector_ops.with_lane(value, element, number)).result
+                element = inserted(self.builder, vector_ops.lane(loaded, self.lane_type, 0))
+                value = inserted(self.builder, vector_ops.with_lane(value, element, number))
         return value
 
     def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
@@ -240,14 +241,14 @@ class VectorBody:
             mask = self.masks[self.copy.in_memory("src", piece.count)]
             value: SSAValue
             first = vector_ops.load_first(self.copy.tile_source, index, mask, self.zero, ahead)
-            value = self.builder.insert(first).result
+            value = inserted(self.builder, first)
             if self.converts_loads and self.plan.converted_bytes:
                 value = self._converted(value, piece, lanes)
             return self._cast(value, vector_type(self.lane_type, lanes))
         count = self.copy.in_memory("src", lanes)
         memory_type = vector_type(self.source_element, count)
         load = vector_ops.load(self.copy.tile_source, index, memory_type, ahead)
-        value = self.builder.insert(load).result
+        value = inserted(self.builder, load)
         if (share := self.plan.widths.src_per_byte) > 1:
             value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
         if self.converts_loads:
@@ -282,9 +283,7 @@ class VectorBody:
         if memory.adds:
             assert target is not None, "a sum is made where elements are stored"
             count = self.copy.in_memory("dst", lanes)
-            old = self.builder.insert(
-                vector_ops.load(self.copy.target, target, vector_type(self.element, count))
-            ).result
+            old = inserted(self.builder, vector_ops.load(self.copy.target, target, vector_type(self.element, count)))
             if (share := self.plan.widths.dst_per_byte) > 1:
                 old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
         params = PieceParams(self.copy.param_sites, piece.params)
@@ -294,27 +293,27 @@ class VectorBody:
         """Where a piece begins."""
         offset, distance = place.offset, base + self.copy.in_memory(side, piece.offset)
         if place.steps is not None:
-            offset = self.builder.insert(vector_ops.sum_of(offset, self._step(place, piece))).result
+            offset = inserted(self.builder, vector_ops.sum_of(offset, self._step(place, piece)))
         if distance == 0:
             return offset
         if (value := _constant(offset)) is not None:
             return self.copy.nest.constant(value + distance)
-        return self.builder.insert(vector_ops.sum_of(offset, self.copy.nest.constant(distance))).result
+        return inserted(self.builder, vector_ops.sum_of(offset, self.copy.nest.constant(distance)))
 
     def _step(self, place: Place, piece: Piece) -> SSAValue:
         """How far the step that a piece lies at is from the start of its period."""
         assert place.steps is not None and place.first is not None
         at = place.first
         if piece.step:
-            at = self.builder.insert(vector_ops.sum_of(at, self.copy.nest.constant(piece.step))).result
-        return self.builder.insert(memref.LoadOp.get(place.steps, [at])).res
+            at = inserted(self.builder, vector_ops.sum_of(at, self.copy.nest.constant(piece.step)))
+        return inserted(self.builder, vector_ops.element(place.steps, at))
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
         if a is b is self.zero and len(mask) == self.program.lanes:
             return a
-        return self.builder.insert(vector_ops.shuffle(a, b, mask, self.lane_type, name)).result
+        return inserted(self.builder, vector_ops.shuffle(a, b, mask, self.lane_type, name))
 
     def _cast(self, value: SSAValue, type: Attribute) -> SSAValue:
         if value.type == type:
             return value
-        return self.builder.insert(vector_ops.bitcast(value, type)).result
+        return inserted(self.builder, vector_ops.bitcast(value, type))

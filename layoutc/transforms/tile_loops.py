@@ -20,6 +20,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import Carry, Stride
+from layoutc.transforms.creation import created
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 
 THREADS = "layout.threads"
@@ -137,7 +138,7 @@ class TileLoops:
 
     def _least(self, values: Sequence[AffineExpr], name: str) -> SSAValue:
         map = AffineMapAttr(AffineMap(len(self.counters), 0, tuple(values)))
-        op = affine.MinOp.create(operands=self.counters, properties={"map": map}, result_types=(INDEX,))
+        op = created(affine.MinOp, self.counters, INDEX, {"map": map})
         self.builder.insert(op)
         op.result.name_hint = name
         return op.result
@@ -183,7 +184,7 @@ class TileLoops:
             self.counters.append(counter)
             return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1) * loop.step)
         map = AffineMapAttr(AffineMap(1, 0, (start, AffineExpr.constant(loop.extent - loop.size))))
-        op = affine.MinOp.create(operands=(counter,), properties={"map": map}, result_types=(INDEX,))
+        op = created(affine.MinOp, (counter,), INDEX, {"map": map})
         self.builder.insert(op)
         op.result.name_hint = f"start{loop.digit}"
         self.counters.append(op.result)

@@ -1,16 +1,16 @@
 """
 The ops that tiles are made of, by the hundred.
 
-They come from `create`, which takes what it is given (see `loop_nest`), and share their attributes.
+They share their attributes, and are made as `creation` has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.arith import IntegerOverflowAttr
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -23,12 +23,14 @@ from xdsl.dialects.builtin import (
     Float64Type,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     VectorType,
     i1,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
+from layoutc.transforms.creation import NOTHING, created
 from layoutc.transforms.loop_nest import INDEX, NestBuilder
 
 PREFETCH = "layout.prefetch"
@@ -38,6 +40,7 @@ TO_INTEGER = "layout.to_integer"
 """discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
 
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
+FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
 STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
 
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
@@ -66,52 +69,57 @@ def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[Any]:
 
 def sum_of(lhs: SSAValue, rhs: SSAValue) -> arith.AddiOp:
     """The sum of two indices."""
-    flags = {"overflowFlags": CANNOT_OVERFLOW}
-    return arith.AddiOp.create(operands=(lhs, rhs), result_types=(INDEX,), properties=flags)
+    return created(arith.AddiOp, (lhs, rhs), INDEX, FLAGS)
+
+
+def element(memory: SSAValue, offset: SSAValue) -> memref.LoadOp:
+    """An element out of a flat buffer."""
+    type = cast("MemRefType[Any]", memory.type).element_type
+    return created(memref.LoadOp, (memory, offset), type)
 
 
 def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: int = 0) -> vector.LoadOp:
     """A vector out of a flat buffer; `prefetch` elements further on lies what is asked for meanwhile (0: nothing)."""
-    op = vector.LoadOp.create(operands=(memory, offset), result_types=(type,))
+    op = created(vector.LoadOp, (memory, offset), type)
     if prefetch:
         op.attributes[PREFETCH] = _ahead(prefetch)
-    op.result.name_hint = "r"
+    op.results[0].name_hint = "r"
     return op
 
 
 def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = False) -> vector.StoreOp:
     """A vector into a flat buffer."""
-    return vector.StoreOp.create(operands=(value, memory, offset), properties=STREAMS if streams else {})
+    return created(vector.StoreOp, (value, memory, offset), None, STREAMS if streams else NOTHING)
 
 
 def load_first(
     memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
 ) -> vector.MaskedLoadOp:
     """The lanes of a mask out of a flat buffer, the others from a vector."""
-    op = vector.MaskedLoadOp.create(operands=(memory, offset, mask, otherwise), result_types=(otherwise.type,))
+    op = created(vector.MaskedLoadOp, (memory, offset, mask, otherwise), otherwise.type)
     if prefetch:
         op.attributes[PREFETCH] = _ahead(prefetch)
-    op.result.name_hint = "r"
+    op.results[0].name_hint = "r"
     return op
 
 
 def store_first(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAValue) -> vector.MaskedStoreOp:
     """The lanes of a mask into a flat buffer."""
-    return vector.MaskedStoreOp.create(operands=(memory, offset, mask, value))
+    return created(vector.MaskedStoreOp, (memory, offset, mask, value))
 
 
 def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
     """A mask of the first `count` of so many lanes."""
-    op = vector.CreateMaskOp.create(operands=(count,), result_types=(vector_type(i1, lanes),))
-    op.mask_vector.name_hint = "first"
+    op = created(vector.CreateMaskOp, (count,), vector_type(i1, lanes))
+    op.results[0].name_hint = "first"
     return op
 
 
 def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, name: str) -> vector.ShuffleOp:
     """Lanes of two vectors of `element`."""
     type = vector_type(element, len(mask))
-    op = vector.ShuffleOp.create(operands=(a, b), result_types=(type,), properties={"mask": _mask(tuple(mask))})
-    op.result.name_hint = name
+    op = created(vector.ShuffleOp, (a, b), type, {"mask": _mask(tuple(mask))})
+    op.results[0].name_hint = name
     return op
 
 
@@ -122,22 +130,22 @@ def _lane(number: int) -> dict[str, Attribute]:
 
 def lane(value: SSAValue, element: Attribute, number: int) -> vector.ExtractOp:
     """One lane of a vector, as a scalar."""
-    op = vector.ExtractOp.create(operands=(value,), result_types=(element,), properties=_lane(number))
-    op.result.name_hint = "lane"
+    op = created(vector.ExtractOp, (value,), element, _lane(number))
+    op.results[0].name_hint = "lane"
     return op
 
 
 def with_lane(value: SSAValue, scalar: SSAValue, number: int) -> vector.InsertOp:
     """A vector one of whose lanes is another value."""
-    op = vector.InsertOp.create(operands=(scalar, value), result_types=(value.type,), properties=_lane(number))
-    op.result.name_hint = "lanes"
+    op = created(vector.InsertOp, (scalar, value), value.type, _lane(number))
+    op.results[0].name_hint = "lanes"
     return op
 
 
 def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
     """The bits of a vector as another type."""
-    op = vector.BitcastOp.create(operands=(value,), result_types=(type,))
-    op.result.name_hint = value.name_hint
+    op = created(vector.BitcastOp, (value,), type)
+    op.results[0].name_hint = value.name_hint
     return op
 
 

@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.weight_sums import ADDED_LOADS, SumPlan
 from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.sum_lanes import SumLanes, Values, lane_offsets
@@ -115,7 +116,7 @@ class VectorSums:
 
     def _load(self, lanes: Lanes, start: SSAValue, distance: int, load: Load) -> SSAValue:
         at = self._at(lanes, start, distance + load.offset)
-        weights = lanes.builder.insert(vector_ops.load(self.weights, at, vector_type(I8, self.plan.width))).result
+        weights = inserted(lanes.builder, vector_ops.load(self.weights, at, vector_type(I8, self.plan.width)))
         weights.name_hint = "weights"
         if not load.counted:
             return weights
@@ -128,7 +129,7 @@ class VectorSums:
         """An offset so much further on."""
         if not distance:
             return start
-        return lanes.builder.insert(vector_ops.sum_of(start, self.nest.constant(distance))).result
+        return inserted(lanes.builder, vector_ops.sum_of(start, self.nest.constant(distance)))
 
     # --- stores ----------------------------------------------------------------------------------------------------
 

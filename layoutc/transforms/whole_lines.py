@@ -18,9 +18,10 @@ from xdsl.rewriter import InsertPoint
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.copy_memory import Memory
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
+from layoutc.transforms.vector_ops import element, load, store, sum_of, vector_type
 
 
 def run_loops(plan: CopyPlan, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
@@ -68,7 +69,7 @@ class StoreStage:
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), strides, self.plan.copy.dst * self.ratio, "row")
         stage = loops.offset(runs, self.strides, 0, "stage_row")
-        place = builder.insert(sum_of(row, self.begin)).result
+        place = inserted(builder, sum_of(row, self.begin))
         place.name_hint = "place"
         d0 = AffineExpr.dimension(0)
         # Everything below counts from the start of the run.
@@ -87,9 +88,9 @@ class StoreStage:
         if self.plan.store == "aligned":
             # A line from the very start, and one up to the very end: the lines between write some of them again.
             self._lines(builder, start, lines, row, stage)
-            ends = builder.insert(arith.CmpiOp(lines_end, stop, "slt")).result
+            ends = inserted(builder, arith.CmpiOp(lines_end, stop, "slt"))
             tail = apply(builder, d0 - line, [stop], "tail")
-            tail = builder.insert(arith.SelectOp(ends, tail, stop)).result
+            tail = inserted(builder, arith.SelectOp(ends, tail, stop))
             self._lines(builder, tail, stop, row, stage)
         else:
             self._elements(builder, start, lines, row, stage)
@@ -104,14 +105,14 @@ class StoreStage:
         self, builder: Builder, position: SSAValue, value: int, yes: SSAValue, no: SSAValue, name: str
     ) -> SSAValue:
         """One of two values, whether or not the macro tile is the first (the last) of its row."""
-        condition = builder.insert(arith.CmpiOp(position, self.nest.constant(value), "eq")).result
-        result = builder.insert(arith.SelectOp(condition, yes, no)).result
+        condition = inserted(builder, arith.CmpiOp(position, self.nest.constant(value), "eq"))
+        result = inserted(builder, arith.SelectOp(condition, yes, no))
         result.name_hint = name
         return result
 
     def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
         inner, at, offset = self._loop(builder, start, stop, 1, row, stage)
-        value = inner.insert(memref.LoadOp.get(self.buffer, [offset])).res
+        value = inserted(inner, element(self.buffer, offset))
         inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
 
     def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
@@ -119,7 +120,7 @@ class StoreStage:
         type = vector_type(self.memory.element, self.lanes)
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self.lanes):
-            loaded.append(inner.insert(load(self.buffer, self._at(inner, offset, number), type)).result)
+            loaded.append(inserted(inner, load(self.buffer, self._at(inner, offset, number), type)))
         for number, value in enumerate(loaded):
             index = self._at(inner, at, number * self.lanes)
             inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
@@ -133,9 +134,9 @@ class StoreStage:
         bounds = (start, stop, self.nest.constant(step))
         builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
         inner = Builder(InsertPoint.at_start(block))
-        at, offset = (inner.insert(sum_of(base, block.args[0])).result for base in (row, stage))
+        at, offset = (inserted(inner, sum_of(base, block.args[0])) for base in (row, stage))
         at.name_hint, offset.name_hint = "at", "stage_at"
         return inner, at, offset
 
     def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
-        return builder.insert(sum_of(offset, self.nest.constant(distance))).result if distance else offset
+        return inserted(builder, sum_of(offset, self.nest.constant(distance))) if distance else offset

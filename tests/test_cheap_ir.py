@@ -1,0 +1,69 @@
+"""What layoutc does itself, as xDSL takes longer: walking IR, making ops, and plans that need not be read again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Block, Operation
+
+import layoutc
+from layoutc.dialects.ops import ReorderOp
+from layoutc.pipeline import lower, make_context, reorder_module
+from layoutc.transforms import plan_reorders, vector_ops
+from layoutc.transforms.loop_nest import INDEX
+from layoutc.transforms.lower_reorders import LowerReordersPass
+from layoutc.walk import of_kind, ops_of
+
+SIDES = layoutc.desc("nchw", (2, 17, 5, 4), "f32"), layoutc.desc("nChw8c", (2, 17, 5, 4), "f32")
+
+
+def test_ops_of_are_those_of_a_walk_in_its_order() -> None:
+    module = reorder_module(*SIDES)
+    lower(module, target="avx2")
+    assert ops_of(module) == list(module.walk())
+    assert len(of_kind(ops_of(module), vector.LoadOp)) == sum(isinstance(op, vector.LoadOp) for op in module.walk())
+
+
+def test_ops_that_are_made_directly_are_those_that_xdsl_makes() -> None:
+    block = Block(arg_types=[INDEX, INDEX])
+    made, usual = vector_ops.sum_of(block.args[0], block.args[1]), arith.AddiOp(block.args[0], block.args[1])
+    block.add_ops([made, usual])
+    made.verify()
+    assert [use.operation for use in block.args[0].uses] == [usual, made]
+    assert facts(made) == facts(usual)
+
+
+def facts(op: Operation) -> tuple[Any, ...]:
+    """All that xDSL sets of an op."""
+    types = [value.type for value in op.results]
+    return *op.operands, *types, op.properties, op.attributes, op.regions, *op.successors, op.location
+
+
+def test_a_module_that_was_planned_here_verifies_when_lowered() -> None:
+    module = reorder_module(*SIDES)
+    lower(module, target="avx512", is_ours=True)
+    module.verify()
+
+
+def test_a_plan_that_was_chosen_here_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = reorder_module(*SIDES)
+    lower(module, "plan-reorders", target="avx2")
+    copied = module.clone()
+    monkeypatch.setattr(plan_reorders, "read_plan_of", pytest.fail)
+    LowerReordersPass().apply(make_context(), module)
+    monkeypatch.undo()
+    LowerReordersPass().apply(make_context(), copied)
+    assert str(module) == str(copied)
+
+
+def test_a_plan_that_is_edited_is_read() -> None:
+    module = reorder_module(*SIDES)
+    lower(module, "plan-reorders", target="avx2")
+    (reorder,) = of_kind(ops_of(module), ReorderOp)
+    assert reorder.plan is not None
+    reorder.plan = ArrayAttr([*reorder.plan.data[:-1], StringAttr("copy")])
+    with pytest.raises(Exception, match="plan of"):
+        LowerReordersPass().apply(make_context(), module)
