@@ -8,7 +8,7 @@ formats, docs/conversions.md the rules.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import BFloat16Type, IntegerType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
@@ -146,23 +146,40 @@ def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, format: FloatFormat, i
 
 
 def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
-    """Rounded in the last place of the format; past the largest number what the format has there."""
-    shift = wide.fraction_bits - format.fraction_bits
-    rebias = (wide.bias - format.bias) << wide.fraction_bits
-    odd = lanes.and_(lanes.shr(magnitude, shift), 1, "odd")
-    half = (1 << (shift - 1)) - 1 - rebias
-    rounded = lanes.shr(lanes.add(lanes.add(magnitude, half), odd), shift, "rounded")
-    code = lanes.least_unsigned(rounded, _past_the_largest(format), "code")
-    if not rebias:
-        return code
-    # The sum has the last place of a subnormal, and is rounded to it.
-    float_type = F32 if wide is SINGLE else F64
-    large = 2.0 ** (format.min_exponent - format.fraction_bits + wide.fraction_bits)
-    total = lanes.add(lanes.bitcast(magnitude, float_type), large)
-    base = (wide.fraction_bits + format.min_exponent - format.fraction_bits + wide.bias) << wide.fraction_bits
-    tiny = lanes.sub(lanes.as_bits(total), base, "tiny")
-    smallest_normal = (format.min_exponent + wide.bias) << wide.fraction_bits
-    return lanes.select(lanes.compare("ult", magnitude, smallest_normal), tiny, code, "code")
+    """
+    Rounded in the last place of the format; past the largest number what the format has there. Upper bits are garbage.
+
+    The sum with a power of two whose last place is that of the code, from the number's exponent, or the least one of
+    the format, has the significand in its low bits. What the exponent adds to the code has none of its bits above.
+    """
+    float_type, shift = F32 if wide is SINGLE else F64, wide.fraction_bits - format.fraction_bits
+    largest = _from_bits(lanes, (_past_the_largest(format) << shift) + _rebias(wide, format), float_type)
+    # A NaN is not less than the largest; processors compare floats with less effort than integers.
+    number = lanes.bitcast(magnitude, float_type)
+    number = lanes.select(lanes.compare("olt", number, largest), number, largest, "number")
+    least_bits = _rebias(wide, format) + (1 << wide.fraction_bits)
+    least = _from_bits(lanes, least_bits, float_type)
+    power = lanes.bitcast(lanes.and_(lanes.as_bits(number), _infinity(wide)), float_type)
+    power = lanes.select(lanes.compare("ogt", power, least), power, least, "power")
+    exponent = lanes.as_bits(power, "exponent")
+    # Even, so that ties are ties to even.
+    unbiased = -(least_bits >> shift) % (1 << max(8, _width(format)))
+    place = lanes.bitcast(lanes.add(exponent, (shift << wide.fraction_bits) + unbiased, "place"), float_type)
+    total = lanes.as_bits(lanes.add(number, place, "total"))
+    return lanes.add(total, lanes.shr(exponent, shift), "code")
+
+
+def _rebias(wide: FloatFormat, format: FloatFormat) -> int:
+    """What exponents differ by, where those of the wider format are."""
+    return (wide.bias - format.bias) << wide.fraction_bits
+
+
+def _from_bits(lanes: Lanes, bits: int, type: Attribute) -> SSAValue:
+    """The constant that has these bits."""
+    format = SINGLE if type == F32 else DOUBLE
+    exponent = (bits >> format.fraction_bits) - format.bias - format.fraction_bits
+    fraction = bits & ((1 << format.fraction_bits) - 1) | 1 << format.fraction_bits
+    return lanes.constant(fraction * 2.0**exponent, type)
 
 
 def _narrow_nan(lanes: Lanes, magnitude: SSAValue, code: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
