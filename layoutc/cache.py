@@ -42,6 +42,13 @@ def usable(folder: Path) -> Cache:
         return _caches[key]
 
 
+def instead_of(folder: Path, reason: str) -> Cache:
+    """A cache in a temporary folder of this process, from now on, in place of one that failed; with a warning."""
+    with _lock:
+        cache = _caches[os.getpid(), folder] = _temporary(reason)
+        return cache
+
+
 def forget(made: Path) -> None:
     """Remove the entry of an object that turned out to be none; a file that no cache of this process holds stays."""
     entry = made.parent

@@ -39,6 +39,8 @@ VARIABLES = ("LAYOUTC_CC", "CC")
 NAMES = ("cc", "gcc", "clang")
 OF_LINKER = ("ld returned", "linker command failed")
 """what gcc and clang say where the linker has said why"""
+NO_SPACE = "no space left on"
+"""what all say of a full disk, and so do we"""
 TIMEOUT_S = 60.0
 LEAST_SPACE = 32 << 10
 """bytes on a disk, of which a compiler needs more"""
@@ -46,6 +48,10 @@ LEAST_SPACE = 32 << 10
 
 class CompilationError(CompilerError):
     """The compiler ran, and did not make what it was asked for."""
+
+
+class NoSpaceError(CompilationError):
+    """The disk that it wrote to is full."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +111,8 @@ class Compiler:
             said = _first_error(log.read_text(errors="replace"))
             if not said or _is_of_linker(said):
                 said = _why_silent(output.parent, said or f"it said nothing, and exited with {status}")
-            raise CompilationError(f"compiler failed: {shlex.join(command)}: {said}")
+            kind = NoSpaceError if NO_SPACE in said.lower() else CompilationError
+            raise kind(f"compiler failed: {shlex.join(command)}: {said}")
 
     def accepts(self, flags: tuple[str, ...], timeout_s: float = TIMEOUT_S) -> bool:
         """Whether a small program can be compiled and linked with these flags."""
@@ -169,7 +176,7 @@ def _processor() -> str:
 
 def _why_silent(folder: Path, said: str) -> str:
     """What there is to say where a compiler gave no reason, as on a full disk, where its linker just ends."""
-    return f"no space left on the device of {folder}" if shutil.disk_usage(folder).free < LEAST_SPACE else said
+    return f"{NO_SPACE} the device of {folder}" if shutil.disk_usage(folder).free < LEAST_SPACE else said
 
 
 def _is_of_linker(line: str) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from layoutc.cache import cache_folder, forget, usable
-from layoutc.compiler import FLAGS, TARGETS, Compiler, find_compiler
+from layoutc.cache import cache_folder, forget, instead_of, usable
+from layoutc.compiler import FLAGS, TARGETS, Compiler, NoSpaceError, find_compiler
 from layoutc.errors import CompilerError
 
 __all__ = ["FLAGS", "TARGETS", "Compiler", "build", "find_compiler", "load"]
@@ -20,7 +20,7 @@ def build(c_source: str, compiler: Compiler | None = None) -> Path:
     The shared object of a C file, from the user's cache of kernels if it was compiled before.
 
     Raises CompilerError if there is no compiler, or it fails, or takes longer than a minute. Where the cache
-    cannot be used, or others could write to it, a warning says so and a temporary folder serves.
+    cannot be used, has no room, or others could write to it, a warning says so and a temporary folder serves.
     """
     compiler = compiler or find_compiler()
     if compiler is None:
@@ -32,8 +32,15 @@ def build(c_source: str, compiler: Compiler | None = None) -> Path:
         source.write_text(c_source, encoding="utf-8")
         chosen.run(source, target, parallel="#pragma omp" in c_source)
 
+    folder, key = cache_folder(), _key(c_source, chosen)
     try:
-        return usable(cache_folder()).get(_key(c_source, chosen), compile_to)
+        return usable(folder).get(key, compile_to)
+    except OSError as error:
+        reason = f"{folder} cannot be written ({(error.strerror or str(error)).lower()})"
+    except NoSpaceError:
+        reason = f"{folder} is on a full disk"
+    try:
+        return instead_of(folder, reason).get(key, compile_to)
     except OSError as error:
         raise CompilerError(f"compiled code cannot be stored: {error}") from error
 

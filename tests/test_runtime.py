@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -196,8 +200,40 @@ def test_a_compiler_that_writes_nothing(tmp_path: Path) -> None:
 def test_a_compiler_on_a_full_disk(said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its words have no room either, and its linker may be ended as it writes."""
     monkeypatch.setattr("layoutc.compiler.LEAST_SPACE", 1 << 62)
-    with pytest.raises(CompilerError, match="no space left on the device of"):
-        build(SOURCE, script(tmp_path / "silentcc", f'echo "{said}"; exit 1'))
+    compiler = script(tmp_path / "silentcc", f'echo "{said}"; exit 1')
+    with pytest.raises(CompilerError, match="no space left on the device of"), pytest.warns(match="on a full disk"):
+        build(SOURCE, compiler)
+
+
+@needs_compiler
+def test_a_cache_on_a_full_disk_is_left_for_a_temporary_folder(cache: Path, tmp_path: Path) -> None:
+    real = find_compiler()
+    assert real is not None
+    full = f'case "$*" in *{cache}*) echo "fatal error: cannot write: No space left on device"; exit 1;; esac'
+    compiler = script(tmp_path / "fullcc", f'{full}; exec {real.command[0]} "$@"')
+    with pytest.warns(UserWarning, match="cache is on a full disk; compiling into a temporary folder"):
+        path = build(SOURCE, compiler)
+    assert answer(path) == 42
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert build(SOURCE, compiler) == path
+
+
+@needs_compiler
+def test_a_cache_that_can_no_longer_be_written_is_left_for_a_temporary_folder(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(SOURCE)
+    real: Callable[..., str] = tempfile.mkdtemp
+
+    def read_only(*arguments: Any, dir: Path | None = None, **options: Any) -> str:
+        if dir == cache:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(dir))
+        return real(*arguments, dir=dir, **options)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", read_only)
+    with pytest.warns(UserWarning, match="cannot be written .read-only file system.; compiling into a temporary"):
+        assert answer(build(SOURCE.replace("42", "41"))) == 41
 
 
 def test_what_is_no_object_does_not_stay(tmp_path: Path, cache: Path) -> None:
