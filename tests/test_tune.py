@@ -290,3 +290,9 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pyt
     assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "notes")]) == 1
     assert "not a JSON file" in capsys.readouterr().err
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_targets_that_cannot_be_tuned_are_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (main(["tune", "--help"]), main(["compile", "--help"])) == (0, 0)
+    tune, compile = capsys.readouterr().out.split("Usage: ")[1:]
+    assert "native, avx512, avx2" in tune and "plain" not in tune and "plain" in compile

@@ -63,12 +63,22 @@ def json_option(command: Command) -> Command:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+MACHINES = "Machine to plan for: native, avx512, avx2, sse2, neon, generic"
+
+
 def target_option(command: Command) -> Command:
-    """`--target`: what machine a reorder is planned for."""
-    text = "Machine to plan for: native, avx512, avx2, sse2, neon, generic; plain for textbook loops."
-    return click.option("--target", "plan_for", default="native", show_default=True, metavar="TARGET", help=text)(
-        command
-    )
+    """`--target`: what machine a reorder is planned for, if it is."""
+    return _target(f"{MACHINES}; plain for textbook loops.", command)
+
+
+def planned_target_option(command: Command) -> Command:
+    """`--target`, where there must be a plan."""
+    return _target(f"{MACHINES}.", command)
+
+
+def _target(text: str, command: Command) -> Command:
+    option = click.option("--target", "plan_for", default="native", show_default=True, metavar="TARGET", help=text)
+    return option(command)
 
 
 def threads_option(command: Command) -> Command:

@@ -28,7 +28,7 @@ TRIED = "Plans to try, the planner's choice among them."
 @options.dims_option
 @options.dtype_option
 @click.option("--list", "listed", type=click.Path(path_type=Path), metavar="PATH", help=LIST)
-@options.target_option
+@options.planned_target_option
 @options.threads_option
 @click.option("--tries", type=click.IntRange(1, 100), default=TRIES, show_default=True, help=TRIED)
 @click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Samples of each plan.")
