@@ -194,7 +194,8 @@ def strides_and_offset(type: MemRefType[Any]) -> tuple[tuple[int, ...], int]:
             *strides, offset = (cast(IntAttr, number).data for number in numbers)
             return tuple(strides), offset
     if not isinstance(layout, NoneAttr):
-        raise EmissionError(f"{type} has a layout that C cannot index, expected row-major or static strides")
+        lowered = ", which the pass lower-reorders makes flat" if layout.name.startswith("layout.") else ""
+        raise EmissionError(f"{type} has a layout that C cannot index{lowered}, expected row-major or static strides")
     shape = type.get_shape()
     if DYNAMIC_INDEX in shape[1:]:
         raise EmissionError(f"{type} has dynamic strides, expected static ones")
