@@ -33,7 +33,7 @@ from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
 from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
-from layoutc.errors import PlanError
+from layoutc.errors import LayoutcError, PlanError
 
 
 class ReorderEffects(MemoryEffect):
@@ -186,7 +186,10 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
+        parser.parse_optional_characters("")
+        start_of_with = parser.pos
         conversion, arguments = _parse_with(parser)
+        end_of_with = parser.pos
         axes, plan = _parse_texts(parser, "axes"), _parse_plan(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -202,6 +205,8 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         if fault is None and is_shaped(target_type):
             fault = find_argument_fault(conversion, memory_desc(target_type), [type for _, type, _ in rest])
         if fault is not None:
+            if conversion != NO_ATTRIBUTES and fault[0] < 2 and find_fault(source_type, target_type) is None:
+                parser.raise_error(fault[1], start_of_with, end_of_with)
             start, _, end = types[min(fault[0], len(types) - 1)]
             parser.raise_error(fault[1], start, end)
         op = cls(
@@ -209,7 +214,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             parser.resolve_operand(destination, target_type) if destination else None,
             None if destination else target_type,
             axes,
-            plan,
+            [text for _, text, _ in plan],
             conversion,
             [parser.resolve_operand(a, t) for a, (_, t, _) in zip(arguments, rest, strict=True)],
         )
@@ -218,6 +223,8 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             op.verify_()
         except VerifyException as error:
             parser.raise_error(str(error), start, end_of_text(parser, start))
+        if plan:
+            _check_plan(parser, op, plan)
         return op
 
     def print(self, printer: Printer) -> None:
@@ -278,8 +285,8 @@ def _parse_texts(parser: Parser, keyword: str) -> list[str]:
     return list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
 
 
-def _parse_plan(parser: Parser) -> list[str]:
-    """The lines of a plan; an error of its text is at its place."""
+def _parse_plan(parser: Parser) -> list[tuple[int, str, int]]:
+    """The lines of a plan, with where they start and end; an error of their text is at its place."""
     if parser.parse_optional_keyword("plan") is None:
         return []
     from layoutc.planning.plan_text import parse_plan
@@ -293,7 +300,20 @@ def _parse_plan(parser: Parser) -> list[str]:
             start = min(start + 1 + error.column, end - 1)
             end = start + 1
         parser.raise_error(error.message, start, end)
-    return [text for _, text, _ in lines]
+    return list(lines)
+
+
+def _check_plan(parser: Parser, op: ReorderOp, lines: Sequence[tuple[int, str, int]]) -> None:
+    """Raises ParseError for a plan that is not one of its reorder, at the line at fault, or the last."""
+    from layoutc.transforms.plan_reorders import plan_of
+
+    try:
+        plan_of(op)
+    except PlanError as error:
+        start, _, end = lines[min(error.line, len(lines)) - 1]
+        parser.raise_error(error.message, start, end)
+    except LayoutcError as error:
+        parser.raise_error(str(error), lines[0][0], lines[-1][2])
 
 
 def _parse_line(parser: Parser) -> tuple[int, str, int]:

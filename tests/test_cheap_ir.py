@@ -8,8 +8,10 @@ import pytest
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block, Operation
+from xdsl.rewriter import Rewriter
 
 import layoutc
+from layoutc.dialects.memory import memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.pipeline import lower, make_context, reorder_module
 from layoutc.transforms import plan_reorders, vector_ops
@@ -66,4 +68,14 @@ def test_a_plan_that_is_edited_is_read() -> None:
     assert reorder.plan is not None
     reorder.plan = ArrayAttr([*reorder.plan.data[:-1], StringAttr("copy")])
     with pytest.raises(Exception, match="plan of"):
+        LowerReordersPass().apply(make_context(), module)
+
+
+def test_a_plan_whose_reorder_has_become_another_is_read() -> None:
+    module = reorder_module(*SIDES)
+    lower(module, "plan-reorders", target="avx2")
+    (reorder,) = of_kind(ops_of(module), ReorderOp)
+    assert reorder.destination is not None
+    Rewriter.replace_value_with_new_type(reorder.destination, memref_type(layoutc.desc("nhwc", (2, 17, 5, 4), "f32")))
+    with pytest.raises(Exception, match="for this reorder"):
         LowerReordersPass().apply(make_context(), module)

@@ -27,7 +27,8 @@ func.func @value(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
 
 // -----
 
-// As many values as the axes have.
+// As many values as the axes have: the caret stands under the conversion.
+// CHECK: conversions_invalid.mlir:34:29
 // CHECK: dst scale has 2 values, expected 3 for axes (1,)
 func.func @count(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
   layout.reorder %a into %b with (dst_scale = [0.5, 0.25] axes [1]) : memref<2x3xf32> into memref<2x3xi8>
@@ -36,7 +37,7 @@ func.func @count(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
 // -----
 
 // Operands of the right size and type: the caret stands under the type.
-// CHECK: conversions_invalid.mlir:42:99
+// CHECK: conversions_invalid.mlir:43:99
 // CHECK: dst_scale: got memref<2xf32>, expected 3 of f32 in row-major order
 func.func @operand(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<2xf32>) {
   layout.reorder %a into %b with (dst_scale = %s axes [1]) : memref<2x3xf32> into memref<2x3xi8>, memref<2xf32>

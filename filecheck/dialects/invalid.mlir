@@ -175,3 +175,22 @@ func.func @no_such_lanes(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
   ] : memref<4x4xf32> into memref<4x4xf32>
   func.return
 }
+
+// -----
+
+// A plan that is not one of its reorder is an error at the line at fault: this one leaves a column out.
+// CHECK: invalid.mlir:186:5
+// CHECK: got 'copy 0 -> 0: {{.*}}, elements of 4', expected 'copy 0 -> 0: 4x(1, 4) 4x(4, 1), elements of 4' for this reorder
+func.func @wrong_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  layout.reorder %a into %b plan ["threads 1",
+    "copy 0 -> 0: 4x(1, 4) 3x(4, 1), elements of 4, vectors of 16, unpack shuffles, tile 1x1, lanes - -> -, macro 1x3, outer 0 1, inner 0 1, normal stores"] : memref<4x4xf32> into memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+}
+
+// -----
+
+// So is one that ends early, at its last line.
+// CHECK: invalid.mlir:195:35
+// CHECK: got no more copies, expected 'copy 0 -> 0: 4x(1, 4) 4x(4, 1), elements of 4' for this reorder
+func.func @short_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  layout.reorder %a into %b plan ["threads 1"] : memref<4x4xf32> into memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+}

@@ -27,6 +27,7 @@ from weakref import WeakKeyDictionary
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
 
@@ -34,6 +35,7 @@ from layoutc import tuned
 from layoutc.checks import integer
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
@@ -44,8 +46,14 @@ from layoutc.planning.plan_covers import check_covers, check_same
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
-_chosen: WeakKeyDictionary[ReorderOp, tuple[ArrayAttr[StringAttr], Plan]] = WeakKeyDictionary()
-"""what the planner wrote at reorders, and its plan, which need not be read from that and checked again"""
+_chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
+"""of reorders whose plan the planner wrote: all that decides it, and the plan, which need not be read from the text"""
+
+
+def _facts(op: ReorderOp) -> tuple[Attribute, ...]:
+    """All that decides what the plan of a reorder is."""
+    assert op.plan is not None
+    return op.plan, op.source.type, op.target_type, ConversionAttr(op.conversion)
 
 
 def plan_of(op: ReorderOp) -> Plan | None:
@@ -57,7 +65,7 @@ def plan_of(op: ReorderOp) -> Plan | None:
     if op.plan is None:
         return None
     written, plan = _chosen.get(op, (None, None))
-    if plan is not None and written is op.plan:
+    if plan is not None and written == _facts(op):
         return plan
     return read_plan_of([line.data for line in op.plan], op.source_desc, op.target_desc, op.conversion)
 
@@ -158,7 +166,7 @@ class AttachPlan(RewritePattern):
                 return
         op.plan = ArrayAttr(map(StringAttr, lines))
         if chosen is not None:
-            _chosen[op] = op.plan, chosen
+            _chosen[op] = _facts(op), chosen
         rewriter.notify_op_modified(op)
 
 
