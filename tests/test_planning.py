@@ -483,6 +483,14 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
     assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
 
 
+def test_digits_are_not_counted_as_one_where_runs_would_end_at_them() -> None:
+    source, destination = (layoutc.desc(name, (13, 64, 247, 194), "s8") for name in ("cbda", "abdc"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies
+    assert copy.store == "staged" and copy.merges
+    assert not any(digit.carries for digit in copy.copy.digits)
+    assert copy.run > 247, "several rows of 247 are one run"
+
+
 def test_macro_tiles_grow_along_runs_that_go_on_behind_blocks() -> None:
     source, destination = (
         layoutc.desc("BAc48b2a", (5, 165447, 28), "bf16"),

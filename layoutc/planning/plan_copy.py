@@ -59,6 +59,8 @@ def plan_copy(
     """
     next_copy()
     plan = _tiled(copy, widths, target, converted, is_even)
+    if streams and not (buffered or converted):
+        plan = _with_longer_runs(plan, copy, target)
     planned = _stored(plan, target, streams, converted, buffered)
     if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
         return by_source_lines(planned, target) if streams and not buffered else planned
@@ -101,6 +103,22 @@ def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, i
     lanes = copy if is_even else fused(copy, widths, target)
     plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converted)
     return plan if is_even else with_box(with_longer_tile(plan), copy, target)
+
+
+def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
+    """The plan, or a box of the digits that it counts as one, if runs of the destination go on along these."""
+    found = best_box(copy, plan.element_bytes, target) if plan.copy.digits != copy.digits else None
+    if found is None or stores_whole_lines(plan, target) or _has_runs(plan):
+        return plan
+    box = boxed(copy, plan.element_bytes, target)
+    return box if _has_runs(box) else plan
+
+
+def _has_runs(plan: CopyPlan) -> bool:
+    """Whether a macro tile has runs that leave a buffer by whole lines."""
+    rows = with_macro(plan, STAGED_ROWS)
+    together = not plan.merges or all(part.digit in rows.run_digits for part in plan.target_lanes)
+    return together and rows.run * plan.widths.src >= MIN_STAGED_RUN
 
 
 def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
