@@ -117,13 +117,13 @@ def test_what_the_proof_leaves() -> None:
         assert rounded(q + rounded(x - q * t) * y) == rounded(x / t)
 
 
-def text_of(type: str, target: str, conversion: layoutc.Conversion) -> str:
-    source, destination = (layoutc.desc("ab", (64, 256), name) for name in ("f32", type))
+def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 64) -> str:
+    source, destination = (layoutc.desc("ab", (rows, 256), name) for name in ("f32", type))
     return layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
 
 
 def test_where_products_are_taken() -> None:
-    """Where a register holds 16, the divisor is used again, and only which integer it becomes counts."""
+    """Where a register holds 16, the divisor is used again, only the integer counts, and the caches hold it."""
     rows, columns = (layoutc.Param(axes=(axis,)) for axis in (0, 1))
     fraction = layoutc.Param(0.5, dtype="f32")
     assert "quotient_usual_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
@@ -137,3 +137,4 @@ def test_where_products_are_taken() -> None:
         ("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=fraction)),
     ):
         assert "quotient" not in text_of(type, target, conversion)
+    assert "quotient" not in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)

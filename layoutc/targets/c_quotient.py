@@ -20,9 +20,10 @@ x > t, and q off by less than one; else it is u, and q off by less than (x + 1) 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, func, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, VectorType
 from xdsl.ir import Operation, SSAValue
 
@@ -42,14 +43,25 @@ LARGEST, SMALLEST = 0x7F000000, 0x00400000
 
 
 def quotient_helper(op: Operation) -> str | None:
-    """The macro for a division, if it becomes integers and its divisor is used again: in a loop, or by others."""
+    """The macro for a division, if it becomes integers in the caches, and its divisor is used again."""
     type = cast("VectorType[Any]", op.results[0].type)
     if TO_INTEGER not in op.attributes or not isinstance(type.element_type, Float32Type):
         return None
     divisor = op.operands[1]
-    if type.get_shape() != (LANES,) or not _is_used_again(divisor, op):
+    if type.get_shape() != (LANES,) or not _is_used_again(divisor, op) or _streams(_function_of(op)):
         return None
     return f"{'quotient_usual' if _is_usual(divisor) else 'quotient'}_f32x{LANES}"
+
+
+def _function_of(op: Operation) -> Operation:
+    parent = op.parent_op()
+    return op if parent is None or isinstance(op, func.FuncOp) else _function_of(parent)
+
+
+@lru_cache(maxsize=1)
+def _streams(function: Operation) -> bool:
+    """Whether it stores past the caches: there divisions cost nothing, and memory that is asked evenly is faster."""
+    return any(isinstance(op, vector.StoreOp) and "nontemporal" in op.properties for op in function.walk())
 
 
 def _is_used_again(divisor: SSAValue, op: Operation) -> bool:
