@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from xdsl.context import Context
@@ -39,6 +40,8 @@ class Stage:
     module_pass: ModulePass | None = None
     forbidden_layouts: tuple[type[Attribute], ...] = ()
     forbidden_ops: tuple[type[Operation], ...] = ()
+    leaves_ours: bool = False
+    """whether it has nothing to do in a module out of `reorder_module`"""
 
     def run(self, context: Context, module: ModuleOp) -> None:
         """Applies the pass and checks that nothing forbidden remains."""
@@ -63,9 +66,9 @@ def stages(target: str = PLAIN, threads: int = 1, alignment: int = ALIGNMENT) ->
     return (
         Stage("source"),
         # Names first: all that follows compares and composes digits.
-        Stage("resolve-layouts", ResolveLayoutsPass(), (TagAttr,)),
+        Stage("resolve-layouts", ResolveLayoutsPass(), (TagAttr,), leaves_ours=True),
         # Before planning, while a chain of reorders is still a chain: what remains is worth a plan.
-        Stage("canonicalize", CanonicalizePass(), (TagAttr,)),
+        Stage("canonicalize", CanonicalizePass(), (TagAttr,), leaves_ours=True),
         Stage("plan-reorders", plan, (TagAttr,)),
         Stage("lower-reorders", LowerReordersPass(), (LayoutAttr,), (ReorderOp,)),
     )
@@ -92,6 +95,12 @@ def make_context() -> Context:
     return context
 
 
+@cache
+def _context() -> Context:
+    """One context for all: passes only look into it."""
+    return make_context()
+
+
 def lower(
     module: ModuleOp,
     until: str = STAGES[-1].name,
@@ -106,19 +115,20 @@ def lower(
     Runs the stages on a module in place, up to and including the one named `until`.
 
     `target`, `threads` and `alignment` are what reorders are planned for (see `PlanReordersPass`).
-    A module that `is_ours`, out of `reorder_module`, is not verified.
+    A module that `is_ours`, out of `reorder_module`, is neither verified nor made canonical, which it is.
     `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
     """
     names = [stage.name for stage in STAGES]
     if until not in names:
         raise LayoutcError(f"unknown stage {until!r}, expected one of {' '.join(names)}")
-    context = make_context()
+    context = _context()
     # What comes in may be anybody's; what `reorder_module` and the passes make is verified by the tests alone.
     if not is_ours:
         module.verify()
     for stage in stages(target, threads, alignment)[: names.index(until) + 1]:
-        with without_collections():
-            stage.run(context, module)
+        if not (is_ours and stage.leaves_ours):
+            with without_collections():
+                stage.run(context, module)
         if after is not None:
             after(stage, module)
 

@@ -13,11 +13,12 @@ from xdsl.rewriter import Rewriter
 import layoutc
 from layoutc.dialects.memory import memref_type
 from layoutc.dialects.ops import ReorderOp
-from layoutc.pipeline import lower, make_context, reorder_module
+from layoutc.pipeline import STAGES, lower, make_context, reorder_module
 from layoutc.transforms import plan_reorders, vector_ops
 from layoutc.transforms.loop_nest import INDEX
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.walk import of_kind, ops_of
+from tests.descriptors import PAIRS
 
 SIDES = layoutc.desc("nchw", (2, 17, 5, 4), "f32"), layoutc.desc("nChw8c", (2, 17, 5, 4), "f32")
 
@@ -48,6 +49,15 @@ def test_a_module_that_was_planned_here_verifies_when_lowered() -> None:
     module = reorder_module(*SIDES)
     lower(module, target="avx512", is_ours=True)
     module.verify()
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_stages_that_are_left_out_have_nothing_to_do(name: str) -> None:
+    module = reorder_module(*PAIRS[name])
+    before = str(module)
+    assert [stage.name for stage in STAGES if stage.leaves_ours] == ["resolve-layouts", "canonicalize"]
+    lower(module, "canonicalize")
+    assert str(module) == before
 
 
 def test_a_plan_that_was_chosen_here_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:

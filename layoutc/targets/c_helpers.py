@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from layoutc.targets.c_text import words
@@ -218,4 +217,4 @@ def prelude(code: str, helpers: Iterable[str]) -> str:
 
 
 def _without_comments(code: str) -> str:
-    return re.sub(r"^ *//.*$", "", code, flags=re.MULTILINE)
+    return "\n".join(line for line in code.split("\n") if not line.lstrip(" ").startswith("//"))
