@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.merging import ZERO, merge
-from layoutc.planning.network import check_elements, execute
+from layoutc.planning.merging import ZERO, merge, staying
+from layoutc.planning.network import Network, check_elements, execute
 from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.transforms.plan_reorders import read_plan
@@ -28,7 +30,8 @@ def planned(dims: tuple[int, ...], source: str, destination: str, element: str, 
 
 
 @pytest.mark.parametrize(("rows", "columns", "lanes"), [(38, 24, 64), (9, 16, 16), (5, 7, 8), (64, 16, 64), (3, 3, 16)])
-def test_any_matrix_is_transposed(rows: int, columns: int, lanes: int):
+@pytest.mark.parametrize("merge", [merge, staying])
+def test_any_matrix_is_transposed(merge: Callable[..., Network], rows: int, columns: int, lanes: int):
     """Also where the last register of a side is not full."""
     source = range(rows * columns)
     wanted = [row * columns + column for column in range(columns) for row in range(rows)]
@@ -37,6 +40,27 @@ def test_any_matrix_is_transposed(rows: int, columns: int, lanes: int):
     network = merge(held, outputs, lanes)
     registers = execute(network, [[*row, *[-1] * (lanes - len(row))] for row in held])
     assert [lane for row, out in zip(registers, outputs, strict=True) for lane in row[: len(out)]] == wanted
+
+
+@pytest.mark.parametrize("network", [interleave(17, 64, 1), deinterleave(17, 64, 1)])
+def test_lanes_of_one_register_stay_where_bytes_are_merged(network: Network):
+    """But for the last step to each output, of which all lanes are given."""
+    moves = [any(source < 64 and source != lane for lane, source in enumerate(step.mask)) for step in network.steps]
+    assert len(moves) <= 17 * 6
+    assert sum(moves) <= 17
+
+
+def test_lanes_that_stay_are_covered_by_those_of_the_other_register():
+    source, destination = (layoutc.desc(name, (1, 17, 16, 16), "s8") for name in ("nhwc", "nchw"))
+    plan = tuple(plan_lines(choose_plan(source, destination, VBMI)))
+    text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
+    (body,) = re.findall(r"#define cover_bytes\(a, b, \.\.\.\).*?#else\n(.*?)\n", text, re.DOTALL)
+    assert body == "#define cover_bytes(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)"
+    calls = [call.replace("\\", "").split(",") for call in re.findall(r"cover_bytes\(\w+, \w+, ([\d,\s\\]+)\)", text)]
+    assert calls
+    for lanes in calls:
+        assert len(lanes) == 64
+        assert all(int(source) in (lane, max(int(source), 64)) for lane, source in enumerate(lanes))
 
 
 def test_merging_powers_of_two_takes_as_many_shuffles_as_exchanges():

@@ -6,8 +6,10 @@ from collections.abc import Callable, Hashable
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.exchanges import Machine
+from layoutc.planning.merging import staying
 from layoutc.planning.network import Network, NetworkBuilder, check_elements, move_bits
 from layoutc.planning.pairs import join, part
+from layoutc.planning.staying import cheaper, is_narrow
 from layoutc.planning.synthesis import make_machine, synthesize
 
 CHANNEL_LIMIT = 31
@@ -47,7 +49,7 @@ def interleave(
         )
         builder.gather_all(inner, halved, chunk)
         builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
-    return builder.network(builder.values)
+    return _or_merged(builder.network(builder.values), _interleaved(channels, lanes), machine)
 
 
 def deinterleave(
@@ -75,7 +77,7 @@ def deinterleave(
             _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_deinterleaved, _doubled)
         )
         builder.gather_all(inner, doubled, chunk)
-    return builder.network(builder.values)
+    return _or_merged(builder.network(builder.values), _deinterleaved(channels, lanes), machine)
 
 
 def check_interleave(network: Network, channels: int) -> None:
@@ -86,6 +88,16 @@ def check_interleave(network: Network, channels: int) -> None:
 def check_deinterleave(network: Network, channels: int) -> None:
     """Raise LayoutcError unless the network takes this many channels apart."""
     check_elements(network, _elements(_deinterleaved(channels, network.lanes), channels * network.lanes))
+
+
+def _or_merged(network: Network, place: Place, machine: Machine) -> Network:
+    """The network, or one of registers that are merged in pairs if that takes fewer instructions."""
+    lanes, count = network.lanes, network.inputs * network.lanes
+    if not (machine.permutes and is_narrow(lanes)):
+        return network
+    elements = [tuple(range(first, first + lanes)) for first in range(0, count, lanes)]
+    wanted = tuple(tuple(map(place, row)) for row in elements)
+    return cheaper(network, staying(tuple(elements), wanted, lanes))
 
 
 def _checked(channels: int) -> int:

@@ -2,7 +2,8 @@
 Any rearrangement of elements in registers, where one instruction takes any lanes of two registers.
 
 Registers are merged in pairs, and the results again, as in a merge sort: what goes to one output stays together, so
-that each output finds its elements in two registers at the end.
+that each output finds its elements in two registers at the end. Inside of a register it lies side by side, and can
+become wider lanes; or it lies where it was in one of the two.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.network import Network, Shuffle
+from layoutc.planning.staying import cheaper, is_narrow
 
 Elements = tuple[int, ...]
 """what the lanes of a register hold, from the lowest up"""
@@ -38,14 +40,23 @@ def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) 
     Lanes that are not mentioned may hold anything. Where zeros are wanted that no register has at hand, the network
     has one input more, a register of zeros. Raises LayoutcError for elements that no register has.
     """
-    return _Merge(held, wanted, lanes).network()
+    side_by_side = _Merge(held, wanted, lanes).network()
+    if not is_narrow(lanes):
+        return side_by_side
+    return cheaper(side_by_side, staying(held, wanted, lanes))
+
+
+@lru_cache(maxsize=256)
+def staying(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) -> Network:
+    """The same, where the elements of one of two registers stay in their lanes for as long as they can."""
+    return _Merge(held, wanted, lanes, stays=True).network()
 
 
 class _Merge:
     """The steps so far, and the outputs that are made."""
 
-    def __init__(self, held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int):
-        self.lanes = lanes
+    def __init__(self, held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, *, stays: bool = False):
+        self.lanes, self.stays = lanes, stays
         self.steps: list[Shuffle] = []
         self.outputs: dict[int, int] = {}
         self.zeros = {
@@ -135,16 +146,35 @@ class _Merge:
         if len(packed.sources) == 1:
             (source,) = packed.sources.values()
             return Held(source.number, {output: source.places[output] for output, _ in packed.parts})
+        places, moved = self._lanes_beside(packed) if self.stays else self._lanes_in_order(packed)
         first, second = packed.sources.values()
+        return Held(self._step(first.number, second.number, moved), places)
+
+    def _lanes_in_order(self, packed: _Bin) -> tuple[Places, dict[int, int]]:
+        """Where what is packed comes to lie, and the lanes that it is taken from: one output after the other."""
         places: Places = {}
         moved: dict[int, int] = {}
+        first, _ = packed.sources.values()
         for output, sources in packed.parts:
             for source in sources:
                 base = 0 if source is first else self.lanes
                 for lane, at in source.places[output]:
                     places.setdefault(output, []).append((lane, len(moved)))
                     moved[len(moved)] = base + at
-        return Held(self._step(first.number, second.number, moved), places)
+        return places, moved
+
+    def _lanes_beside(self, packed: _Bin) -> tuple[Places, dict[int, int]]:
+        """The same, where elements of the first register stay, and those of the second one go between them."""
+        first, second = packed.sources.values()
+        places: Places = {output: list(first.places.get(output, ())) for output, _ in packed.parts}
+        kept = {at for found in places.values() for _, at in found}
+        free = (lane for lane in range(self.lanes) if lane not in kept)
+        moved: dict[int, int] = {}
+        for output, found in places.items():
+            for (lane, at), to in zip(second.places.get(output, ()), free, strict=False):
+                found.append((lane, to))
+                moved[to] = self.lanes + at
+        return places, moved
 
 
 def _found(held: tuple[Elements, ...], wanted: tuple[Elements, ...]) -> list[Held]:

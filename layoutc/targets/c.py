@@ -36,6 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
 from layoutc.targets.c_comments import comment_lines
+from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude
 from layoutc.targets.c_memory import constant_array, parameter
@@ -87,6 +88,7 @@ class _ModulePrinter:
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         code = "\n\n".join((*self.shuffles.definitions(), code))
+        code = "\n\n".join((*covering_prelude(code), code))
         return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
 
     def _name_arrays(self) -> None:
