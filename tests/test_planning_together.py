@@ -71,6 +71,14 @@ def test_turns_are_of_equal_size() -> None:
     assert (loop.extent, loop.step) == (165, 55)
 
 
+def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> None:
+    """Rows of 2 x 183 are 732 bytes: two of them and a line of the third would be no run of their own."""
+    source, destination, dims, element = ("eCadb8c", "baedc", (153, 17, 183, 2, 32), "bf16")
+    (part,) = plan_of((source, destination, dims, element)).parts
+    assert isinstance(part, Together) and part.store == "staged"
+    assert [(loop.extent, loop.step) for loop in part.loops if loop.dst == 732] == [(32, 3)]
+
+
 def test_copies_between_which_others_stand_fill_lines_together() -> None:
     """Rows of 81 are written by copies of 64 and 17, between which stand those of other rows."""
     source, destination, dims, element = SHORT_ROWS

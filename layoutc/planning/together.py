@@ -160,8 +160,11 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) 
     for loop in sorted(loops, key=lambda loop: loop.dst):
         follows = not turns or loop.dst == turns[0].dst * turns[0].extent
         turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
-        turns.insert(0, replace(loop, step=-(-loop.extent // turns_of_loop)))
-        left *= turns[0].step
+        step = -(-loop.extent // turns_of_loop)
+        # Turns overlap by a line, so that a run that goes on in the next one has more than two of its steps.
+        step = min(max(step, 2 * -(-LINE // left) + 1), loop.extent) if 1 < step else 1
+        turns.insert(0, replace(loop, step=step))
+        left *= step
     return _line_by_line(turns)
 
 
