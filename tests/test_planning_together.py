@@ -65,6 +65,13 @@ def test_turns_that_share_pages_of_the_source_follow_each_other() -> None:
     assert (slow.src, slow.step, fast.src, fast.step) == (483840, 1, 2, 64)
 
 
+def test_stores_are_no_whole_lines_where_turns_begin_inside_of_lines() -> None:
+    """Rows of 3476 bytes: of the turns along them one in 16 begins at a line."""
+    (part,) = plan_of(BY_PAGES).parts
+    assert isinstance(part, Together)
+    assert [copy.store for copy in part.copies] == ["staged", "staged"]
+
+
 def test_turns_are_of_equal_size() -> None:
     """A last turn of 64 of 165 rows would begin earlier, and copy a third of them again."""
     ((loop,),) = shared_loops(plan_of(EVEN, replace(SERVER, l2=2 << 20)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
@@ -96,7 +97,10 @@ def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[Copy
         if staged is not None:
             parts.append(staged)
             continue
-        planned = tuple(plan_moved(*piece, target, streams) for piece in (inner if loops else group))
+        # What is a whole line in the first turn need be none in the others.
+        turns = [loop.dst for loop in loops if loop.step < loop.extent]
+        of_turn = replace(target, alignment=gcd(target.alignment, *turns))
+        planned = tuple(plan_moved(*piece, of_turn, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
     return tuple(parts)
 

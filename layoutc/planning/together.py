@@ -162,7 +162,7 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) 
         turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
         step = -(-loop.extent // turns_of_loop)
         # Turns overlap by a line, so that a run that goes on in the next one has more than two of its steps.
-        step = min(max(step, 2 * -(-LINE // left) + 1), loop.extent) if 1 < step else 1
+        step = min(max(step, 2 * -(-LINE // left) + 1), loop.extent) if step > 1 else 1
         turns.insert(0, replace(loop, step=step))
         left *= step
     return _line_by_line(turns)
