@@ -161,7 +161,7 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     if _cut(plan, order) != _cut(plan, plan.outer_order):
         because("outer loops", "those within a page of the source are inside, as runs there are short")
         plan = replace(plan, outer_order=order)
-    elif not plan.converted_bytes or plan.source_run * plan.element_bytes >= NEAR_RUN:
+    elif not plan.converted_bytes:
         return plan
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return replace(plan, prefetch=_next_macro_tile(plan)) if asks else plan
