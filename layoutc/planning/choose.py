@@ -226,9 +226,10 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
 
 
 def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
-    """The plan, which asks for what it loads in the next turn, unless that lies in lines that it has now."""
+    """The plan, which asks for what it loads in the next turn, or in the first one a line or more further on."""
     ahead = next((loop.step * loop.src for loop in reversed(turns) if loop.step < loop.extent), 0)
-    if ahead < LINE or plan.copy.is_fill or not plan.target_lanes:
+    ahead *= -(-LINE // max(ahead, 1))
+    if not ahead or plan.copy.is_fill or not plan.target_lanes:
         return plan
     return replace(plan, prefetch=ahead // plan.element_bytes)
 
