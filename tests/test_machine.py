@@ -51,7 +51,8 @@ def test_a_machine_that_tells_no_sizes_has_those_of_its_registers(
 
 
 @pytest.mark.parametrize(
-    ("megabytes", "threads", "streams"), [(3, 1, False), (4, 1, True), (4, 2, False), (8, 2, True)]
+    ("megabytes", "threads", "streams"),
+    [(3, 1, False), (4, 1, True), (5, 2, False), (6, 2, True), (8, 3, False), (9, 3, True)],
 )
 def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_second_ones(
     megabytes: int, threads: int, streams: bool

@@ -13,7 +13,7 @@ from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
-from layoutc.planning.machine import FAR_STREAMED, Machine, machine
+from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.padded import padded_lanes
@@ -183,8 +183,9 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
     """
     if target.llc_is_far:
-        streams = destination_bytes >= target.streamed * threads
-        limit = f"the destination is {FAR_STREAMED} times as large as what its threads have of the second one"
+        least = FAR_STREAMED if threads == 1 else FAR_STREAMED_SHARED
+        streams = destination_bytes >= target.streamed * threads * least / FAR_STREAMED
+        limit = f"the destination is {least} times as large as what its threads have of the second one"
     elif threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:

@@ -27,7 +27,9 @@ FAR_LLC = 96 << 20
 STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
 FAR_STREAMED = 2
-"""each thread writes past the caches what is so many times as large as the second one, if the last one is far"""
+"""one thread writes past the caches what is so many times as large as the second one, if the last one is far"""
+FAR_STREAMED_SHARED = 1.5
+"""the same for each of several threads"""
 
 
 Shuffles = Literal["any", "words", "unpack"]
