@@ -65,6 +65,21 @@ def test_turns_that_share_pages_of_the_source_follow_each_other() -> None:
     assert (slow.src, slow.step, fast.src, fast.step) == (483840, 1, 2, 64)
 
 
+def test_steps_within_a_line_of_the_source_follow_each_other_around_no_other_turns() -> None:
+    """Turns of 4 rows of 512 bytes take 20 of 400 contiguous bytes; the next 20 are in lines that were just loaded."""
+    plan = plan_of(("onednn:Abc5a", "onednn:cba", (128, 3913, 20), "f32"))
+    ((rows, near),) = shared_loops(plan)
+    assert (rows.extent, rows.step, rows.src) == (3913, 4, 400) and (near.extent, near.src) == (20, 20)
+    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {rows.step * rows.src}
+
+
+def test_where_turns_step_within_a_line_they_ask_for_a_near_one_of_another_loop() -> None:
+    """Innermost are 17 steps of 16 bytes; what the loop around them turns to lies 5.7 MB further on."""
+    plan = plan_of(("onednn:eCadb8c", "onednn:baedc", (153, 17, 183, 2, 32), "bf16"))
+    assert shared_loops(plan)[0][-1].src == 16
+    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {544}
+
+
 def test_stores_are_no_whole_lines_where_turns_begin_inside_of_lines() -> None:
     """Rows of 3476 bytes: of the turns along them one in 16 begins at a line."""
     (part,) = plan_of(BY_PAGES).parts

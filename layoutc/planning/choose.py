@@ -26,7 +26,7 @@ from layoutc.planning.shorter_tiles import with_shorter_tiles
 from layoutc.planning.spread_params import as_spread
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
-from layoutc.planning.together import Sized, groups, reduced, with_runs
+from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs
 from layoutc.planning.unions import unions
 from layoutc.planning.widths import Widths
 
@@ -227,11 +227,13 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
 
 
 def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
-    """The plan, which asks for what it loads in the next turn, or in the first one a line or more further on."""
-    ahead = next((loop.step * loop.src for loop in reversed(turns) if loop.step < loop.extent), 0)
-    ahead *= -(-LINE // max(ahead, 1))
-    if not ahead or plan.copy.is_fill or not plan.target_lanes:
+    """The plan, which asks for what it loads in the next turn, or in one that is a line or more further on."""
+    steps = [loop.step * loop.src for loop in reversed(turns) if loop.step < loop.extent]
+    if not any(steps) or plan.copy.is_fill or not plan.target_lanes:
         return plan
+    ahead = steps[0]
+    if ahead < LINE:
+        ahead = next((step for step in steps if LINE <= step < NEAR), ahead * -(-LINE // max(ahead, 1)))
     return replace(plan, prefetch=ahead // plan.element_bytes)
 
 

@@ -129,9 +129,7 @@ def _page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
 def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
     """Single steps that share lines of the source follow one another, or each would read these lines again."""
     near = [loop for loop in loops if loop.step == 1 and 0 < loop.src < LINE]
-    others = [loop for loop in loops if loop not in near]
-    inside = 1 + max((place for place, loop in enumerate(others) if loop.step == 1), default=-1)
-    return (*others[:inside], *near, *others[inside:])
+    return (*(loop for loop in loops if loop not in near), *near)
 
 
 def _step(loop: SharedLoop, copy: StridedCopy, size: int, extent: int | None = None) -> CopyDigit:
