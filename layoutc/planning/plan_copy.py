@@ -31,7 +31,7 @@ from layoutc.planning.padded import padded_lanes, with_padded_tile
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
-from layoutc.planning.stores import cached, rows_collide, streamed
+from layoutc.planning.stores import cached, rows_collide, streamed, with_gathered_rows
 from layoutc.planning.together import Sized
 from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.planning.widths import Widths
@@ -137,7 +137,7 @@ def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
     joined = with_joined_rows(replace(staged, store="staged"))
     if joined.macro != staged.macro:
         return joined
-    return replace(joined, load="staged") if rows_collide(joined, target) else joined
+    return with_gathered_rows(joined, target) if rows_collide(joined, target) else joined
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:

@@ -161,7 +161,7 @@ def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
     # In the buffer no digit of the source carries.
     carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
     inner = gathered.inner_order if carries else loop_order(plan.copy.digits, "dst")
-    return replace(gathered, load="staged", inner_order=inner)
+    return replace(with_gathered_rows(gathered, target), inner_order=inner)
 
 
 def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) -> bool:
@@ -172,10 +172,18 @@ def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) ->
     carries = any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits)
     if carries and not steps_along_rows(plan, target):
         return False
-    found = most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
-    if found > most:
-        because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
-    return found > most
+    return _rows_of_a_set(plan, target) > most
+
+
+def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with its source rows gathered in a buffer, as they collide."""
+    found = _rows_of_a_set(plan, target)
+    because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
+    return replace(plan, load="staged")
+
+
+def _rows_of_a_set(plan: CopyPlan, target: Machine) -> int:
+    return most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
 
 
 def _takes_parts_of_lines(plan: CopyPlan, target: Machine) -> bool:
