@@ -32,8 +32,8 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
+from layoutc.dialects.plan_lines import check_plan_lines, parse_plan_lines
 from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
-from layoutc.errors import LayoutcError, PlanError
 
 
 class ReorderEffects(MemoryEffect):
@@ -190,7 +190,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         start_of_with = parser.pos
         conversion, arguments = _parse_with(parser)
         end_of_with = parser.pos
-        axes, plan = _parse_texts(parser, "axes"), _parse_plan(parser)
+        axes, plan = _parse_texts(parser, "axes"), parse_plan_lines(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         types: list[tuple[int, Attribute, int]] = [_parse_type(parser)]
@@ -224,7 +224,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         except VerifyException as error:
             parser.raise_error(str(error), start, end_of_text(parser, start))
         if plan:
-            _check_plan(parser, op, plan)
+            check_plan_lines(parser, op, plan)
         return op
 
     def print(self, printer: Printer) -> None:
@@ -283,44 +283,6 @@ def _parse_texts(parser: Parser, keyword: str) -> list[str]:
     if parser.parse_optional_keyword(keyword) is None:
         return []
     return list(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal))
-
-
-def _parse_plan(parser: Parser) -> list[tuple[int, str, int]]:
-    """The lines of a plan, with where they start and end; an error of their text is at its place."""
-    if parser.parse_optional_keyword("plan") is None:
-        return []
-    from layoutc.planning.plan_text import parse_plan
-
-    lines = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_line(parser))
-    try:
-        parse_plan([text for _, text, _ in lines])
-    except PlanError as error:
-        start, _, end = lines[error.line - 1]
-        if error.column is not None:
-            start = min(start + 1 + error.column, end - 1)
-            end = start + 1
-        parser.raise_error(error.message, start, end)
-    return list(lines)
-
-
-def _check_plan(parser: Parser, op: ReorderOp, lines: Sequence[tuple[int, str, int]]) -> None:
-    """Raises ParseError for a plan that is not one of its reorder, at the line at fault, or the last."""
-    from layoutc.transforms.plan_reorders import plan_of
-
-    try:
-        plan_of(op)
-    except PlanError as error:
-        start, _, end = lines[min(error.line, len(lines)) - 1]
-        parser.raise_error(error.message, start, end)
-    except LayoutcError as error:
-        parser.raise_error(str(error), lines[0][0], lines[-1][2])
-
-
-def _parse_line(parser: Parser) -> tuple[int, str, int]:
-    """A string, with where it starts and ends."""
-    start = parser.pos
-    text = parser.parse_str_literal()
-    return start, text, end_of_text(parser, start)
 
 
 def _parse_type(parser: Parser) -> tuple[int, Attribute, int]:
