@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 from benchmarks.cases import Case, Size
@@ -70,7 +69,7 @@ class Task:
         Padding, compensation sums, scales and zero points count; gaps do not.
         """
         source, destination = self.source_desc, self.destination_desc
-        written = source.elements + padding_elements(destination)
+        written = source.elements + destination.padding_elements
         elements = source.element_type.size_bytes(source.elements) + destination.element_type.size_bytes(written)
         sums = self.destination_bytes - destination.size_bytes
         return (elements + sums + sum(p.size_bytes(self.dims) for p in self.conversion.arguments.values())) // 2
@@ -92,13 +91,6 @@ class Task:
         source, destination = Placement.parse(row["from"]), Placement.parse(row["to"])
         attributes = row.get("attributes", "")
         return cls(row["case"], row["size"], row["type"], tuple(row["dims"]), source, destination, attributes)
-
-
-def padding_elements(desc: MemoryDesc) -> int:
-    """How many elements of block padding a descriptor has."""
-    groups = [prod(desc.dims[axis] for axis in group.axes) for group in desc.layout.groups]
-    boxes = (zip(box, groups, strict=True) for box in desc.padding_boxes)
-    return sum(prod(whole if span is None else len(span) for span, whole in box) for box in boxes)
 
 
 def all_tasks(cases: Iterable[Case], sizes: Iterable[Size], machine: Machine) -> list[Task]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,7 @@ if TYPE_CHECKING:
     from xdsl.ir.affine import AffineMap
 
     from layoutc.equality import NormalForm
-
-MAX_BOXES = 1024
-"""boxes of block padding, each of which becomes a loop nest"""
-
-Box = tuple[range | None, ...]
-"""One entry per axis group: a range of its (flattened) coordinates, or None for all its logical indices."""
+    from layoutc.padding import Box
 
 
 @dataclass(frozen=True)
@@ -188,7 +182,10 @@ class MemoryDesc:
         """
         total: Any = None
         groups = zip(self.layout.groups, coordinates, strict=True)
-        bounds = {g.axes: (coordinate, self.layout.padded(g, self._extent(g))) for g, coordinate in groups}
+        bounds = {
+            g.axes: (coordinate, self.layout.padded(g, prod(self.extents[axis] for axis in g.axes)))
+            for g, coordinate in groups
+        }
         for digit, extent, stride in zip(self.layout.digits, self.physical_shape, self.strides, strict=True):
             term, padded = bounds[digit.axes]
             if extent == 1 or stride == 0:
@@ -250,52 +247,17 @@ class MemoryDesc:
 
     @cached_property
     def padding_boxes(self) -> tuple[Box, ...]:
-        """
-        The block padding as disjoint boxes; LayoutcError for more than `MAX_BOXES`.
+        """The block padding as disjoint boxes; LayoutcError for more than `padding.MAX_BOXES`."""
+        from layoutc.padding import padding_boxes
 
-        Block padding is where some group's coordinate is past its last data or border element, and every
-        other group's is either that too or a logical index: a border's own padding belongs to the border.
-        """
-        tails = [self._tail(group) for group in self.layout.groups]
-        spans = [self._with_tail(g, t) for g, t in zip(self.layout.groups, tails, strict=True)]
-        # A border above keeps indices and tail apart, in two ranges; no loop nest leaves out what lies between.
-        count = sum(prod(map(len, spans[k + 1 :])) for k, tail in enumerate(tails) if tail)
-        if count > MAX_BOXES:
-            raise LayoutcError(
-                f"block padding is {count} boxes, expected at most {MAX_BOXES}: "
-                f"{sum(len(span) > 1 for span in spans)} axes have a border between their last index and their padding"
-            )
-        boxes: list[Box] = []
-        for k, tail in enumerate(tails):
-            if tail:
-                boxes += ((None,) * k + (tail, *rest) for rest in product(*spans[k + 1 :]))
-        return tuple(boxes)
+        return tuple(padding_boxes(self))
 
     @cached_property
     def padding_elements(self) -> int:
         """How many positions of the physical shape are block padding."""
-        data = [prod(self.dims[axis] for axis in group.axes) for group in self.layout.groups]
-        tails = [self._tail(group) for group in self.layout.groups]
-        # len() of a range stops at 2^63.
-        return prod(n + t.stop - t.start for n, t in zip(data, tails, strict=True)) - prod(data)
+        from layoutc.padding import padding_elements
 
-    def _extent(self, group: AxisGroup) -> int:
-        return prod(self.extents[axis] for axis in group.axes)
-
-    def _tail(self, group: AxisGroup) -> range:
-        """The coordinates of a group that are block padding."""
-        extent = self._extent(group)
-        return range(extent, self.layout.padded(group, extent))
-
-    def _with_tail(self, group: AxisGroup, tail: range) -> tuple[range | None, ...]:
-        """A group's logical indices and its tail, as one range where they touch."""
-        if not tail:
-            return (None,)
-        low = sum(self.lows[axis] for axis in group.axes)
-        high = sum(self.highs[axis] for axis in group.axes)
-        if high or (low and len(group.axes) > 1):
-            return (None, tail)
-        return (range(low, tail.stop),)
+        return padding_elements(self)
 
     def __str__(self) -> str:
         parts = [f"{'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.element_type}", str(self.layout)]

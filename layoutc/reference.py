@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from layoutc.compensation import Compensation
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
-from layoutc.descriptor import Box, MemoryDesc
+from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import check_whole_bytes
 from layoutc.errors import BufferError
 from layoutc.numeric.arithmetic import NO_ARGUMENTS, Arguments, converted, sums_of_weights
 from layoutc.numeric.convert import code_type
 from layoutc.numeric.packing import Bytes, pack_into, unpacked
+from layoutc.padding import Box
 
 Offsets = NDArray[np.int64]
 Array = NDArray[Any]

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import layoutc
-from layoutc.descriptor import MAX_BOXES, MemoryDesc, check_copy
+from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type
 from layoutc.layout import Digit, Layout
+from layoutc.padding import MAX_BOXES
 
 NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
 

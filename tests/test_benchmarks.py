@@ -25,7 +25,7 @@ from benchmarks.peers import PEERS, Prepared, Work, available, peer
 from benchmarks.peers.pieces import pieces
 from benchmarks.placement import Placement
 from benchmarks.random_cases import LEAST, MOST, random_case, random_cases
-from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, padding_elements, shrunk
+from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, shrunk
 from layoutc import reference
 from layoutc.descriptor import check_copy
 from layoutc.element_type import element_type
@@ -130,7 +130,7 @@ def test_gaps_lie_behind_each_step() -> None:
 
 def test_moved_bytes_count_padding_and_leave_gaps_out() -> None:
     padded = task("nchw", "nChw16c", (2, 17, 5, 4), "bf16")
-    assert padding_elements(padded.destination_desc) == 2 * 15 * 20
+    assert padded.destination_desc.padding_elements == 2 * 15 * 20
     assert padded.moved_bytes == (2 * 17 * 20 + 2 * 32 * 20) * 2 // 2
     assert task("ab gaps 9,0", "ba", (4, 6)).moved_bytes == 24 * 4
 

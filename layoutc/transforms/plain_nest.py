@@ -28,8 +28,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from layoutc.descriptor import Box, MemoryDesc
+from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.memory import mlir_element_type
+from layoutc.padding import Box
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
 
 COMMENT = "layout.comment"
