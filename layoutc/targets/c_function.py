@@ -8,38 +8,27 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from xdsl.dialects import arith, func, memref, scf, vector
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
+from layoutc.targets.c_buffers import BUFFER_STATEMENTS, print_alias
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
-from layoutc.targets.c_expressions import Expression, call, cast
+from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_integers import index_sum
 from layoutc.targets.c_lanes import LANE_SPELLINGS
-from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_parallel import print_parallel, print_reduce
 from layoutc.targets.c_shuffles import Shuffles
 from layoutc.targets.c_text import INDENT, mentions, wrapped
 from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name, type_name
-from layoutc.targets.c_vectors import (
-    VECTOR_SPELLINGS,
-    aligned_buffers,
-    print_constant,
-    print_insert,
-    print_load,
-    print_mask,
-    print_masked_load,
-    print_masked_store,
-    print_store,
-    streams,
-)
+from layoutc.targets.c_vectors import VECTOR_SPELLINGS, VECTOR_STATEMENTS, aligned_buffers, print_constant, streams
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import MENTIONS_LESS, live_ops
 from layoutc.targets.multiples import Divisors
@@ -209,7 +198,7 @@ class FunctionPrinter:
     def cast(self, op: UnrealizedConversionCastOp) -> None:
         """Of a value, or of a buffer: booleans as bytes."""
         if is_memref(op.results[0].type) and len(op.operands) == 1 and is_memref(op.operands[0].type):
-            self.alias(op)
+            print_alias(self, op)
         else:
             self.scalars(op, SPELLINGS[UnrealizedConversionCastOp])
 
@@ -227,54 +216,6 @@ class FunctionPrinter:
         for value in (*op.operands, *op.results):
             scalar_name(value.type)
         self.spelled(op, spelling)
-
-    def alias(self, op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:
-        check_alias(op)
-        self.values[op.results[0]] = self.values[op.operands[0]]
-
-    def array(self, op: memref.GetGlobalOp) -> None:
-        name = self.function_names.get(op.name_.string_value())
-        if name is None:
-            raise no_spelling(op, f"of {op.name_.string_value()!r}, which the module does not have")
-        self.values[op.memref] = Expression(name)
-
-    def element(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> Expression:
-        type = buffer.type
-        assert is_memref(type)
-        return element_at(type, self.take(buffer), [self.take(index) for index in indices])
-
-    def load(self, op: memref.LoadOp) -> None:
-        self.define(op, self.element(op.memref, op.indices))
-
-    def store(self, op: memref.StoreOp) -> None:
-        value = self.take(op.value)
-        target = self.element(op.memref, op.indices)
-        self.settle_reads()
-        self.line(f"{target.text} = {value.text};")
-
-    def alloca(self, op: memref.AllocaOp) -> None:
-        name = self.names.fresh(op.memref.name_hint, "buffer")
-        self.line(f"{local_array(op, name)};")
-        self.values[op.memref] = Expression(name)
-
-    def alloc(self, op: memref.AllocOp) -> None:
-        name = self.names.fresh(op.memref.name_hint, "buffer")
-        self.helpers.add("allocated")
-        self.line(f"{heap_buffer(op, name)};")
-        self.values[op.memref] = Expression(name)
-
-    def dealloc(self, op: memref.DeallocOp) -> None:
-        self.settle_reads()
-        self.line(f"free({self.take(op.memref).text});")
-
-    def address(self, op: memref.ExtractAlignedPointerAsIndexOp) -> None:
-        pointer = cast("uintptr_t", self.take(op.source))
-        self.define(op, cast("int64_t", pointer))
-
-    def copy(self, op: memref.CopyOp) -> None:
-        text = whole_copy(op, self.take(op.source), self.take(op.destination))
-        self.settle_reads()
-        self.line(f"{text};")
 
     def call(self, op: func.CallOp) -> None:
         if len(op.res) > 1:
@@ -306,30 +247,16 @@ def is_in_parallel(op: Operation) -> bool:
 
 
 STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
+    **BUFFER_STATEMENTS,
+    **VECTOR_STATEMENTS,
     arith.ConstantOp: FunctionPrinter.constant,
     arith.AddiOp: FunctionPrinter.addition,
-    memref.LoadOp: FunctionPrinter.load,
-    memref.StoreOp: FunctionPrinter.store,
-    memref.AllocOp: FunctionPrinter.alloc,
-    memref.AllocaOp: FunctionPrinter.alloca,
-    memref.DeallocOp: FunctionPrinter.dealloc,
-    memref.CopyOp: FunctionPrinter.copy,
-    memref.ExtractAlignedPointerAsIndexOp: FunctionPrinter.address,
-    memref.GetGlobalOp: FunctionPrinter.array,
-    memref.ReinterpretCastOp: FunctionPrinter.alias,
-    memref.CastOp: FunctionPrinter.alias,
     UnrealizedConversionCastOp: FunctionPrinter.cast,
     scf.ForOp: print_for,
     scf.IfOp: print_if,
     scf.YieldOp: print_yield,
     scf.ParallelOp: print_parallel,
     scf.ReduceOp: print_reduce,
-    vector.LoadOp: print_load,
-    vector.StoreOp: print_store,
-    vector.MaskedLoadOp: print_masked_load,
-    vector.MaskedStoreOp: print_masked_store,
-    vector.CreateMaskOp: print_mask,
-    vector.InsertOp: print_insert,
     func.CallOp: FunctionPrinter.call,
     func.ReturnOp: FunctionPrinter.return_,
 }

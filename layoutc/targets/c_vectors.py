@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
@@ -128,7 +128,7 @@ def _lane(value: int | float, type: Attribute) -> Expression:
     return floating(value, type) if is_float(type) else bits_literal(value, type)
 
 
-def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
+def _print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     """A copy of the vector, one of whose lanes is then set."""
     source, destination = (printer.take(value) for value in (op.source, op.dest))
     name = printer.declare(op.result, destination.text, qualifier="")
@@ -138,7 +138,7 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
 # --- memory ------------------------------------------------------------------------------------------------------
 
 
-def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
+def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     """A load is an expression that reads; the prefetch that it carries stands above it, or alone if nobody uses it."""
     (base, *indices), (result,) = op.operands, op.results
     address = _address(printer, op, base, indices)
@@ -150,7 +150,7 @@ def print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     printer.define(op, Expression(loaded.text, reads=True))
 
 
-def print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
+def _print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
     stored, base, *indices = op.operands
     value, address = printer.take(stored), _address(printer, op, base, indices)
     printer.settle_reads()
@@ -181,7 +181,7 @@ def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
     return gcd(offset, *multiples) % lane_count(_typed(stored)) == 0
 
 
-def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
+def _print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
     """The first lanes come from memory, the others from a vector."""
     (base, *indices, mask, others), (result,) = op.operands, op.results
     address, count = _address(printer, op, base, indices), _first_lanes(printer, op, mask)
@@ -191,7 +191,7 @@ def print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None
     printer.line(f"load_first_{vector_name(_typed(result))}(&{name}, {address.text}, {count.text});")
 
 
-def print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
+def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
     base, *indices, mask, stored = op.operands
     value, address, count = printer.take(stored), _address(printer, op, base, indices), _first_lanes(printer, op, mask)
     printer.settle_reads()
@@ -204,7 +204,7 @@ def print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> No
     printer.line(f"store_first_{type}({address.text}, &{value.text}, {count.text});")
 
 
-def print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
+def _print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
     """A mask is the number of its first lanes that are on, in C."""
     if len(op.mask_dim_sizes) != 1:
         raise no_spelling(op, f"of {len(op.mask_dim_sizes)} axes, expected one")
@@ -268,3 +268,14 @@ def streams(op: Operation) -> bool:
     if op.__class__ is not vector.StoreOp or op.properties.get("nontemporal") != YES:
         return False
     return vector_bytes(_typed(op.operands[0])) in STREAMED
+
+
+VECTOR_STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
+    vector.InsertOp: _print_insert,
+    vector.LoadOp: _print_load,
+    vector.StoreOp: _print_store,
+    vector.MaskedLoadOp: _print_masked_load,
+    vector.MaskedStoreOp: _print_masked_store,
+    vector.CreateMaskOp: _print_mask,
+}
+"""how each op on vectors is printed that stands in lines of its own"""
