@@ -6,21 +6,24 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
+from typing import get_args
 
 import pytest
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.interleave import check_deinterleave, check_interleave, deinterleave, interleave
+from layoutc.planning.machine import Shuffles, merges_registers
 from layoutc.planning.network import Network, Shuffle, check, execute
 from layoutc.planning.synthesis import synthesize
 
+SHUFFLES: tuple[Shuffles, ...] = get_args(Shuffles)
 VECTORS = [
-    (element_bytes, vector_bytes, native_bytes, unpack_only)
+    (element_bytes, vector_bytes, native_bytes, shuffles)
     for element_bytes in (1, 2, 4, 8)
     for vector_bytes in (16, 32, 64)
     for native_bytes in (16, 32, 64)
     if vector_bytes <= native_bytes
-    for unpack_only in (False, True)
+    for shuffles in SHUFFLES
 ]
 """all that a plan asks for; vectors narrower than 16 bytes have a test of their own"""
 
@@ -50,43 +53,39 @@ def small_arrangements() -> Iterator[tuple[int, list[str], list[str], tuple[str,
 
 
 @pytest.mark.parametrize("native_bytes", [16, 64])
-@pytest.mark.parametrize("unpack_only", [False, True])
-def test_every_small_arrangement(native_bytes: int, unpack_only: bool):
+@pytest.mark.parametrize("shuffles", SHUFFLES)
+def test_every_small_arrangement(native_bytes: int, shuffles: Shuffles):
     for width, lanes, registers, target in small_arrangements():
         element_bytes = min(8, 16 >> width)  # vectors of 16 bytes, and one of a single lane
-        network = synthesize(
-            lanes, registers, target, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only
-        )
+        network = synthesize(lanes, registers, target, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
         check(network, lanes, registers, target)
-        if native_bytes == 64 and not unpack_only:
+        if merges_registers(native_bytes, shuffles, element_bytes):
             assert is_fewest(network, lanes, target), (lanes, registers, target)
 
 
-@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "unpack_only"), VECTORS)
-def test_random_tiles(element_bytes: int, vector_bytes: int, native_bytes: int, unpack_only: bool):
+@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "shuffles"), VECTORS)
+def test_random_tiles(element_bytes: int, vector_bytes: int, native_bytes: int, shuffles: Shuffles):
     draw = random.Random(f"{element_bytes} {vector_bytes} {native_bytes}")
     lanes = lane_bits(element_bytes, vector_bytes)
     for _ in range(4):
         registers = [f"register{k}" for k in range(draw.randint(0, 4))]
         target = tuple(draw.sample(lanes + registers, len(lanes)))
-        network = synthesize(
-            lanes, registers, target, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only
-        )
+        network = synthesize(lanes, registers, target, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
         check(network, lanes, registers, target)
         assert network.stage_count >= missing_bits(lanes, target)
-        if native_bytes == 64 and not unpack_only:
+        if merges_registers(native_bytes, shuffles, element_bytes):
             assert is_fewest(network, lanes, target), (lanes, registers, target)
 
 
-@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "unpack_only"), VECTORS)
+@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "shuffles"), VECTORS)
 def test_a_transpose_takes_one_stage_per_row_bit(
-    element_bytes: int, vector_bytes: int, native_bytes: int, unpack_only: bool
+    element_bytes: int, vector_bytes: int, native_bytes: int, shuffles: Shuffles
 ):
     lanes = lane_bits(element_bytes, vector_bytes)
     rows = [f"row{k}" for k in range(min(4, len(lanes)))]
     pieces = lanes[: len(rows)] + [f"row{k}" for k in range(len(rows), len(lanes))]
     target = tuple(f"row{k}" for k in range(len(lanes)))
-    network = synthesize(pieces, rows, target, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only)
+    network = synthesize(pieces, rows, target, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
     check(network, pieces, rows, target)
     assert network.stage_count == len(rows)
     assert len(network.steps) == len(rows) << len(rows)
@@ -118,7 +117,7 @@ def test_unpack_only_uses_unpacks_only(element_bytes: int, vector_bytes: int):
     lanes = lane_bits(element_bytes, vector_bytes)
     for registers in ([], ["a"], ["a", "b"], ["a", "b", "c"]):
         target = draw.sample(lanes + registers, len(lanes))
-        network = synthesize(lanes, registers, target, element_bytes, native_bytes=vector_bytes, unpack_only=True)
+        network = synthesize(lanes, registers, target, element_bytes, native_bytes=vector_bytes, shuffles="unpack")
         for step in network.steps:
             assert step.second is not None
             assert swaps_bits_within_unpacks(step.mask, network.lanes, element_bytes), step.mask
@@ -129,12 +128,12 @@ def test_bytes_without_vbmi():
     lanes = lane_bits(1, 64)
     for registers in ([], ["a"], ["a", "b"], ["a", "b", "c", "d"]):
         target = draw.sample(lanes + registers, len(lanes))
-        network = synthesize(lanes, registers, target, 1, byte_permutes=False)
+        network = synthesize(lanes, registers, target, 1, shuffles="words")
         check(network, lanes, registers, target)
         for step in network.steps:
             assert stays_in_chunks(step.mask, 16) or moves_runs(step.mask, 8), step.mask
-    check_interleave(interleave(3, 64, 1, byte_permutes=False), 3)
-    check_deinterleave(deinterleave(3, 64, 1, byte_permutes=False), 3)
+    check_interleave(interleave(3, 64, 1, shuffles="words"), 3)
+    check_deinterleave(deinterleave(3, 64, 1, shuffles="words"), 3)
 
 
 def stays_in_chunks(mask: tuple[int, ...], chunk: int) -> bool:
@@ -231,14 +230,14 @@ def test_synthesize_refuses(
 
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 31])
-@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "unpack_only"), VECTORS)
-def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, native_bytes: int, unpack_only: bool):
+@pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "shuffles"), VECTORS)
+def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, native_bytes: int, shuffles: Shuffles):
     lanes = vector_bytes // element_bytes
-    together = interleave(channels, lanes, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only)
-    apart = deinterleave(channels, lanes, element_bytes, native_bytes=native_bytes, unpack_only=unpack_only)
+    together = interleave(channels, lanes, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
+    apart = deinterleave(channels, lanes, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
     check_interleave(together, channels)
     check_deinterleave(apart, channels)
-    if native_bytes == 64 and not unpack_only and channels & (channels - 1):
+    if merges_registers(native_bytes, shuffles, element_bytes) and channels & (channels - 1):
         assert len(together.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
         assert len(apart.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
 
@@ -267,7 +266,7 @@ def test_interleave_refuses(channels: int):
 
 @pytest.mark.parametrize(("channels", "joins", "parts"), [(3, 6, 5), (5, 10, 13), (7, 14, 17)])
 def test_words_without_other_shuffles_take_few_steps(channels: int, joins: int, parts: int):
-    network = interleave(channels, 4, 4, native_bytes=16, unpack_only=True)
+    network = interleave(channels, 4, 4, native_bytes=16, shuffles="unpack")
     assert len(network.steps) == joins
-    network = deinterleave(channels, 4, 4, native_bytes=16, unpack_only=True)
+    network = deinterleave(channels, 4, 4, native_bytes=16, shuffles="unpack")
     assert len(network.steps) == parts

@@ -17,9 +17,9 @@ from math import prod
 from typing import NamedTuple
 
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.macro_tiles import loop_order
-from layoutc.planning.merged_tile import merges_registers, places, rows, runs, taken
+from layoutc.planning.merged_tile import places, rows, runs, taken
 from layoutc.planning.merging import ZERO
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import TileProgram

@@ -13,9 +13,8 @@ from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import best_box
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
-from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine
+from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
-from layoutc.planning.merged_tile import merges_registers
 from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_conversions import converting_plans

@@ -9,6 +9,8 @@ from itertools import count, permutations
 from math import inf
 from typing import NamedTuple
 
+from layoutc.planning.machine import Shuffles, merges_registers
+
 ENTERING = -1
 """in the `sources` of an exchange: the bit that comes from the register number"""
 OTHER = -1
@@ -42,14 +44,13 @@ class Move(NamedTuple):
     entering: int | None
 
 
-class Machine(NamedTuple):
-    """What decides the price of a shuffle."""
+class VectorUnit(NamedTuple):
+    """What decides the price of a shuffle: the lanes of a vector, the widest registers, and what moves lanes there."""
 
     lane_count: int
     element_bytes: int
     native_bytes: int
-    unpack_only: bool
-    byte_permutes: bool
+    shuffles: Shuffles
 
     @property
     def positions(self) -> int:
@@ -63,27 +64,31 @@ class Machine(NamedTuple):
     @property
     def has_packs(self) -> bool:
         """Whether shufps serves: even or odd lanes of two registers of four-byte elements."""
-        return self.element_bytes == 4 and self.inner == 2 and not (self.unpack_only or self.permutes)
+        return self.element_bytes == 4 and self.inner == 2 and not (self.unpacks_only or self.permutes)
 
     @property
     def permutes(self) -> bool:
         """Whether any shuffle of two registers is one instruction: AVX-512's vpermt2, for bytes with VBMI only."""
-        known = self.byte_permutes or self.element_bytes > 1
-        return self.native_bytes >= 64 and known and not self.unpack_only
+        return merges_registers(self.native_bytes, self.shuffles, self.element_bytes)
+
+    @property
+    def unpacks_only(self) -> bool:
+        """Whether lanes are moved by punpckl and punpckh, and 16 bytes as they are: x86-64 before SSSE3."""
+        return self.shuffles == "unpack"
 
 
 @lru_cache(maxsize=4096)
-def find_moves(lanes: Lanes, others: int, machine: Machine) -> tuple[Move, ...] | None:
+def find_moves(lanes: Lanes, others: int, unit: VectorUnit) -> tuple[Move, ...] | None:
     """
     The cheapest stages that bring every bit to its target position. None if no stages lead there.
 
     `others` counts the bits that are no target lanes, in lanes and registers.
     """
-    if OTHER in lanes or machine.permutes:
-        moves = _Search(lanes, others, machine, direct=True).run()
+    if OTHER in lanes or unit.permutes:
+        moves = _Search(lanes, others, unit, direct=True).run()
         if moves is not None:
             return moves
-    return _Search(lanes, others, machine, direct=False).run()
+    return _Search(lanes, others, unit, direct=False).run()
 
 
 class _Search:
@@ -94,9 +99,9 @@ class _Search:
     and few to try. Where they do not suffice, all stages are searched.
     """
 
-    def __init__(self, lanes: Lanes, others: int, machine: Machine, direct: bool):
+    def __init__(self, lanes: Lanes, others: int, unit: VectorUnit, direct: bool):
         self.start, self.goal = lanes, tuple(range(len(lanes)))
-        self.others, self.machine, self.direct = others, machine, direct
+        self.others, self.unit, self.direct = others, unit, direct
         self.costs: dict[Lanes, float] = {lanes: 0.0}
         self.came: dict[Lanes, tuple[Lanes, Move]] = {}
 
@@ -132,13 +137,13 @@ class _Search:
 
     def _stages(self, lanes: Lanes) -> Iterator[tuple[float, Move, Lanes]]:
         missing = [position for position in self.goal if position not in lanes]
-        for cost, sources, leaving in _exchanges(self.machine):
+        for cost, sources, leaving in _exchanges(self.unit):
             if self.direct and (leaving is None or lanes[leaving] != OTHER):
                 continue
             for label in self._entering(missing) if leaving is not None else (OTHER,):
                 new = tuple([label if source == ENTERING else lanes[source] for source in sources])
                 yield cost, Move(sources, None if leaving is None else label), new
-        if self.machine.permutes and len(missing) <= 1:
+        if self.unit.permutes and len(missing) <= 1:
             yield self._last_stage(lanes, missing)
 
     def _entering(self, missing: list[int]) -> list[int]:
@@ -151,12 +156,12 @@ class _Search:
 
     def _bound(self, lanes: Lanes) -> float:
         """What is left costs at least this: a stage per missing bit, and more for those that unpacks cannot place."""
-        missing, misplaced = lanes.count(OTHER), _misplaced(lanes, self.machine.inner)
-        if self.machine.permutes:
+        missing, misplaced = lanes.count(OTHER), _misplaced(lanes, self.unit.inner)
+        if self.unit.permutes:
             return missing + (WIDE_STAGE - 1 if misplaced else 0)
         if self.direct:
-            return inf if misplaced and not self.machine.has_packs else missing
-        return missing + (misplaced if self.machine.unpack_only else min(misplaced, 1))
+            return inf if misplaced and not self.unit.has_packs else missing
+        return missing + (misplaced if self.unit.unpacks_only else min(misplaced, 1))
 
 
 def _misplaced(lanes: Lanes, inner: int) -> int:
@@ -168,20 +173,20 @@ def _misplaced(lanes: Lanes, inner: int) -> int:
 
 
 @lru_cache
-def _exchanges(machine: Machine) -> tuple[Exchange, ...]:
+def _exchanges(unit: VectorUnit) -> tuple[Exchange, ...]:
     """
     The shuffles worth trying. Costs are instructions per register, as measured with gcc 12 and clang 22.
 
     Small fractions only choose among programs of equal length: where any shuffle is one instruction, the number of
     stages is the smallest possible.
     """
-    found = [_exchange(1.0, _unpack(machine, position)) for position in range(machine.inner)]
-    found += _chunk_exchanges(machine)
-    if machine.permutes:
-        found += [_exchange(WIDE_STAGE, _replace(machine, position)) for position in range(machine.inner - 1)]
-        found += _shifts(machine)
-    elif not machine.unpack_only:
-        found += [*_packs(machine), *_lane_orders(machine)]
+    found = [_exchange(1.0, _unpack(unit, position)) for position in range(unit.inner)]
+    found += _chunk_exchanges(unit)
+    if unit.permutes:
+        found += [_exchange(WIDE_STAGE, _replace(unit, position)) for position in range(unit.inner - 1)]
+        found += _shifts(unit)
+    elif not unit.unpacks_only:
+        found += [*_packs(unit), *_lane_orders(unit)]
     return tuple(found)
 
 
@@ -190,41 +195,41 @@ def _exchange(cost: float, sources: tuple[int, ...]) -> Exchange:
     return Exchange(cost, sources, leaving.pop() if leaving else None)
 
 
-def _unpack(machine: Machine, position: int) -> tuple[int, ...]:
+def _unpack(unit: VectorUnit, position: int) -> tuple[int, ...]:
     """punpckl/punpckh of elements of 2**position lanes: a bit enters, those above move up, the highest leaves."""
-    inner = machine.inner
-    return (*range(position), ENTERING, *range(position, inner - 1), *range(inner, machine.positions))
+    inner = unit.inner
+    return (*range(position), ENTERING, *range(position, inner - 1), *range(inner, unit.positions))
 
 
-def _replace(machine: Machine, position: int) -> tuple[int, ...]:
+def _replace(unit: VectorUnit, position: int) -> tuple[int, ...]:
     """A bit takes the place of the one that leaves."""
-    return (*range(position), ENTERING, *range(position + 1, machine.positions))
+    return (*range(position), ENTERING, *range(position + 1, unit.positions))
 
 
-def _chunk_exchanges(machine: Machine) -> Iterator[Exchange]:
+def _chunk_exchanges(unit: VectorUnit) -> Iterator[Exchange]:
     """Whole 16-byte chunks change places: vperm2i128, vinserti64x4; the lower position of 64 bytes takes vpermt2q."""
-    for position in range(machine.inner, machine.positions):
-        yield _exchange(1.0 if position == machine.positions - 1 else 1.01, _replace(machine, position))
+    for position in range(unit.inner, unit.positions):
+        yield _exchange(1.0 if position == unit.positions - 1 else 1.01, _replace(unit, position))
 
 
-def _shifts(machine: Machine) -> Iterator[Exchange]:
+def _shifts(unit: VectorUnit) -> Iterator[Exchange]:
     """Interleaving two whole registers, and its inverse. Clang takes chunk moves before a last stage apart."""
-    positions = machine.positions
-    if positions > machine.inner:
+    positions = unit.positions
+    if positions > unit.inner:
         yield _exchange(WIDE_STAGE, (ENTERING, *range(positions - 1)))
         yield _exchange(WIDE_STAGE, (*range(1, positions), ENTERING))
 
 
-def _packs(machine: Machine) -> Iterator[Exchange]:
+def _packs(unit: VectorUnit) -> Iterator[Exchange]:
     """shufps takes the even or the odd lanes of two registers; gcc needs float lanes to see it in 32 bytes."""
-    if machine.has_packs:
-        yield _exchange(1.5, (1, ENTERING, *range(2, machine.positions)))
+    if unit.has_packs:
+        yield _exchange(1.5, (1, ENTERING, *range(2, unit.positions)))
 
 
-def _lane_orders(machine: Machine) -> Iterator[Exchange]:
+def _lane_orders(unit: VectorUnit) -> Iterator[Exchange]:
     """Shuffles of one register: pshufb or pshufd within 16 bytes; vpermq, vpermd and vshufi64x2 across."""
-    inner, positions = machine.inner, machine.positions
-    across = machine.element_bytes >= 4
+    inner, positions = unit.inner, unit.positions
+    across = unit.element_bytes >= 4
     for order in permutations(range(positions if across else inner)):
         if order != tuple(range(len(order))):
             yield _exchange(1.0, (*order, *range(len(order), positions)))

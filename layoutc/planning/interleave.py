@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.exchanges import Machine
+from layoutc.planning.exchanges import VectorUnit
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.merging import staying
 from layoutc.planning.network import Network, NetworkBuilder, check_elements, move_bits
 from layoutc.planning.pairs import join, part
+from layoutc.planning.plan import is_power_of_two
 from layoutc.planning.staying import cheaper, is_narrow
-from layoutc.planning.synthesis import make_machine, synthesize
+from layoutc.planning.synthesis import synthesize, vector_unit
 
 CHANNEL_LIMIT = 31
 
@@ -22,10 +24,8 @@ def interleave(
     channels: int,
     lanes: int,
     element_bytes: int,
-    *,
     native_bytes: int = 64,
-    unpack_only: bool = False,
-    byte_permutes: bool = True,
+    shuffles: Shuffles = "any",
 ) -> Network:
     """
     From one register per channel to memory order: element f of the outputs is lane f // C of channel f % C.
@@ -34,13 +34,13 @@ def interleave(
     takes C - 1 of them, or the logarithm of the lanes if that is less. Raises LayoutcError for vectors that the
     machine does not have.
     """
-    machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
-    if _is_power_of_two(_checked(channels)):
-        return _interleave_bits(channels, machine)
-    if unpack_only:
+    unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
+    if is_power_of_two(_checked(channels)):
+        return _interleave_bits(channels, unit)
+    if unit.unpacks_only:
         return join(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
-    chunk = _chunk_lanes(machine)
+    chunk = _chunk_lanes(unit)
     if chunk == lanes:
         builder.gather_all(_interleaved(channels, lanes), _halved(channels, lanes), lanes)
     else:
@@ -49,26 +49,24 @@ def interleave(
         )
         builder.gather_all(inner, halved, chunk)
         builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
-    return _or_merged(builder.network(builder.values), _interleaved(channels, lanes), machine)
+    return _or_merged(builder.network(builder.values), _interleaved(channels, lanes), unit)
 
 
 def deinterleave(
     channels: int,
     lanes: int,
     element_bytes: int,
-    *,
     native_bytes: int = 64,
-    unpack_only: bool = False,
-    byte_permutes: bool = True,
+    shuffles: Shuffles = "any",
 ) -> Network:
     """From memory order to one register per channel: the inverse of `interleave`."""
-    machine = make_machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
-    if _is_power_of_two(_checked(channels)):
-        return _deinterleave_bits(channels, machine)
-    if unpack_only:
+    unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
+    if is_power_of_two(_checked(channels)):
+        return _deinterleave_bits(channels, unit)
+    if unit.unpacks_only:
         return part(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
-    chunk = _chunk_lanes(machine)
+    chunk = _chunk_lanes(unit)
     if chunk == lanes:
         builder.gather_all(_deinterleaved(channels, lanes), _doubled(channels, lanes), lanes)
     else:
@@ -77,7 +75,7 @@ def deinterleave(
             _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_deinterleaved, _doubled)
         )
         builder.gather_all(inner, doubled, chunk)
-    return _or_merged(builder.network(builder.values), _deinterleaved(channels, lanes), machine)
+    return _or_merged(builder.network(builder.values), _deinterleaved(channels, lanes), unit)
 
 
 def check_interleave(network: Network, channels: int) -> None:
@@ -90,10 +88,10 @@ def check_deinterleave(network: Network, channels: int) -> None:
     check_elements(network, _elements(_deinterleaved(channels, network.lanes), channels * network.lanes))
 
 
-def _or_merged(network: Network, place: Place, machine: Machine) -> Network:
+def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
     """The network, or one of registers that are merged in pairs if that takes fewer instructions."""
     lanes, count = network.lanes, network.inputs * network.lanes
-    if not (machine.permutes and is_narrow(lanes)):
+    if not (unit.permutes and is_narrow(lanes)):
         return network
     elements = [tuple(range(first, first + lanes)) for first in range(0, count, lanes)]
     wanted = tuple(tuple(map(place, row)) for row in elements)
@@ -106,17 +104,13 @@ def _checked(channels: int) -> int:
     return channels
 
 
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0
-
-
 def _elements(place: Place, count: int) -> list[int]:
     return [place(element) for element in range(count)]
 
 
-def _chunk_lanes(machine: Machine) -> int:
+def _chunk_lanes(unit: VectorUnit) -> int:
     """Lanes that are handled together: those of 16 bytes on machines that shuffle bytes only within them."""
-    return machine.lane_count if machine.permutes else 1 << machine.inner
+    return unit.lane_count if unit.permutes else 1 << unit.inner
 
 
 def _interleaved(channels: int, lanes: int) -> Place:
@@ -157,16 +151,16 @@ def _within_groups(place: Place, channels: int, lanes: int, chunk: int) -> Place
     return placed
 
 
-def _interleave_bits(channels: int, machine: Machine) -> Network:
-    low, high = _bits("channel", channels), _bits("lane", machine.lane_count)
-    network = _synthesized(high, low, (low + high)[: len(high)], machine)
+def _interleave_bits(channels: int, unit: VectorUnit) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
+    network = _synthesized(high, low, (low + high)[: len(high)], unit)
     return _numbered(network, (low + high)[len(high) :])
 
 
-def _deinterleave_bits(channels: int, machine: Machine) -> Network:
-    low, high = _bits("channel", channels), _bits("lane", machine.lane_count)
+def _deinterleave_bits(channels: int, unit: VectorUnit) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
     memory = low + high
-    network = _synthesized(memory[: len(high)], memory[len(high) :], high, machine)
+    network = _synthesized(memory[: len(high)], memory[len(high) :], high, unit)
     return _numbered(network, low)
 
 
@@ -174,16 +168,8 @@ def _bits(name: str, count: int) -> list[Hashable]:
     return [(name, bit) for bit in range(count.bit_length() - 1)]
 
 
-def _synthesized(lanes: list[Hashable], registers: list[Hashable], target: list[Hashable], machine: Machine) -> Network:
-    return synthesize(
-        lanes,
-        registers,
-        target,
-        machine.element_bytes,
-        native_bytes=machine.native_bytes,
-        unpack_only=machine.unpack_only,
-        byte_permutes=machine.byte_permutes,
-    )
+def _synthesized(lanes: list[Hashable], registers: list[Hashable], target: list[Hashable], unit: VectorUnit) -> Network:
+    return synthesize(lanes, registers, target, unit.element_bytes, unit.native_bytes, unit.shuffles)
 
 
 def _numbered(network: Network, registers: list[Hashable]) -> Network:

@@ -31,9 +31,10 @@ FAR_STREAMED = 2
 FAR_STREAMED_SHARED = 1.5
 """the same for each of several threads"""
 
-
 Shuffles = Literal["any", "words", "unpack"]
 """what a register's lanes can be moved by: anything, anything of 2 bytes or more, or unpacking alone"""
+MERGED_VECTOR = 64
+"""bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers"""
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,11 @@ def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
 def of_registers(vector: int, shuffles: Shuffles) -> Machine:
     """A machine with registers of so many bytes, and the same caches for all."""
     return replace(TARGETS["generic"], vector=vector, shuffles=shuffles)
+
+
+def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
+    """Whether any lanes of two registers are one instruction, for elements of so many bytes."""
+    return vector == MERGED_VECTOR and (shuffles == "any" or (shuffles == "words" and element > 1))
 
 
 def check_alignment(alignment: object) -> int:

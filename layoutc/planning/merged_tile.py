@@ -11,21 +11,13 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.machine import Shuffles
 from layoutc.planning.merging import ZERO, merge
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import Piece, Register
 
-MERGED_VECTOR = 64
-"""bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers"""
 Runs = list[tuple[int, int]]
 """where contiguous elements begin, and how many they are"""
-
-
-def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
-    """Whether any lanes of two registers are one instruction, for elements of so many bytes."""
-    return vector == MERGED_VECTOR and (shuffles == "any" or (shuffles == "words" and element > 1))
 
 
 class MergedTile:

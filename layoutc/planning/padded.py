@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, TILE_REGISTERS, choose_lanes
-from layoutc.planning.machine import Machine
-from layoutc.planning.merged_tile import merges_registers
+from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.widths import Widths
 

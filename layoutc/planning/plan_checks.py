@@ -9,7 +9,8 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
-from layoutc.planning.merged_tile import merges_registers, runs, taken
+from layoutc.planning.machine import merges_registers
+from layoutc.planning.merged_tile import runs, taken
 from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT

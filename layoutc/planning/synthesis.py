@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.exchanges import ENTERING, OTHER, Machine, Move, find_moves
+from layoutc.planning.exchanges import ENTERING, OTHER, Move, VectorUnit, find_moves
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.network import Label, Network, Shuffle, check_labels, move_bits, without_unused_steps
+from layoutc.planning.plan import is_power_of_two
 
 ELEMENT_BYTES = (1, 2, 4, 8)
 REGISTER_LIMIT = 64
@@ -18,10 +20,8 @@ def synthesize(
     source_registers: Sequence[Label],
     target_lanes: Sequence[Label],
     element_bytes: int,
-    *,
     native_bytes: int = 64,
-    unpack_only: bool = False,
-    byte_permutes: bool = True,
+    shuffles: Shuffles = "any",
 ) -> Network:
     """
     The network that brings the bits `target_lanes` of a tile's index into the lanes, low to high.
@@ -32,54 +32,52 @@ def synthesize(
 
     Each stage lets one register bit enter the lanes and one lane bit leave, so there are at least as many stages as
     target lanes that come from registers, and one if they only change their order. With `native_bytes` 64 (AVX-512)
-    there are no more. For narrower machines a stage more may save instructions. `unpack_only` uses punpckl/punpckh
-    and moves of whole 16 bytes only, for machines that have no shuffle of single bytes (x86-64 before SSSE3).
-    `byte_permutes` says whether AVX-512 can permute single bytes of two registers (VBMI).
+    there are no more. For narrower machines a stage more may save instructions. With `shuffles` that `unpack`
+    there are punpckl/punpckh and moves of whole 16 bytes only, as on machines that have no shuffle of single bytes
+    (x86-64 before SSSE3); with those of `words` AVX-512 cannot permute single bytes of two registers (no VBMI).
 
     Raises LayoutcError for bits without a place, and for vectors that are wider than `native_bytes`.
     """
     check_labels(source_lanes, source_registers, target_lanes)
-    machine = make_machine(1 << len(source_lanes), element_bytes, native_bytes, unpack_only, byte_permutes)
+    unit = vector_unit(1 << len(source_lanes), element_bytes, native_bytes, shuffles)
     if len(source_registers) > REGISTER_LIMIT.bit_length() - 1:
         raise LayoutcError(f"got {1 << len(source_registers)} registers, expected at most {REGISTER_LIMIT}")
-    moves = _moves(source_lanes, source_registers, target_lanes, machine)
-    if moves is None:  # one register under unpack_only: unpack it with itself, under a bit that no lane keeps
-        return _synthesize_alone(source_lanes, target_lanes, machine)
+    moves = _moves(source_lanes, source_registers, target_lanes, unit)
+    if moves is None:  # one register that is unpacked alone: unpack it with itself, under a bit that no lane keeps
+        return _synthesize_alone(source_lanes, target_lanes, unit)
     program = _Program(source_lanes, source_registers, list(range(1 << len(source_registers))))
     for move in moves:
         program.append(move, target_lanes)
     return program.network()
 
 
-def make_machine(
-    lanes: int, element_bytes: int, native_bytes: int, unpack_only: bool, byte_permutes: bool = True
-) -> Machine:
-    """The machine that the search needs. Raises LayoutcError for what no vector unit has."""
+def vector_unit(lanes: int, element_bytes: int, native_bytes: int, shuffles: Shuffles) -> VectorUnit:
+    """The unit that the search needs. Raises LayoutcError for vectors that none has."""
     if element_bytes not in ELEMENT_BYTES:
         raise LayoutcError(f"got elements of {element_bytes} bytes, expected 1, 2, 4 or 8")
-    if lanes < 1 or lanes & (lanes - 1):
+    if lanes < 1 or not is_power_of_two(lanes):
         raise LayoutcError(f"got vectors of {lanes} lanes, expected a power of two")
     if lanes * element_bytes > native_bytes:
         raise LayoutcError(f"vectors of {lanes * element_bytes} bytes exceed the machine's {native_bytes}")
-    return Machine(lanes, element_bytes, native_bytes, unpack_only, byte_permutes)
+    return VectorUnit(lanes, element_bytes, native_bytes, shuffles)
 
 
 def _moves(
-    lanes: Sequence[Label], registers: Sequence[Label], target: Sequence[Label], machine: Machine
+    lanes: Sequence[Label], registers: Sequence[Label], target: Sequence[Label], unit: VectorUnit
 ) -> tuple[Move, ...] | None:
     place = {label: position for position, label in enumerate(target)}
     others = sum(label not in place for label in (*lanes, *registers))
-    return find_moves(tuple(place.get(label, OTHER) for label in lanes), others, machine)
+    return find_moves(tuple(place.get(label, OTHER) for label in lanes), others, unit)
 
 
-def _synthesize_alone(lanes: Sequence[Label], target: Sequence[Label], machine: Machine) -> Network:
+def _synthesize_alone(lanes: Sequence[Label], target: Sequence[Label], unit: VectorUnit) -> Network:
     idle = object()
-    moves = _moves(lanes, [idle], target, machine)
+    moves = _moves(lanes, [idle], target, unit)
     assert moves is not None, "with one register bit every order of lanes can be reached"
     program = _Program(lanes, [idle], [0, 0])
     for move in moves:
         program.append(move, target)
-    return without_unused_steps(Network(1, machine.lane_count, tuple(program.steps), (program.values[0],)))
+    return without_unused_steps(Network(1, unit.lane_count, tuple(program.steps), (program.values[0],)))
 
 
 class _Program:

@@ -77,31 +77,15 @@ class TileProgram:
     @cached_property
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored."""
-        plan = self.plan
-        unpack_only, byte_permutes = plan.shuffles == "unpack", plan.shuffles == "any"
-        if self.channels is not None and plan.source_lanes == plan.target_lanes:
-            return Network(self.channels.extent, self.lanes, (), tuple(range(self.channels.extent)))
-        if self.channels is not None:
-            together = self.channels in plan.target_lanes
-            return (interleave if together else deinterleave)(
-                self.channels.extent,
-                self.lanes,
-                plan.widths.moved,
-                native_bytes=plan.vector_bytes,
-                unpack_only=unpack_only,
-                byte_permutes=byte_permutes,
-            )
-        registers = tuple(bit for bit in self.bits if bit not in self.source_lanes)
-        source, target = tuple(self.source_lanes), tuple(self.target_lanes)
-        return synthesize(
-            source,
-            registers,
-            target,
-            plan.widths.moved,
-            native_bytes=plan.vector_bytes,
-            unpack_only=unpack_only,
-            byte_permutes=byte_permutes,
-        )
+        plan, channels = self.plan, self.channels
+        vectors = plan.widths.moved, plan.vector_bytes, plan.shuffles
+        if channels is not None and plan.source_lanes == plan.target_lanes:
+            return Network(channels.extent, self.lanes, (), tuple(range(channels.extent)))
+        if channels is not None:
+            go_together = channels in plan.target_lanes
+            return (interleave if go_together else deinterleave)(channels.extent, self.lanes, *vectors)
+        registers = [bit for bit in self.bits if bit not in self.source_lanes]
+        return synthesize(self.source_lanes, registers, self.target_lanes, *vectors)
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded, of the tile that starts at these values of the digits loaded in part."""
