@@ -101,10 +101,8 @@ def _copy_by_policy(
         raise LayoutcError("what is converted has the buffers that its plan has")
     if store == "nontemporal" and not (target.streams_whole_lines and stores_whole_lines(plan, target)):
         raise LayoutcError("stores are no whole lines")
-    digits = zip(plan.tile, plan.copy.digits, strict=True)
-    least = tuple(tile if digit.is_whole else digit.extent for tile, digit in digits)
     order = loop_order(plan.copy.digits, outer)
-    plan = replace(plan, store="normal", load="normal", prefetch=0, macro=least, outer_order=order)
+    plan = replace(plan, store="normal", load="normal", prefetch=0, macro=plan.least_macro, outer_order=order)
     plan = replace(with_macro(plan, shape), store=store, load=load)
     check_parts(plan)
     return plan

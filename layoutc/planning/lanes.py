@@ -20,8 +20,6 @@ PIECE_BYTES = 16
 """a load of less costs as much as one of this"""
 FUSE_GAIN = 1.25
 """how much fuller fused lanes are at least: each of their loads or stores takes a few instructions more"""
-MAX_PERIOD = 2048
-"""steps of a fused digit until its slowest part takes one: so many offsets are in a table"""
 WELL_FILLED = 0.97
 """of lanes that no more digits are counted as one for: each further one takes a few instructions more"""
 

@@ -61,9 +61,7 @@ class MergedTile:
         """Which element comes to each place of the destination."""
         found = [(0, 0)]
         for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
-            steps = [
-                (digit.offset("dst", v), digit.offset("src", v) if v < digit.loaded else ZERO) for v in range(count)
-            ]
+            steps = [places(digit, value) for value in range(count)]
             found = [
                 (dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found
             ]

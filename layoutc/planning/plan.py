@@ -204,6 +204,12 @@ class CopyPlan:
                 break
         return tuple(found)
 
+    @property
+    def least_macro(self) -> tuple[int, ...]:
+        """A macro tile of one tile, but of all of a digit that is loaded in part."""
+        sizes = zip(self.tile, self.copy.digits, strict=True)
+        return tuple(tile if digit.is_whole else digit.extent for tile, digit in sizes)
+
     def loaded_steps(self, position: int) -> int:
         """How many steps of a digit a macro tile has in the source; all others are zero."""
         return min(self.macro[position], self.copy.digits[position].loaded)

@@ -256,9 +256,8 @@ def _has_better_tiles(copy: StridedCopy, widths: Widths, target: Machine) -> boo
 
 def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
-    least = tuple(t if d.is_whole else d.extent for t, d in zip(plan.tile, plan.copy.digits, strict=True))
     shape = WIDENED if plan.widths.dst > plan.widths.src else GATHERED
-    return with_macro(replace(plan, macro=least), replace(shape, prefetch=streams))
+    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
 
 
 def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:

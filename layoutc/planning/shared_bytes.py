@@ -7,11 +7,10 @@ end inside of a byte, a macro tile of them is held in a buffer in which each ele
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from layoutc.planning.copy_digits import SIDES, Carry, CopyDigit, SideName, falling
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, falling
 from layoutc.planning.even_copies import with_even_macro
 from layoutc.planning.macro_tiles import MacroShape, with_macro
 from layoutc.planning.plan import CopyPlan, is_power_of_two
@@ -45,8 +44,7 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     if _buffer_bytes(buffered) <= MOST_BUFFERED:
         return buffered
     because("macro tiles", "a tile, as many short rows take large buffers")
-    sizes = zip(plan.tile, plan.copy.digits, strict=True)
-    return _with_buffered_sides(replace(plan, macro=tuple(t if d.is_whole else d.extent for t, d in sizes)))
+    return _with_buffered_sides(replace(plan, macro=plan.least_macro))
 
 
 def with_packed_stores(plan: CopyPlan) -> CopyPlan:
@@ -106,13 +104,8 @@ def _begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
         if piece < digit.extent:
             # Pieces begin at multiples of their extent, or where the last one does that starts earlier.
             starts = piece, plan.macro[position], plan.macro_step(position), digit.extent
-            places += (n * step for n in starts for step in _steps(digit, side))
+            places += (n * step for n in starts for _, step in digit.all_steps(side))
     return all(place % per_byte == 0 for place in places)
-
-
-def _steps(digit: CopyDigit, side: SideName) -> Sequence[int]:
-    stride = digit.stride(side)
-    return [step for _, step in stride.steps] if isinstance(stride, Carry) else [stride]
 
 
 def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:

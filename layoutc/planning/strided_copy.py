@@ -30,7 +30,7 @@ MOST_COPIES = 32
 """copies, more than which become fewer that step through axes whose blocks do not divide each other"""
 LEAST_STEP = 4
 """elements of a row that a step has at least: those of one element took 5 times as long as segments"""
-FEW_COPIES, LARGE_COPY = 32, 256
+CHEAP_COPIES, LARGE_COPY = 32, 256
 """more copies than the first are worth their text, about 10 KB of C each, if they have so many elements on average"""
 
 
@@ -133,7 +133,7 @@ def _parts(axis: _AxisSides) -> tuple[StridedCopy, ...]:
 
 def _check_count(copies: int, elements: int) -> None:
     """Raises NotStridedError for more copies than so many elements are worth."""
-    if copies > MAX_SEGMENTS or (copies > FEW_COPIES and elements < LARGE_COPY * copies):
+    if copies > MAX_SEGMENTS or (copies > CHEAP_COPIES and elements < LARGE_COPY * copies):
         raise NotStridedError(f"blocks cut {elements} elements into {copies} copies")
 
 
