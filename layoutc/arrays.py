@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from layoutc import notations
 from layoutc.buffers import address_of, check_array
 from layoutc.builds import compile
+from layoutc.checks import integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
@@ -62,9 +63,9 @@ def reorder(
     conversion = conversion_of(reorder, attributes)
     if conversion.sum and out is None:
         raise LayoutcError("sum adds to what the destination holds, got no out")
+    conversion.check(src, dst)
     dtype = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
     result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
-    conversion.check(src, dst)
     _check_codes(array, src.element_type)
     read, written = _buffer(np.require(array, array.dtype.newbyteorder("="), ["C", "A"]), src), _buffer(result, dst)
     shared, constants = conversion.opened()
@@ -157,7 +158,7 @@ def source_desc(
     """
     if isinstance(source, MemoryDesc):
         desc, stored = source, stored_type(array, element_type or source.element_type)
-        if (dims is not None and tuple(dims) != desc.dims) or stored != desc.element_type:
+        if (dims is not None and integers("dims", dims) != desc.dims) or stored != desc.element_type:
             raise LayoutcError(f"dims {dims} or element type {stored} contradict the source, {desc}")
     else:
         if dims is None and notations.read(notations.checked_text(source)).dims is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import isfinite, prod
 from typing import Any, TypeAlias
@@ -15,6 +15,8 @@ from layoutc.errors import LayoutcError
 Number: TypeAlias = "int | float"
 
 MAX_SHOWN = 3
+MAX_NESTED = 12
+"""sequences within each other: one for each axis of the highest rank"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Param:
     The values of a scale or of a zero point.
 
     `values` are constants, row-major over the logical `axes` in increasing order; an array or nested sequences are
-    flattened. `None`: they are given when the kernel is called. Without `axes` there is one value for all elements.
+    flattened, and must have the shape that axes and groups give, or axes of 1 beside it. `None`: they are given when
+    the kernel is called. Without `axes` there is one value for all elements.
     `groups` has one size per axis, 1 by default: so many neighbours along the axis share a value, and the axis's dim
     is a multiple of it. `dtype` is the element type that the values are stored in, and rounded to if need be: f32
     (default), f16, bf16 or e8m0 for scales; s32 (default), s8, u8, s4, u4, f32, f16 or bf16 for zero points.
@@ -56,6 +59,8 @@ class Param:
     axes: tuple[int, ...] = ()
     groups: tuple[int, ...] = ()
     dtype: ElementType | None = None
+    given_shape: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
+    """of the values before they were flattened"""
 
     def __init__(
         self,
@@ -66,7 +71,9 @@ class Param:
     ):
         put = object.__setattr__
         put(self, "dtype", None if dtype is None else element_type(dtype))
-        put(self, "values", None if values is None else tuple(_numbers(values)))
+        numbers, shape = (None, ()) if values is None else _numbers(values)
+        put(self, "values", numbers)
+        put(self, "given_shape", shape)
         put(self, "axes", integers("parameter axes", (axes,) if isinstance(axes, int) else axes))
         put(self, "groups", integers("groups", (groups,) if isinstance(groups, int) else groups, 1))
         if any(a >= b for a, b in pairwise(self.axes)):
@@ -86,6 +93,12 @@ class Param:
     def grouping(self) -> Grouping:
         """Which elements share a value."""
         return Grouping(self.axes, self.groups)
+
+    def of_type(self, type: ElementType) -> Param:
+        """The same values, stored as a type."""
+        typed = replace(self, dtype=type)
+        object.__setattr__(typed, "given_shape", self.given_shape)
+        return typed
 
     @property
     def type(self) -> ElementType:
@@ -113,6 +126,14 @@ class Param:
         if self.values is not None and len(self.values) != expected:
             where = f"for axes {self.axes}" if self.axes else "as no axes are given"
             raise LayoutcError(f"{name} has {len(self.values)} values, expected {expected} {where}")
+        if self.values is not None:
+            self.check_shape(name, dims, self.given_shape)
+
+    def check_shape(self, name: str, dims: Sequence[int], shape: tuple[int, ...]) -> None:
+        """Raises LayoutcError unless values of this shape are flat, or lie as those of a tensor of these dims do."""
+        expected = self.shape(dims)
+        if shape != (prod(expected),) and [n for n in shape if n > 1] != [n for n in expected if n > 1]:
+            raise LayoutcError(f"{name} has shape {shape}, expected {expected}")
 
     def __str__(self) -> str:
         text = "argument" if self.values is None else _listed(self.values)
@@ -123,15 +144,19 @@ class Param:
         return f"{text} {self.type}" if self.dtype else text
 
 
-def _numbers(values: Any) -> Iterator[Number]:
-    """All numbers of nested sequences or of an array, row-major."""
+def _numbers(values: Any, nested: int = 0) -> tuple[tuple[Number, ...], tuple[int, ...]]:
+    """All numbers of nested sequences or of an array, row-major, and their shape."""
     if hasattr(values, "tolist"):
         values = values.tolist()
-    if isinstance(values, Iterable) and not isinstance(values, str | bytes):
-        for value in values:  # pyright: ignore[reportUnknownVariableType]
-            yield from _numbers(value)
-    else:
-        yield number(values, "value of a parameter")
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
+        return (number(values, "value of a parameter"),), ()
+    if nested == MAX_NESTED:
+        raise LayoutcError(f"values of a parameter are nested more than {MAX_NESTED} deep")
+    parts = [_numbers(value, nested + 1) for value in values]  # pyright: ignore[reportUnknownVariableType]
+    shapes = sorted({shape for _, shape in parts})
+    if len(shapes) > 1:
+        raise LayoutcError(f"values of a parameter have parts of shapes {shapes[0]} and {shapes[1]} side by side")
+    return tuple(value for numbers, _ in parts for value in numbers), (len(parts), *(shapes[0] if shapes else ()))
 
 
 def number(value: Any, name: str) -> Number:

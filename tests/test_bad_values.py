@@ -61,6 +61,11 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "compile under a number": (lambda: layoutc.compile(NCHW, NCHW, name=5), "name of a function is an int, expected a"),  # pyright: ignore[reportArgumentType]
     "compile under _init": (lambda: layoutc.compile(NCHW, NCHW, name="_init"), "'_init' cannot be the name"),
+    "reorder of dims that are a number": (
+        lambda: layoutc.reorder(np.zeros((2, 3, 2, 2), np.float32), NCHW, "nhwc", 5),  # pyright: ignore[reportArgumentType]
+        "dims 5 are no sequence of integers",
+    ),
+    "translate to no text": (lambda: layoutc.translate("nchw", to=None), "notation is a NoneType, expected a str"),  # pyright: ignore[reportArgumentType]
     "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected an ndarray"),  # pyright: ignore[reportArgumentType]
     "20 as u4": (
         lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", element_type="u4"),

@@ -127,6 +127,9 @@ def test_compensation_lies_behind_the_data_at_a_multiple_of_four() -> None:
 
 
 F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
+RECURSIVE: list[Any] = []
+RECURSIVE.append(RECURSIVE)
+SHAPE = r"src scale has shape \(6, 4\), expected \(4, 6\)"
 
 
 @pytest.mark.parametrize(
@@ -150,6 +153,14 @@ F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
         (lambda: Conversion(src_scale=Param([1, 2], axes=0)).check(F32, S8), "has 2 values, expected 4 for axes"),
         (lambda: Conversion(src_scale=Param([1], axes=2)).check(F32, S8), "index of axis 2, the tensor has rank 2"),
         (lambda: Conversion(src_scale=Param([2], axes=0, groups=3)).check(F32, S8), "groups of 3 along axis 0, of dim"),
+        (lambda: Param([[1, 2], [3]], axes=(0, 1)), r"have parts of shapes \(1,\) and \(2,\) side by side"),
+        (lambda: Param([1, [2]], axes=0), r"have parts of shapes \(\) and \(1,\) side by side"),
+        (lambda: Param(RECURSIVE), "values of a parameter are nested more than 12 deep"),
+        (lambda: Param({1.0, 2.0}, axes=0), "value of a parameter {1.0, 2.0} is no number"),
+        (lambda: Param({1: 2.0}), "value of a parameter {1: 2.0} is no number"),
+        (lambda: Conversion(src_scale=Param(np.ones((6, 4)), (0, 1))).check(F32, S8), SHAPE),
+        (lambda: Conversion(src_scale=Param(np.ones((6, 4)), (0, 1), dtype="f16")).check(F32, S8), SHAPE),
+        (lambda: Conversion(src_scale=Param([[1] * 4] * 6, (0, 1))).check(F32, S8), SHAPE),
         (lambda: Conversion(compensation=Compensation((0,))).check(S8, F32), "is of s8 weights, the destination has"),
         (lambda: Conversion(compensation=Compensation((2,))).check(F32, S8), "per index of axis 2, the rank is 2"),
     ],
@@ -157,6 +168,11 @@ F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")
 def test_what_does_not_fit_is_refused(make: Callable[[], object], message: str) -> None:
     with pytest.raises(LayoutcError, match=message):
         make()
+
+
+@pytest.mark.parametrize("shape", [(24,), (4, 6), (4, 1, 6, 1)], ids=str)
+def test_values_are_flat_or_have_the_shape_of_their_axes(shape: tuple[int, ...]) -> None:
+    Conversion(src_scale=Param(np.ones(shape), (0, 1))).check(F32, S8)
 
 
 @pytest.mark.parametrize("type", FLOATS, ids=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,8 @@ def test_grouped_scales_and_packed_zero_points() -> None:
         ({"dst_scale": [1, 2, 3], "src_scale": 1}, "got an argument 'src_scale', expected dst_scale"),
         ({"dst_scale": [1, 2]}, "dst scale has 2 values, expected 3"),
         ({"dst_scale": np.ma.masked_equal(np.ones(3, np.float32), 0)}, "dst scale is a masked array"),
-        ({"dst_scale": np.ones((3, 1), np.float32)}, r"dst scale has shape \(3, 1\), expected \(3,\)"),
+        ({"dst_scale": np.ones((3, 2), np.float32)}, r"dst scale has shape \(3, 2\), expected \(3,\)"),
+        ({"dst_scale": memoryview(bytes(13))[1:]}, "dst scale lies at address 0x.*, expected a multiple of 4"),
         ({"dst_scale": bytes(8)}, "dst scale has 8 bytes, expected 12"),
         ({"dst_scale": "1,2,3"}, "is no number"),
     ],
@@ -88,6 +90,38 @@ def test_arguments_that_do_not_fit_are_refused(params: dict[str, Any], message: 
     with pytest.raises(layoutc.LayoutcError, match=message):
         kernel(X, written, **params)
     assert (written == 77).all()
+
+
+def lent(array: np.ndarray) -> object:
+    """What is known of it through DLPack and a shape alone."""
+
+    class Lent:
+        shape = array.shape
+        __dlpack__ = array.__dlpack__
+        __dlpack_device__ = array.__dlpack_device__
+
+    return Lent()
+
+
+@pytest.mark.parametrize("as_given", [np.ndarray.tolist, np.asarray, memoryview, lent])
+def test_values_in_another_shape_are_refused(as_given: Callable[[np.ndarray], object]) -> None:
+    """Transposed scales are as many as right ones."""
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=(1, 3)))
+    right = np.linspace(0.5, 1, 6, dtype=np.float32).reshape(3, 2)
+    written, expected = np.empty((2, 24), np.int8)
+    kernel(X, expected, dst_scale=right.reshape(-1))
+    kernel(X, written, dst_scale=as_given(right))
+    np.testing.assert_array_equal(written, expected)
+    with pytest.raises(layoutc.LayoutcError, match=r"dst scale has shape \(2, 3\), expected \(3, 2\)"):
+        kernel(X, written, dst_scale=as_given(right.T.copy()))
+
+
+def test_an_array_of_values_may_lie_anywhere() -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1))
+    written, expected = np.empty((2, 24), np.int8)
+    kernel(X, expected, dst_scale=SCALES)
+    kernel(X, written, dst_scale=np.frombuffer(b"x" + np.array(SCALES, np.float32).tobytes(), "u1")[1:].view("f4"))
+    np.testing.assert_array_equal(written, expected)
 
 
 def test_an_argument_that_overlaps_the_destination_is_named() -> None:
@@ -174,6 +208,7 @@ def test_sum_adds_to_out() -> None:
         ({"out": np.zeros((2, 2, 2, 3), np.float32).T.copy().T}, "out is read-only or not C-contiguous"),
         ({"to_dtype": "f33"}, "unknown element type 'f33'"),
         ({"src_scale": Param()}, "argument 'src_scale' is missing"),
+        ({"to_dtype": "s8", "compensation": layoutc.Compensation((4,))}, "per index of axis 4, the rank is 4"),
     ],
 )
 def test_what_an_array_cannot_become_is_refused(given: dict[str, Any], message: str) -> None:

@@ -55,6 +55,7 @@ class Notation(Protocol):
 @cache
 def notation(name: str) -> Notation:
     """The notation of that name. Raises LayoutcError, naming the known ones, for any other."""
+    instance("notation", name, str)
     if name not in _MODULES:
         raise LayoutcError(f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
     return cast(Notation, import_module(f"{__name__}.{_MODULES[name]}"))

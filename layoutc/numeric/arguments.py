@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -38,10 +38,12 @@ def argument_bytes(conversion: Conversion, dims: Dims, given: Mapping[str, Any])
 def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     """A buffer as it is, an array of the parameter's type without copying, other numbers as constants are read."""
     if issubclass(type(value), bytes | bytearray | memoryview | Address) or _is_lent(value):
-        return as_buffer(label(name), value, param.size_bytes(dims), writable=False)
+        _check_shape(name, param, dims, getattr(value, "shape", ()))
+        alignment = max(param.type.bits // 8, 1)
+        return as_buffer(label(name), value, param.size_bytes(dims), writable=False, alignment=alignment)
     if issubclass(type(value), np.ndarray):
         check_unmasked(label(name), value)
-        _check_shape(name, param, dims, value)
+        param.check_shape(label(name), dims, value.shape)
         if _is_of_type(value, param):
             data = _flat(value)
             return packed(data, param.type.bits) if param.type.bits < 8 else data
@@ -58,13 +60,14 @@ def _is_lent(value: Any) -> bool:
 
 
 def _flat(array: NDArray[Any]) -> Bytes:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    """The bytes of an array; a copy where C could not read them."""
+    return np.require(array, requirements=["C", "A"]).reshape(-1).view(np.uint8)
 
 
-def _check_shape(name: str, param: Param, dims: Dims, array: NDArray[Any]) -> None:
-    shape = param.shape(dims)
-    if array.shape not in (shape, (prod(shape),)):
-        raise LayoutcError(f"{label(name)} has shape {array.shape}, expected {shape}")
+def _check_shape(name: str, param: Param, dims: Dims, shape: Sequence[int]) -> None:
+    """Of a buffer that may hold values: one of as many elements as there are values, where it says so."""
+    if len(shape) > 1 and prod(shape) == prod(param.shape(dims)):
+        param.check_shape(label(name), dims, tuple(shape))
 
 
 def _is_of_type(array: NDArray[Any], param: Param) -> bool:
