@@ -41,6 +41,11 @@ class Compensation:
         factors = {"s8s8": -128, "asymmetric": -1}
         return tuple((factors[name], axes) for name, axes in self._named() if axes is not None)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the parts are called, in the same order."""
+        return tuple(name for name, axes in self._named() if axes is not None)
+
     def offsets_bytes(self, desc: MemoryDesc) -> tuple[int, ...]:
         """Where each part starts in the buffer of `desc`, in bytes, and at the end the size of it all."""
         found = [-(-desc.size_bytes // 4) * 4]

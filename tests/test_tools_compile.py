@@ -76,6 +76,9 @@ def test_the_header_says_the_bytes_of_arguments_and_of_compensation(capsys: Capt
     text = printed(capsys, "--emit", "header", *scales)
     assert "dst scale argument of axes [1] f16, compensation s8s8 of axes [0], asymmetric of axes [0, 1]\n" in text
     assert "#define REORDER_DST_SCALE_BYTES 34\n" in text
+    assert " * The sums, s8s8 and asymmetric, lie in the destination at these offsets. */\n" in text
+    starts = [int(line.split()[-1]) for line in text.splitlines() if "_OFFSET_BYTES" in line]
+    assert starts == [960, 968]
 
 
 @pytest.mark.skipif(not COMPILERS, reason="needs a C compiler")

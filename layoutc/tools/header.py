@@ -16,7 +16,7 @@ TEMPLATE = """\
 
 /* source:      {source}
  * destination: {destination}{conversion}
- * The buffers must not overlap. */
+ * The buffers must not overlap.{sums} */
 #define {guard}_SOURCE_BYTES {source_bytes}
 #define {guard}_DESTINATION_BYTES {destination_bytes}{arguments}
 
@@ -36,7 +36,9 @@ extern "C" {{
 
 def header(kernel: Kernel) -> str:
     """A header for C and C++, with an include guard."""
-    source, destination = kernel.source, kernel.destination
+    source, destination, sums = kernel.source, kernel.destination, kernel.conversion.compensation
+    sizes = {name: param.size_bytes(source.dims) for name, param in kernel.conversion.arguments.items()}
+    starts = dict(zip(sums.names, sums.offsets_bytes(destination), strict=False)) if sums else {}
     return TEMPLATE.format(
         guard=kernel.name.upper(),
         source=source,
@@ -45,9 +47,11 @@ def header(kernel: Kernel) -> str:
         source_bytes=kernel.source_bytes,
         destination_bytes=kernel.destination_bytes,
         arguments="".join(
-            f"\n#define {kernel.name.upper()}_{name.upper()}_BYTES {param.size_bytes(source.dims)}"
-            for name, param in kernel.conversion.arguments.items()
+            f"\n#define {kernel.name.upper()}_{name.upper()}_{unit} {value}"
+            for unit, values in (("BYTES", sizes), ("OFFSET_BYTES", starts))
+            for name, value in values.items()
         ),
+        sums=f"\n * The sums, {' and '.join(starts)}, lie in the destination at these offsets." if starts else "",
         prototype=prototype(kernel.c_source, kernel.name),
     )
 
