@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,20 @@ def load(
     try:
         function = getattr(ctypes.CDLL(str(so_path)), symbol)
     except (OSError, AttributeError) as error:
+        reason = "its code is for another machine" if _is_foreign(so_path) else error
         forget(so_path)
-        raise CompilerError(f"compiled function {symbol!r} cannot be loaded: {error}") from error
+        raise CompilerError(f"compiled function {symbol!r} cannot be loaded: {reason}") from error
     function.argtypes, function.restype = list(argtypes), restype
     return function
+
+
+def _is_foreign(so_path: Path) -> bool:
+    """Whether an ELF object is of another machine than this process: of that glibc says that it is not there."""
+    try:
+        with so_path.open("rb") as file, Path(sys.executable).open("rb") as own:
+            made, here = file.read(20), own.read(20)
+    except OSError:
+        return False
+    is_elf = made[:4] == here[:4] == b"\x7fELF"
+    # Behind the magic stand the width and the byte order, at byte 18 the machine.
+    return is_elf and (made[4:6], made[18:]) != (here[4:6], here[18:])

@@ -236,6 +236,18 @@ def test_a_cache_that_can_no_longer_be_written_is_left_for_a_temporary_folder(
         assert answer(build(SOURCE.replace("42", "41"))) == 41
 
 
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="needs ELF objects")
+@pytest.mark.usefixtures("cache")
+def test_an_object_for_another_machine_is_said_to_be_one() -> None:
+    path = build(SOURCE)
+    code = bytearray(path.read_bytes())
+    code[18:20] = b"\xb7\0" if code[18:20] != b"\xb7\0" else b"\x3e\0"
+    path.write_bytes(code)
+    with pytest.raises(CompilerError, match=r"'answer' cannot be loaded: its code is for another machine$"):
+        load(path, "answer", ())
+
+
 def test_what_is_no_object_does_not_stay(tmp_path: Path, cache: Path) -> None:
     """A compiler that writes anything and says that all is well is asked again; the next time it may be right."""
     real = find_compiler()
