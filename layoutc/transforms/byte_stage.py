@@ -45,8 +45,10 @@ class ByteStage:
         strides, elements = plan.load_stage if is_source else plan.store_stage
         self.strides: list[Stride] = list(strides)
         # Before the first row lie the elements that share its first byte.
-        self.alloca = memref.AllocaOp.get(I8, LINE, [LINE + elements])
-        self.buffer: SSAValue = self.alloca.results[0]
+        alloca = memref.AllocaOp.get(I8, LINE, [LINE + elements])
+        self.allocas = [alloca]
+        """to be put on the stack: of the function, or of each thread"""
+        self.buffer: SSAValue = alloca.results[0]
         self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         self.most_lanes = plan.vector_bytes // self.per_byte
 
@@ -68,7 +70,7 @@ class ByteStage:
         """Where a tile lies in the buffer."""
         return Place(loops.offset(inner, self.strides, LINE, "stage_offset"))
 
-    def copy_in(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+    def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All bytes that have elements of a row, taken apart."""
         loops, row, stage = self._row(loops, outer, strides)
         builder, share = loops.builder, self.per_byte

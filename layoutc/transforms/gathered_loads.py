@@ -25,6 +25,7 @@ from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.shared_bytes import unpacked
+from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 from layoutc.transforms.whole_lines import run_loops
@@ -53,12 +54,12 @@ class GatheredLoads:
         self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
         self.source_element = memory.converted_from or memory.element
-        self.alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
-        self.allocas = [self.alloca, *([] if self.bytes is None else [self.bytes.alloca])]
+        alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
+        self.allocas = [alloca, *([] if self.bytes is None else self.bytes.allocas)]
         """to be put on the stack: of the function, or of each thread"""
         self.source = memory.source if self.bytes is None else self.bytes.buffer
         """what rows are loaded from"""
-        self.buffer: SSAValue = self.alloca.results[0]
+        self.buffer: SSAValue = alloca.results[0]
         self.buffer.name_hint = "load_stage"
         self.steps = [plan.loaded_steps(position) for position in range(len(plan.macro))]
         self.rows = run_loops(plan, row_digits(plan), self.steps)
@@ -90,7 +91,7 @@ class GatheredLoads:
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
         if self.bytes is not None:
-            self.bytes.copy_in(loops.inside(), outer, strides)
+            self.bytes.fill(loops.inside(), outer, strides)
         terms = [*outer, *loops.serial(self.rows)]
         base, places = self.plan.copy.src * self.ratio, terms
         if self.bytes is not None:
@@ -111,6 +112,10 @@ class GatheredLoads:
         sites = param_sites(self.plan.copy, loops, terms) if self.plan.converted_bytes else []
         for start in self._starts:
             self._vector(loops.builder, row, into, start, sites)
+
+    def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
+        """Where a tile lies in the buffer."""
+        return Place(loops.offset(inner, self.strides, 0, "load_offset"))
 
     @property
     def is_looped(self) -> bool:

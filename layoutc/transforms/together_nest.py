@@ -65,7 +65,8 @@ class TogetherNest:
     def _put_on_stack(self) -> None:
         """The buffers: of the function, or of each thread."""
         for stage in self.stages:
-            self.loops.builder.insert(stage.alloca)
+            for alloca in stage.allocas:
+                self.loops.builder.insert(alloca)
 
     def _put_inside(self, number: int, copy: TiledCopy, terms: Sequence[Term]) -> Operation:
         dst = [0] * len(self.shared) if number in self.buffers else self._strides("dst")

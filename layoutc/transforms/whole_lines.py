@@ -20,6 +20,7 @@ from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import element, load, store, sum_of, vector_type
 
@@ -46,9 +47,10 @@ class StoreStage:
         self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
         strides, elements = plan.store_stage
         self.strides: list[Stride] = [stride * self.ratio for stride in strides]
-        self.alloca = memref.AllocaOp.get(memory.element, LINE, [elements * self.ratio])
+        alloca = memref.AllocaOp.get(memory.element, LINE, [elements * self.ratio])
+        self.allocas = [alloca]
         """to be put on the stack: of the function, or of each thread"""
-        self.buffer: SSAValue = self.alloca.results[0]
+        self.buffer: SSAValue = alloca.results[0]
         self.buffer.name_hint = "store_stage"
         self.runs = run_loops(plan, plan.run_digits, plan.macro)
 
@@ -58,6 +60,10 @@ class StoreStage:
         elements = AffineExpr.dimension(0) % LINE // self.memory.element_bytes
         self.begin = apply(Builder(InsertPoint.before(self.nest.before)), elements, [address], "begin")
         """how many elements of its first line lie before the destination"""
+
+    def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
+        """Where a tile lies in the buffer."""
+        return Place(loops.offset(inner, self.strides, 0, "store_offset"))
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """
