@@ -72,6 +72,15 @@ def test_short_rows_take_small_buffers() -> None:
     assert plan.load == "unpacked" and plan.load_stage[1] <= MOST_BUFFERED
 
 
+def test_rows_that_are_taken_apart_go_past_the_caches_where_the_plan_says_so() -> None:
+    """What tiles are loaded from says nothing of how they are stored."""
+    source = MemoryDesc((4096, 4096), element_type("s4"), layout("ab"), base_offset=1)
+    destination = MemoryDesc((4096, 4096), element_type("s8"), layout("AB16b16a"))
+    (plan,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert (plan.load, plan.store) == ("unpacked", "nontemporal")
+    assert "stream_i8x64(dst" in layoutc.Kernel(source, destination, target="avx512").c_source
+
+
 def test_buffers_are_explained() -> None:
     lines = explain_plan(*sides("odd rows", "s4"), TARGETS["avx512"], 1)
     assert f"copy 1 of 1: {1025 * 2051} elements of 4 bits" in lines and "conversion" not in "".join(lines)
