@@ -203,3 +203,32 @@ def test_buffers_of_what_is_converted_are_counted_as_wide_as_it_is(type: str, to
     kernel = layoutc.Kernel(source, destination, "interpret", target="avx512")
     (elements,) = re.findall(r"memref\.alloca\(\).*memref<(\d+)x", kernel.ir())
     assert plan.buffer_bytes("src") == int(elements) * element
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "type", "to_type"),
+    [
+        ("ab", "ab", (96, 256), "f32", "s4"),
+        ("ab", "ba", (256, 96), "f32", "u2"),
+        ("ab", "BA16a64b", (64, 128), "f32", "s4"),
+        ("ab", "ba", (256, 96), "u2", "u2"),
+        ("ab", "BA8a16b", (64, 48), "s8", "u4"),
+    ],
+)
+def test_registers_are_whole_lines_together(
+    source: str, destination: str, dims: tuple[int, ...], type: str, to_type: str
+) -> None:
+    """A register of elements that share bytes fills half a line, or a quarter; past the caches go whole ones."""
+    sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
+    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0))
+    (copy,) = plan.copies
+    assert copy.store == "nontemporal"
+    kernel = layoutc.Kernel(*sides, "interpret", target="avx512", plan=tuple(plan_lines(plan)))
+    stored = [line for line in kernel.ir("lower-reorders").splitlines() if "vector.store" in line and "ui8" not in line]
+    streams = [line for line in stored if "nontemporal" in line]
+    assert streams and all("vector<64xi8>" in line for line in streams)
+    values = np.random.default_rng(3).integers(0, 4, sides[0].size_bytes, np.uint8)
+    got, want = np.zeros(sides[1].size_bytes, np.uint8), np.zeros(sides[1].size_bytes, np.uint8)
+    kernel(values, got)
+    reference.reorder(*sides, values, want)
+    np.testing.assert_array_equal(got, want)

@@ -89,6 +89,8 @@ STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=T
 LINE_ROWS = replace(STAGED_ROWS, source_run=64)
 LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
 """the same, where tiles load whole lines of 1 and 2 bytes an element, and rows are longer than runs"""
+STREAMED_PACKED = replace(STREAMED_SMALL, source_run=4096)
+"""elements that share bytes of the destination: what is read is several times as much"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
@@ -96,6 +98,8 @@ WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in
 DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 1.6 times as long.
 """
+GATHERED_PACKED = MacroShape(32 << 10, 256, 64, "dst")
+"""The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 ALIGNED_IN_L2 = replace(ALIGNED, budget=16 << 10, source_run=64, target_run=1024)
 """the same where rows of both sides evict each other: the lines of a tile are all that is there of the source"""

@@ -13,7 +13,7 @@ from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.gathered_rows import is_transposed, row_digits
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
-from layoutc.planning.macro_tiles import GATHERED, WIDENED, with_macro
+from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, with_macro
 from layoutc.planning.merged_conversions import converts_few, merged_plan
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
@@ -256,7 +256,8 @@ def _has_better_tiles(copy: StridedCopy, widths: Widths, target: Machine) -> boo
 
 def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
-    shape = WIDENED if plan.widths.dst > plan.widths.src else GATHERED
+    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
+    shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
     return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
 
 

@@ -11,6 +11,7 @@ from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.cache_sets import overflow_sets, share_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
 from layoutc.planning.element_macros import with_element_macro
+from layoutc.planning.joined_lines import with_joined_lines
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
@@ -82,9 +83,9 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     if plan.pads_elements:
         because("stores", BUFFERED if buffered else "normal, through the caches, as elements are loaded one by one")
         return with_macro(plan, NORMAL)
-    if streams and target.streams_whole_lines and stores_whole_lines(plan, target):
+    if streams and target.streams_whole_lines and stores_whole_lines(lines := with_joined_lines(plan, target), target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
-        return streamed(replace(plan, store="nontemporal"), target)
+        return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
         because("stores", BUFFERED)
         return with_macro(plan, NORMAL)

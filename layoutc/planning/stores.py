@@ -18,6 +18,7 @@ from layoutc.planning.macro_tiles import (
     NORMAL_BY_SOURCE,
     STREAMED,
     STREAMED_COPY,
+    STREAMED_PACKED,
     STREAMED_SMALL,
     loop_order,
     steps_along_rows,
@@ -142,7 +143,7 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.widths.moved not in COLLIDING:
         return with_macro(plan, STREAMED)
     if plan.converted_bytes:
-        return with_macro(plan, STREAMED_SMALL)
+        return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
     return _gathered(plan, target, COLLIDING_ROWS) or with_macro(plan, STREAMED_SMALL)
 
 

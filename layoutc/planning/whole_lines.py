@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.joined_lines import joined_digits, line_elements
 from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import runs
 from layoutc.planning.plan import CopyPlan
 
 
 def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
-    """Whether every store of the plan is an aligned cache line."""
-    per_byte = plan.widths.dst_per_byte
-    if (
-        not target.aligns_lines
-        or not plan.target_lanes
-        or lane_count(plan.target_lanes) * plan.widths.dst % (target.line * per_byte)
-    ):
+    """Whether every store of the plan is an aligned cache line, or several of a tile are one together."""
+    if not target.aligns_lines or not plan.target_lanes:
         return False
-    if plan.merges and not _rows_are_lines(plan, target.line // plan.element_bytes):
+    lanes = joined_digits(plan, target.line)
+    if lanes is None or (plan.merges and not _rows_are_lines(plan, target.line // plan.element_bytes)):
         return False
-    lanes = {part.digit for part in plan.target_lanes}
-    line = target.line * per_byte // plan.widths.dst
+    line = line_elements(plan, target.line)
     if plan.copy.dst % line:
         return False
     for position, digit in enumerate(plan.copy.digits):

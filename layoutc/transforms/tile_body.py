@@ -23,8 +23,9 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName
+from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.merged_tile import MergedTile
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
@@ -171,8 +172,12 @@ class VectorBody:
             results = [self.zero] * len(self.stores)
         else:
             results = self._moved_through(registers, self._static(starts, "src"))
+        base = self._static(starts, "dst")
+        if self.plan.store == "nontemporal" and self.plan.widths.dst_per_byte > 1:
+            self._store_lines(results, base)
+            return
         for register, value in zip(self.stores, results, strict=True):
-            self._store(register, value, self._static(starts, "dst"))
+            self._store(register, value, base)
 
     def _moved_through(self, registers: Sequence[Register], base: int) -> list[SSAValue]:
         """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
@@ -256,26 +261,42 @@ class VectorBody:
         return self._cast(value, vector_type(self.lane_type, lanes))
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
-        lanes = self.program.store_piece
         for number, piece in enumerate(register.pieces):
             assert piece is not None
-            part = value
-            if len(register.pieces) > 1:
-                part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
-            index, share = self._at(self.dst, piece, base, "dst"), self.plan.widths.dst_per_byte
-            if self.converts_loads:
-                stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
-            else:
-                read = self._cast(part, vector_type(self.source_element, lanes))
-                stored = self._converted(read, piece, lanes, index)
-            if share > 1:
-                stored = packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share)
+            index = self._at(self.dst, piece, base, "dst")
+            stored = self._stored(register, number, value, index)
             if piece.count:
                 mask = self.masks[self.copy.in_memory("dst", piece.count)]
                 self.builder.insert(vector_ops.store_first(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
+
+    def _stored(self, register: Register, number: int, value: SSAValue, index: SSAValue) -> SSAValue:
+        """A piece of a register as it lies in memory."""
+        lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte
+        piece, part = register.pieces[number], value
+        assert piece is not None
+        if len(register.pieces) > 1:
+            part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
+        if self.converts_loads:
+            stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
+        else:
+            read = self._cast(part, vector_type(self.source_element, lanes))
+            stored = self._converted(read, piece, lanes, index)
+        return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
+
+    def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
+        """Pieces of elements that share bytes, those that lie side by side in a line put together."""
+        found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
+        pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
+        for line in side_by_side(pieces, self.program.store_piece, LINE * self.plan.widths.dst_per_byte):
+            index = self._at(self.dst, pieces[line[0]], base, "dst")
+            parts = [self._stored(*found[number], index) for number in line]
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                parts = [joined(self.builder, self.copy.nest, *pair, self.plan.shuffles, "line") for pair in pairs]
+            self.builder.insert(vector_ops.store(parts[0], self.copy.target, index, streams=True))
 
     def _converted(self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None) -> SSAValue:
         """The lanes of a piece as they are stored; `target` is where, if that is known."""
