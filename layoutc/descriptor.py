@@ -235,7 +235,10 @@ class MemoryDesc:
         return index if all(0 <= i < n for i, n in zip(index, self.dims, strict=True)) else None
 
     def axis_coordinates(self, position: Sequence[int]) -> tuple[int, ...]:
-        """The coordinate of every axis at a physical index, in border and block padding too."""
+        """The coordinate of every axis at a physical index, in border and block padding too; LayoutcError outside."""
+        shape = self.physical_shape
+        if len(position) != len(shape) or not all(0 <= p < n for p, n in zip(position, shape, strict=True)):
+            raise LayoutcError(f"physical index {shown(position)} lies outside of physical shape {shape}")
         coordinates = [0] * self.rank
         for group in self.layout.groups:
             digits = self.layout.digits

@@ -14,6 +14,7 @@ import layoutc
 from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type
 from layoutc.layout import Digit, Layout
+from layoutc.notations import onednn
 from layoutc.padding import MAX_BOXES
 
 NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
@@ -49,6 +50,18 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "offset of text": (lambda: layoutc.desc("ab", (2, 3), offset="x"), "base offset is 'x', expected an integer"),  # pyright: ignore[reportArgumentType]
     "align of 0": (lambda: layoutc.desc("ab", (2, 3), align=(0, 1)), r"alignments \(0, 1\) hold 0, expected 1 or more"),
     "index of floats": (lambda: NCHW.offset(0.5, 0, 0, 0), r"index \(0.5, 0, 0, 0\) is no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "a physical index of another rank": (
+        lambda: NCHW.logical_index((0, 0, 0)),
+        r"physical index \(0, 0, 0\) lies outside of physical shape \(2, 3, 2, 2\)",
+    ),
+    "a physical index past its block": (
+        lambda: layoutc.desc("aB4b", (2, 9)).logical_index((0, 0, 5)),
+        r"physical index \(0, 0, 5\) lies outside of physical shape \(2, 3, 4\)",
+    ),
+    "blocks of an axis that is none": (
+        lambda: onednn.Desc((2, 3), element_type("f32"), (3, 1), (4,), (2,)),
+        r"blocks \(4,\) have axes \(2,\), expected one of 0..1 each",
+    ),
     "offset of a float": (lambda: NCHW.index_of(0.5), "offset is 0.5, expected an integer"),  # pyright: ignore[reportArgumentType]
     "a huge offset": (
         lambda: layoutc.desc("ab", (2, 3), offset=2**64),

@@ -68,15 +68,15 @@ class Desc:
         put(self, "element_type", element_type(self.element_type))
         if not 1 <= len(self.dims) <= MAX_RANK:
             raise LayoutcError(f"oneDNN describes 1 to {MAX_RANK} dims, got {len(self.dims)}")
+        if len(self.inner_blks) != len(self.inner_idxs) or any(not 0 <= i < self.ndims for i in self.inner_idxs):
+            raise LayoutcError(
+                f"blocks {self.inner_blks} have axes {self.inner_idxs}, expected one of 0..{self.ndims - 1} each"
+            )
         if not self.padded_dims:
             put(self, "padded_dims", rounded_up(self.dims, self.blocks))
         for name in ("strides", "padded_dims"):
             if len(getattr(self, name)) != self.ndims:
                 raise LayoutcError(f"got {len(getattr(self, name))} {name}, expected {self.ndims}, one per axis")
-        if len(self.inner_blks) != len(self.inner_idxs) or any(not 0 <= i < self.ndims for i in self.inner_idxs):
-            raise LayoutcError(
-                f"blocks {self.inner_blks} have axes {self.inner_idxs}, expected one of 0..{self.ndims - 1} each"
-            )
 
     # --- queries ---------------------------------------------------------------------------------------------------
 
