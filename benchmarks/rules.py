@@ -23,7 +23,8 @@ from benchmarks import machine, rules_table, session
 from benchmarks.cases import Case, named_cases
 from benchmarks.machine import Machine
 from benchmarks.measure import Options
-from benchmarks.planning_rules import IN_DRAM, RULES, Rule, plan_of, rule
+from benchmarks.planning_rules import RULES, plan_of, rule
+from benchmarks.planning_rules.rule import IN_DRAM, Rule
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report
 from benchmarks.summary import label

@@ -6,7 +6,8 @@ import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.planning_rules import RULES, Rule
+from benchmarks.planning_rules import RULES
+from benchmarks.planning_rules.rule import Rule
 from benchmarks.report import Report
 from benchmarks.speed import table
 from benchmarks.summary import Row, is_random, label, ratio

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
 from benchmarks.placement import Placement
 from benchmarks.planning_changes import changed, to
-from benchmarks.planning_rules import RULES, Rule, plan_of, rule
+from benchmarks.planning_rules import RULES, plan_of, rule
+from benchmarks.planning_rules.rule import Rule
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report
 from benchmarks.rules import about, shuffled, tasks_of
@@ -38,17 +40,19 @@ def on_avx512(found: Rule) -> str:
 
 
 @pytest.mark.parametrize("found", RULES, ids=lambda found: found.name)
-def test_every_rule_decides_some_reorder(found: Rule) -> None:
-    """And the planner has all values that are changed."""
+def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine whose last cache is near, or on one where it is far. And the planner has all values."""
     target, tasks = on_avx512(found), named_cases() + random_cases(100, 77)
     for other, changes in found.others.items():
         assert changes, other
         with changed(changes):
             pass
+    monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True))
     assert any(
-        plan_of(task, target, found.threads, changes) != plan_of(task, target, found.threads)
+        plan_of(task, place, found.threads, changes) != plan_of(task, place, found.threads)
         for footprint in found.footprints
         for task in shuffled(tasks_of(tasks, footprint, MACHINE), 1)
+        for place in (target, "far")
         for changes in found.others.values()
     )
 

@@ -1,0 +1,44 @@
+"""
+The planner's rules, each with other values that it might have: what benchmarks.rules measures.
+
+They stand in the order in which a plan is made. A value is changed under its name, in every module of the planner that
+knows it; so other plans are found, and what is decided in the text of C alone cannot be measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.planning_changes import Change, changed
+from benchmarks.planning_rules.cached import CACHED_RULES
+from benchmarks.planning_rules.caches import CACHE_RULES
+from benchmarks.planning_rules.rule import Rule
+from benchmarks.planning_rules.streamed import STREAMED_RULES
+from benchmarks.planning_rules.tiles import TILE_RULES
+from benchmarks.planning_rules.together import TOGETHER_RULES
+from benchmarks.tasks import Task
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.strided_copy import NotStridedError
+
+RULES = (*CACHE_RULES, *TILE_RULES, *CACHED_RULES, *STREAMED_RULES, *TOGETHER_RULES)
+
+
+def rule(name: str) -> Rule:
+    """The rule of that name. Raises LayoutcError, naming the known ones, for any other."""
+    for found in RULES:
+        if found.name == name:
+            return found
+    raise LayoutcError(f"unknown rule {name!r}, expected one of {', '.join(found.name for found in RULES)}")
+
+
+def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> tuple[str, ...]:
+    """The lines of the plan of a task, with changes of the planner; none for a reorder without a plan."""
+    with changed(changes or {}):
+        try:
+            plan = choose_plan(task.source_desc, task.destination_desc, machine(target), threads)
+        except NotStridedError:
+            return ()
+    return tuple(plan_lines(plan))

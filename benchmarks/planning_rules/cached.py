@@ -1,0 +1,81 @@
+"""Rules of macro tiles, loops and stores of copies that stay in the caches."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import answering, shape, shapes, times, to
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, MIB, NEVER, Rule
+
+CACHED_RULES = (
+    Rule("NORMAL", "macro tiles in the caches: 16 KiB, along the destination", shapes("NORMAL"), CACHES),
+    Rule(
+        "NORMAL_BY_SOURCE",
+        "in the caches the inner loops follow the source where its rows alone evict each other",
+        {"not": {"NORMAL_BY_SOURCE": shape(inner="dst")}},
+        CACHES,
+    ),
+    Rule(
+        "NORMAL_BY_SOURCE of sse2",
+        "the same, with registers of 16 bytes",
+        {"not": {"NORMAL_BY_SOURCE": shape(inner="dst")}},
+        CACHES,
+        target="sse2",
+    ),
+    Rule(
+        "COPIED_BY_SOURCE",
+        "the same, for rows that are copied as they are, with longer runs in the source",
+        {"not": {"COPIED_BY_SOURCE": shape(inner="dst")}, "as for others": {"COPIED_BY_SOURCE": shape(source_run=0.5)}},
+        CACHES,
+    ),
+    Rule(
+        "SHORT_LINES",
+        "in the second cache macro tiles have all of rows of up to 4 lines of the destination",
+        {"never": {"SHORT_LINES": to(0)}, "twice": {"SHORT_LINES": times(2)}},
+        (IN_L2,),
+    ),
+    Rule(
+        "GATHERED_IN_CACHES",
+        "macro tiles in the caches that are gathered, where rows of both sides evict each other",
+        {
+            "half the destination's run": {"GATHERED_IN_CACHES": shape(target_run=0.5)},
+            "twice the destination's run": {"GATHERED_IN_CACHES": shape(target_run=2)},
+        },
+        (IN_L3,),
+    ),
+    Rule(
+        "MIN_ALIGNED_RUN",
+        "in the caches, rows that evict each other leave a buffer by whole lines if runs are long enough",
+        {
+            "never": {"MIN_ALIGNED_RUN": to(NEVER)},
+            "a quarter": {"MIN_ALIGNED_RUN": times(0.25)},
+            "four times": {"MIN_ALIGNED_RUN": times(4)},
+        },
+        CACHES,
+    ),
+    Rule(
+        "MOST_EVICTED",
+        "in the second cache they do so where many of the lines of a macro tile evict each other",
+        {
+            "never": {"MOST_EVICTED": to(1.0)},
+            "half": {"MOST_EVICTED": times(0.5)},
+            "in larger macro tiles": {"ALIGNED_IN_L2": shape(budget=2.0, target_run=2.0)},
+        },
+        (IN_L2,),
+    ),
+    Rule(
+        "MIN_LONG_ROW",
+        "where the last cache is far, stores that straddle lines of rows of 1 KiB leave a buffer by whole ones",
+        {
+            "never": {"MIN_LONG_ROW": to(NEVER)},
+            "a quarter": {"MIN_LONG_ROW": times(0.25)},
+            "four times": {"MIN_LONG_ROW": times(4)},
+        },
+        (6 * MIB,),
+    ),
+    Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
+    Rule(
+        "_balance",
+        "macro tiles along a digit are of equal size",
+        {"not": {"_balance": answering(None)}},
+        (*CACHES, IN_DRAM),
+    ),
+)

@@ -1,0 +1,51 @@
+"""Rules of threads and of the caches: when a second thread starts, and what is written past the caches."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import answering, times, to
+from benchmarks.planning_rules.rule import IN_DRAM, KIB, MIB, NEVER, Rule
+
+STREAMS = {"always": {"_streams": answering(True)}, "never": {"_streams": answering(False)}}
+
+CACHE_RULES = (
+    Rule(
+        "PARALLEL_BYTES",
+        "a second thread is started for destinations of 128 KiB or more, of several copies for each of up to four",
+        {"always": {"PARALLEL_BYTES": to(0)}, "never": {"PARALLEL_BYTES": to(NEVER)}},
+        (128 * KIB, 256 * KIB, 512 * KIB, 1500 * KIB, 4 * MIB),
+        threads=2,
+    ),
+    Rule(
+        "streams",
+        "one thread writes past the caches from a quarter of the last one on",
+        STREAMS,
+        (6 * MIB, 12 * MIB, 24 * MIB, IN_DRAM),
+    ),
+    Rule(
+        "streams of 2 threads",
+        "several threads do when both buffers fill the last cache",
+        STREAMS,
+        (24 * MIB, 40 * MIB, IN_DRAM, 96 * MIB),
+        threads=2,
+    ),
+    Rule(
+        "evict_each_other",
+        "several threads write past the caches as early as one where rows in the caches would evict each other",
+        {"not": {"evict_each_other": answering(False)}},
+        (24 * MIB, 40 * MIB),
+        threads=2,
+    ),
+    Rule(
+        "FAR_STREAMED",
+        "where the last cache is far, one thread writes past the caches what is twice as large as its second one",
+        {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
+        (4 * MIB, 6 * MIB, 12 * MIB),
+    ),
+    Rule(
+        "FAR_STREAMED_SHARED",
+        "there several threads write past them what is 1.5 times as large for each",
+        {"half": {"FAR_STREAMED_SHARED": times(0.5)}, "twice": {"FAR_STREAMED_SHARED": times(2)}},
+        (8 * MIB, 12 * MIB, 24 * MIB),
+        threads=2,
+    ),
+)

@@ -1,0 +1,142 @@
+"""Rules of macro tiles, loops, stores and prefetches of copies that go past the caches."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import answering, first_of, shapes, times, to
+from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, NEVER, Rule
+
+STREAMED_RULES = (
+    Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
+    Rule(
+        "STREAMED_SMALL",
+        "macro tiles past the caches, elements of 1 and 2 bytes",
+        shapes("STREAMED_SMALL", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "COLLIDING",
+        "macro tiles, elements of 1 and 2 bytes, where rows of a tile evict each other",
+        shapes("COLLIDING", prefetches=True),
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "NEAR_RUN",
+        "past the caches, macro tiles follow the source's lines where their runs there are shorter than 512 bytes",
+        {
+            "never": {"NEAR_RUN": to(0)},
+            "half": {"NEAR_RUN": times(0.5)},
+            "always": {"NEAR_RUN": to(NEVER)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STREAMED_COPY",
+        "macro tiles past the caches where lanes stay in their order",
+        shapes("STREAMED_COPY", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "COLLIDING_ROWS",
+        "past the caches, loads are gathered where more than 6 rows of a tile share a set of the first one",
+        {
+            "never": {"COLLIDING_ROWS": to(NEVER)},
+            "half": {"COLLIDING_ROWS": times(0.5)},
+            "twice": {"COLLIDING_ROWS": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MIN_STAGED_RUN",
+        "parts of lines leave a buffer by whole lines past the caches if runs are long enough",
+        {
+            "never": {"MIN_STAGED_RUN": to(NEVER)},
+            "half": {"MIN_STAGED_RUN": times(0.5)},
+            "twice": {"MIN_STAGED_RUN": times(2)},
+            "four times": {"MIN_STAGED_RUN": times(4)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STAGED_ROWS",
+        "macro tiles that leave a buffer past the caches: one run",
+        shapes("STAGED_ROWS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STAGED_CHUNKS",
+        "macro tiles that leave a buffer past the caches: several runs",
+        shapes("STAGED_CHUNKS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
+        "LONG_ROW",
+        "macro tiles that leave a buffer past the caches are one tile wide where the source has long rows",
+        {
+            "never": {"LONG_ROW": to(NEVER)},
+            "half": {"LONG_ROW": times(0.5)},
+            "twice": {"LONG_ROW": times(2)},
+            "no shorter runs in the destination": {"LONG_RUN": to(NEVER)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "UNEVEN",
+        "macro tiles are a line wide where rows share fewer sets of the first cache than there are",
+        {"never": {"UNEVEN": to(NEVER)}, "always": {"UNEVEN": to(0)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "JOINED_ROWS",
+        "macro tiles that leave a buffer past the caches have short rows that are one run together",
+        {
+            "not": {"SHORT_ROW": to(0)},
+            "rows of up to 1536 bytes": {"SHORT_ROW": times(2)},
+            "eight rows": {"JOINED_ROWS": times(2)},
+            "up to 64 KiB": {"JOINED": times(0.5)},
+            "up to 256 KiB": {"JOINED": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_by_lines",
+        "rows of 1 and 2 bytes an element are loaded by whole lines where stores go into a buffer",
+        {"not": {"_by_lines": to(first_of)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_WASTE",
+        "tiles that load whole lines move up to an eighth twice",
+        {"never": {"MOST_WASTE": to(0.0)}, "any": {"MOST_WASTE": to(float("inf"))}},
+        (IN_DRAM,),
+    ),
+    Rule("LINE_ROWS", "macro tiles of these copies: one run", shapes("LINE_ROWS"), (IN_DRAM,)),
+    Rule("LINE_CHUNKS", "macro tiles of these copies: several runs", shapes("LINE_CHUNKS"), (IN_DRAM,)),
+    Rule(
+        "_straddles_lines",
+        "where rows straddle lines, loads ask for the last line of what follows them",
+        {"not": {"_straddles_lines": answering(False)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "LEAST_AHEAD",
+        "loads ask for what lies as many small macro tiles ahead as 4 KiB are",
+        {
+            "one": {"LEAST_AHEAD": to(0)},
+            "half": {"LEAST_AHEAD": times(0.5)},
+            "twice": {"LEAST_AHEAD": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_CARRYING",
+        "loads ask ahead along digits that count as one where at most half of the steps carry",
+        {"none": {"MOST_CARRYING": to(0)}, "all": {"MOST_CARRYING": to(1)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "ELEMENT_PART",
+        "macro tiles of copies that go element by element follow lines where the second cache does not hold these",
+        {"never": {"ELEMENT_PART": to(NEVER)}, "an eighth of it": {"ELEMENT_PART": times(0.25)}},
+        (IN_DRAM,),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Rules of copies and of their tiles: what is cut, moved as one, and held in registers."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import as_it_is, of_each, times, to
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, Rule
+
+TILE_RULES = (
+    Rule(
+        "FINE_RUN",
+        "a digit that is loaded in part is in every copy if it spans up to 64 elements of the destination",
+        {"never": {"FINE_RUN": to(0)}, "four times": {"FINE_RUN": times(4)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "JOIN_GAIN",
+        "boxes have all of short axes where that takes less than 0.8 of the instructions of their segments",
+        {"never": {"JOIN_GAIN": to(0.0)}, "always": {"JOIN_GAIN": to(1.0)}, "0.6": {"JOIN_GAIN": to(0.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "promoted",
+        "elements that stay neighbours are moved as wider ones",
+        {"not": {"promoted": to(as_it_is)}},
+        CACHES,
+    ),
+    Rule(
+        "PIECE_BYTES",
+        "lanes of the source are cut down to 16 bytes, then those of the destination",
+        {"half": {"PIECE_BYTES": times(0.5)}, "twice": {"PIECE_BYTES": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "TILE_REGISTERS",
+        "a tile has up to 16 registers",
+        {"half": {"TILE_REGISTERS": times(0.5)}, "twice": {"TILE_REGISTERS": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "MAX_CHANNELS",
+        "channels that are no power of two are taken apart in registers",
+        {
+            "not": {"MAX_CHANNELS": of_each(to(0))},
+            "half": {"MAX_CHANNELS": of_each(times(0.5))},
+        },
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "FUSE_GAIN",
+        "digits count as one where that fills lanes 1.25 times as well",
+        {"never": {"FUSE_GAIN": to(float("inf"))}, "always": {"FUSE_GAIN": to(1.0)}, "1.6": {"FUSE_GAIN": to(1.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "WELL_FILLED",
+        "no more digits are joined once lanes are filled to 0.97",
+        {name: {"WELL_FILLED": to(float(name))} for name in ("0.6", "0.85", "0.9", "1")},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "CARRIED",
+        "where digits count as one, the place of a load costs as much as one and a half shuffles",
+        {"nothing": {"CARRIED": to(0.0)}, "twice": {"CARRIED": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "ROW_REGISTERS",
+        "rows that are copied as they are, and zeros, have tiles of up to 8 registers",
+        {"one": {"ROW_REGISTERS": to(1)}, "half": {"ROW_REGISTERS": times(0.5)}, "twice": {"ROW_REGISTERS": times(2)}},
+        CACHES,
+    ),
+    Rule(
+        "BOX_GAIN",
+        "boxes are merged where that takes less than 0.8 of the instructions of lanes",
+        {"never": {"BOX_GAIN": to(0.0)}, "always": {"BOX_GAIN": to(1.0)}, "0.6": {"BOX_GAIN": to(0.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "BOX_REGISTERS",
+        "a box has up to 16 registers",
+        {"half": {"BOX_REGISTERS": times(0.5)}, "twice": {"BOX_REGISTERS": times(2)}},
+        (*CACHES, IN_DRAM),
+    ),
+)

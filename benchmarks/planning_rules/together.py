@@ -1,0 +1,53 @@
+"""Rules of copies that run together: which, how much in a turn, and what they ask for ahead."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import first_of, times, to
+from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, KIB, NEVER, Rule
+
+TOGETHER_RULES = (
+    Rule(
+        "NEAR",
+        "copies that begin within 4 KiB of each other run together, if they are larger than L2",
+        {"never": {"NEAR": to(0)}, "64 bytes": {"NEAR": to(64)}, "64 KiB": {"NEAR": to(64 * KIB)}},
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "MIN_STEP",
+        "together, at least 64 steps of the fastest shared digit at a time",
+        {"a quarter": {"MIN_STEP": times(0.25)}, "four times": {"MIN_STEP": times(4)}},
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "TURN_LINES",
+        "together, lines of the source that half of the second cache holds at a time",
+        {
+            "any": {"TURN_LINES": to(NEVER)},
+            "half": {"TURN_LINES": times(0.5)},
+            "twice": {"TURN_LINES": times(2)},
+        },
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "MOST_TWICE",
+        "turns of copies that run together are whole lines if they copy up to a tenth twice for that",
+        {"never": {"MOST_TWICE": to(0.0)}, "any": {"MOST_TWICE": to(float("inf"))}},
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "STAGED_TURN",
+        "copies that share a buffer fill 2 KiB of it in a turn",
+        {
+            "a quarter": {"STAGED_TURN": times(0.25)},
+            "four times": {"STAGED_TURN": times(4)},
+            "twelve times": {"STAGED_TURN": times(12)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_asking_ahead",
+        "copies that fill a buffer together ask for what they load in the next turn",
+        {"not": {"_asking_ahead": to(first_of)}},
+        (IN_DRAM,),
+    ),
+)
