@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from layoutc.errors import InterpreterError
 from layoutc.interpreter import run
 from tests.interpreting import function
+from tests.strategies import many
 
 
 def binary(op: str, type: str, x: Any, y: Any, result: str = "") -> Any:
@@ -159,6 +160,7 @@ def test_a_float_that_the_integer_cannot_hold(op: str, x: float) -> None:
         cast(op, "f32", "i8", x)
 
 
+@many(100)
 @given(st.floats(width=64, allow_nan=False))
 def test_truncf_to_bf16_rounds_once(x: float) -> None:
     """The nearest bf16, found among the neighbours of the value that was rounded twice."""

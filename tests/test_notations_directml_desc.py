@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutc import notations
@@ -16,6 +16,7 @@ from layoutc.errors import LayoutcError
 from layoutc.notations import directml
 from layoutc.notations import directml_types as types
 from layoutc.notations.directml import BufferTensorDesc, DataType, Flags, calc_buffer_tensor_size
+from tests.strategies import many
 
 CASES = [
     json.loads(line) for line in (Path(__file__).parent / "data" / "directml_cases.jsonl").read_text().splitlines()
@@ -265,7 +266,7 @@ SIZES = st.one_of(st.lists(st.integers(0, 9), max_size=9), st.lists(ANYTHING, ma
 TYPES = st.one_of(st.sampled_from(list(BITS)), ANYTHING)
 
 
-@settings(max_examples=600, deadline=None)
+@many(600)
 @given(TYPES, SIZES, SIZES, ANYTHING, ANYTHING, ANYTHING)
 def test_random_arguments_raise_layoutcs_errors_only(
     kind: Any, sizes: Any, strides: Any, a: Any, b: Any, c: Any
@@ -290,7 +291,7 @@ def test_random_arguments_raise_layoutcs_errors_only(
             continue
 
 
-@settings(max_examples=300, deadline=None)
+@many(300)
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 12)), min_size=1, max_size=4))
 def test_sizes_and_kinds_are_what_the_offsets_say(axes: list[tuple[int, int]]) -> None:
     sizes, strides = [n for n, _ in axes], [s for _, s in axes]

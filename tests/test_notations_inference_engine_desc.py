@@ -8,7 +8,7 @@ from operator import mul
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layoutc import notations
@@ -18,6 +18,7 @@ from layoutc.layout import Layout as MemoryLayout
 from layoutc.notations import inference_engine as ie
 from layoutc.notations.inference_engine import ROI, BlockingDesc, InferenceEngineError, Layout, TensorDesc
 from layoutc.notations.inference_engine_precision import PRECISIONS, Precision
+from tests.strategies import many
 
 CHANNELS_BY_8 = BlockingDesc([1, 4, 20, 20, 8], [0, 1, 2, 3, 1])
 
@@ -162,7 +163,7 @@ BLOCKED_AXES = st.permutations([0, 1, 2]).flatmap(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@many(200)
 @given(BLOCKED_AXES, st.data())
 def test_random_blockings_have_the_librarys_offsets_in_the_model(order: list[int], data: st.DataObject) -> None:
     shape = [data.draw(st.integers(1, 4)) for _ in order]
@@ -276,7 +277,7 @@ SIZES = st.one_of(st.lists(st.integers(-1, 9), max_size=6), st.lists(ANYTHING, m
 WORDS = st.one_of(st.sampled_from([*VALUES, *PRECISIONS, "2021.4", "2022.3"]), ANYTHING)
 
 
-@settings(max_examples=400, deadline=None)
+@many(400)
 @given(st.tuples(SIZES, SIZES, st.one_of(st.just(0), ANYTHING), SIZES, SIZES), WORDS)
 def test_random_arguments_of_a_blocking_descriptor_raise_layoutcs_errors_only(arguments: Any, release: Any) -> None:
     try:
@@ -285,7 +286,7 @@ def test_random_arguments_of_a_blocking_descriptor_raise_layoutcs_errors_only(ar
         return
 
 
-@settings(max_examples=600, deadline=None)
+@many(600)
 @given(
     WORDS,
     SIZES,

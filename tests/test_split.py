@@ -12,6 +12,7 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
 from layoutc.notations import openvino
 from layoutc.split import SplitDesc, are_disjoint
+from tests.strategies import many
 
 F32, U8 = element_type("f32"), element_type("u8")
 ROWS = Layout.row_major(2)
@@ -74,6 +75,7 @@ def test_parts_that_share_an_element_are_found():
     assert not are_disjoint(*halves(0).parts)
 
 
+@many(100)
 @given(st.data())
 def test_disjoint_is_what_the_offsets_say(data: st.DataObject):
     def part() -> MemoryDesc:
