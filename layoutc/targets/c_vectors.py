@@ -7,7 +7,7 @@ from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType, VectorType
+from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -24,6 +24,7 @@ from layoutc.targets.c_expressions import (
     integer,
 )
 from layoutc.targets.c_expressions import cast as spell_cast
+from layoutc.targets.c_lane_types import typed
 from layoutc.targets.c_memory import INDEX, address_at
 from layoutc.targets.c_types import (
     is_float,
@@ -53,10 +54,6 @@ Store = vector.StoreOp | vector.MaskedStoreOp
 # --- values ------------------------------------------------------------------------------------------------------
 
 
-def _typed(value: SSAValue) -> VectorType[Any]:
-    return cast("VectorType[Any]", value.type)
-
-
 def _spell_shuffle(site: Site) -> Expression:
     op = site.op
     assert isinstance(op, vector.ShuffleOp)
@@ -65,18 +62,18 @@ def _spell_shuffle(site: Site) -> Expression:
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     first, second = site.operands
     if (found := narrowed(op)) is not None:
-        together, type = call(helper_of(found), first, second), vector_name(_typed(op.result))
-        return together if type == f"u16x{lane_count(_typed(op.result))}" else spell_cast(type, together)
+        together, type = call(helper_of(found), first, second), vector_name(typed(op.result))
+        return together if type == f"u16x{lane_count(typed(op.result))}" else spell_cast(type, together)
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
 
 def _spell_bitcast(site: Site) -> Expression:
-    source, target = (vector_name(_typed(value)) for value in (site.op.operands[0], site.op.results[0]))
+    source, target = (vector_name(typed(value)) for value in (site.op.operands[0], site.op.results[0]))
     return site.operands[0] if source == target else spell_cast(target, site.operands[0])
 
 
 def _spell_broadcast(site: Site) -> Expression:
-    source, target = site.op.operands[0].type, _typed(site.op.results[0])
+    source, target = site.op.operands[0].type, typed(site.op.results[0])
     if source == target:
         return site.operands[0]
     if is_vector(source):
@@ -109,7 +106,7 @@ VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
 def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
     """A constant vector: zeros where they are used, a variable for others."""
     assert isinstance(op.value, DenseIntOrFPElementsAttr)
-    type, lanes = _typed(op.result), _lanes(op.value)
+    type, lanes = typed(op.result), _lanes(op.value)
     # All zero bits; -0.0 has another.
     if set(lanes) <= {"0", "0.0f", "0.0"}:
         printer.values[op.result] = Expression(f"({vector_name(type)}){{0}}")
@@ -146,7 +143,7 @@ def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
         _print_prefetch(printer, op, address)
     if not any(use.operation in printer.live or isinstance(use.operation, arith.TruncFOp) for use in result.uses):
         return
-    loaded = call(f"load_{vector_name(_typed(result))}", address)
+    loaded = call(f"load_{vector_name(typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
 
 
@@ -154,7 +151,7 @@ def _print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
     stored, base, *indices = op.operands
     value, address = printer.take(stored), _address(printer, op, base, indices)
     printer.settle_reads()
-    type = vector_name(_typed(stored))
+    type = vector_name(typed(stored))
     if streams(op):
         printer.long_line(f"stream_{type}({address.text}, {value.text}, {_aligned(printer, op, address)});")
     else:
@@ -170,7 +167,7 @@ def _aligned(printer: FunctionPrinter, op: vector.StoreOp, address: Expression) 
     buffer = printer.aligned_buffers.get(root(op.base))
     if buffer is not None and _is_aligned_within(op, printer.divisors):
         return buffer
-    return printer.helper("is_aligned", address, integer(vector_bytes(_typed(op.vector)), INDEX)).text
+    return printer.helper("is_aligned", address, integer(vector_bytes(typed(op.vector)), INDEX)).text
 
 
 def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
@@ -178,7 +175,7 @@ def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
     stored, base, *indices = op.operands
     strides, offset = strides_and_offset(cast("MemRefType[Any]", base.type))
     multiples = (divisors[index] * stride for index, stride in zip(indices, strides, strict=True))
-    return gcd(offset, *multiples) % lane_count(_typed(stored)) == 0
+    return gcd(offset, *multiples) % lane_count(typed(stored)) == 0
 
 
 def _print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
@@ -188,14 +185,14 @@ def _print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> Non
     _print_prefetch(printer, op, address)
     printer.settle_reads()
     name = printer.declare(result, printer.take(others).text, qualifier="")
-    printer.line(f"load_first_{vector_name(_typed(result))}(&{name}, {address.text}, {count.text});")
+    printer.line(f"load_first_{vector_name(typed(result))}(&{name}, {address.text}, {count.text});")
 
 
 def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
     base, *indices, mask, stored = op.operands
     value, address, count = printer.take(stored), _address(printer, op, base, indices), _first_lanes(printer, op, mask)
     printer.settle_reads()
-    type = vector_name(_typed(stored))
+    type = vector_name(typed(stored))
     if not value.is_name:
         # Its address is taken.
         name = printer.names.fresh(None, "stored")
@@ -208,7 +205,7 @@ def _print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
     """A mask is the number of its first lanes that are on, in C."""
     if len(op.mask_dim_sizes) != 1:
         raise no_spelling(op, f"of {len(op.mask_dim_sizes)} axes, expected one")
-    size, lanes = op.mask_dim_sizes[0], lane_count(_typed(op.mask_vector))
+    size, lanes = op.mask_dim_sizes[0], lane_count(typed(op.mask_vector))
     count = printer.take(size)
     if printer.bounds[size] not in Interval(0, lanes):
         count = printer.helper("max_signed", count, integer(0, INDEX))
@@ -252,14 +249,14 @@ def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], div
         if streams(op) and _is_aligned_within(op, divisors):
             buffer = root(op.base)
             if buffer in arguments:
-                found[buffer] = max(found.get(buffer, 0), vector_bytes(_typed(op.vector)))
+                found[buffer] = max(found.get(buffer, 0), vector_bytes(typed(op.vector)))
     return found
 
 
 def _print_prefetch(printer: FunctionPrinter, op: Load, address: Expression) -> None:
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
-        ahead_bytes = distance.value.data * max(8, width(_typed(op.results[0]).element_type)) // 8
+        ahead_bytes = distance.value.data * max(8, width(typed(op.results[0]).element_type)) // 8
         printer.line(f"{printer.helper('prefetch', address, integer(ahead_bytes, INDEX)).text};")
 
 
@@ -267,7 +264,7 @@ def streams(op: Operation) -> bool:
     """Whether an op is a non-temporal store of a vector that processors have such stores for."""
     if op.__class__ is not vector.StoreOp or op.properties.get("nontemporal") != YES:
         return False
-    return vector_bytes(_typed(op.operands[0])) in STREAMED
+    return vector_bytes(typed(op.operands[0])) in STREAMED
 
 
 VECTOR_STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {

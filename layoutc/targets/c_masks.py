@@ -1,0 +1,104 @@
+"""
+How C spells vectors of i1: what compares lanes, combines such masks, and chooses by them.
+
+A mask has lanes as wide as what was compared, all bits set or none.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation
+
+from layoutc.targets.c_context import Site, Spelling
+from layoutc.targets.c_expressions import UNARY, Expression, binary, call
+from layoutc.targets.c_expressions import cast as spell_cast
+from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
+from layoutc.targets.c_types import is_boolean, is_vector, lane_count, vector_name, width
+from layoutc.targets.errors import no_spelling
+
+
+def _as_mask(expression: Expression, bits: int) -> Expression:
+    return expression._replace(mask_bits=bits)
+
+
+def mask_of(site: Site, number: int, bits: int) -> Expression:
+    """An operand that is a mask, with lanes of so many bits."""
+    operand = site.operands[number]
+    if not operand.mask_bits:
+        raise no_spelling(site.op, "of a vector of i1 that no comparison made")
+    if operand.mask_bits == bits:
+        return operand
+    lanes = lane_count(typed(site.op.operands[number]))
+    return resized_lanes(operand, *(lane_name("i", width, lanes) for width in (operand.mask_bits, bits)))
+
+
+def _compared(site: Site, relation: str, kind: str) -> Expression:
+    operands = (read_as(kind, o, v) for o, v in zip(site.operands, site.op.operands, strict=True))
+    bits = width(element_of(site.op.operands[0]))
+    return _as_mask(spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, *operands)), bits)
+
+
+def _not(mask: Expression) -> Expression:
+    return Expression(f"~{mask.at_least(UNARY)}", UNARY, mask.reads, mask_bits=mask.mask_bits)
+
+
+INTEGER_RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def spell_cmpi(site: Site) -> Expression:
+    assert isinstance(site.op, arith.CmpiOp)
+    check_number(site)
+    predicate = arith.CMPI_COMPARISON_OPERATIONS[site.op.predicate.value.data]
+    return _compared(site, INTEGER_RELATIONS[predicate[-2:]], "u" if predicate[0] == "u" else "i")
+
+
+FLOAT_RELATIONS = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
+NEGATED_RELATIONS = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
+
+
+def spell_cmpf(site: Site) -> Expression:
+    assert isinstance(site.op, arith.CmpfOp)
+    check_number(site)
+    predicate = arith.CMPF_COMPARISON_OPERATIONS[site.op.predicate.value.data]
+    if predicate in FLOAT_RELATIONS:
+        return _compared(site, FLOAT_RELATIONS[predicate], "f")
+    if predicate in NEGATED_RELATIONS:
+        return _not(_compared(site, NEGATED_RELATIONS[predicate], "f"))
+    if predicate == "uno" and site.op.lhs is site.op.rhs:
+        return _compared(site, "!=", "f")
+    if predicate == "ord" and site.op.lhs is site.op.rhs:
+        return _compared(site, "==", "f")
+    raise no_spelling(site.op, f"{predicate} of two vectors")
+
+
+def bitwise(operator: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        if not is_boolean(element_of(site.op.results[0])):
+            return binary(operator, *site.operands)
+        bits = max(operand.mask_bits for operand in site.operands)
+        return _as_mask(binary(operator, mask_of(site, 0, bits), mask_of(site, 1, bits)), bits)
+
+    return spell
+
+
+def spell_select(site: Site) -> Expression:
+    type = typed(site.op.results[0])
+    if not is_vector(site.op.operands[0].type):
+        raise no_spelling(site.op, f"of {type} by one condition")
+    if is_boolean(element_of(site.op.results[0])):
+        raise no_spelling(site.op, f"of {type}")
+    # A comparison that has a name is a variable, which compilers want to be used.
+    if not site.operands[0].is_name and (relation := _extremum_of(site.op)) is not None:
+        return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
+    mask = mask_of(site, 0, width(element_of(site.op.results[0])))
+    return call(f"select_{vector_name(type)}", mask, *site.operands[1:])
+
+
+def _extremum_of(op: Operation) -> str | None:
+    """`max` or `min` where floats are chosen as they compare: the second one where they are equal, or one is NaN."""
+    condition = op.operands[0].owner
+    if not isinstance(condition, arith.CmpfOp) or not condition.result.has_one_use():
+        return None
+    if (*condition.operands,) != (*op.operands[1:],):
+        return None
+    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[condition.predicate.value.data])
