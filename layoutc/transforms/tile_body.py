@@ -7,20 +7,12 @@ Leaves arith, memref and vector ops on flat buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import (
-    IntegerAttr,
-    IntegerType,
-    VectorType,
-)
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.ir.affine import AffineExpr
-from xdsl.rewriter import InsertPoint
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName
 from layoutc.planning.joined_lines import side_by_side
@@ -30,11 +22,11 @@ from layoutc.planning.tile import Piece, Register, TileProgram
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.joined_lanes import joined
-from layoutc.transforms.lane_params import ParamSite, PieceParams
+from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
-from layoutc.transforms.loop_nest import INDEX, apply
 from layoutc.transforms.shared_bytes import packed, unpacked
 from layoutc.transforms.step_table import Place
+from layoutc.transforms.tile_site import TileSite, constant_offset
 from layoutc.transforms.vector_ops import vector_type, zeros
 
 if TYPE_CHECKING:
@@ -43,12 +35,6 @@ if TYPE_CHECKING:
 
 MOVED_AS_THEY_ARE = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"}
 """element types that are those of lanes; others move as integers"""
-
-
-def _constant(offset: SSAValue) -> int | None:
-    """The value of an offset that is made ahead of all loops."""
-    value = offset.owner.value if isinstance(offset.owner, arith.ConstantOp) else None
-    return value.value.data if isinstance(value, IntegerAttr) else None
 
 
 def _runs(digit: CopyDigit, tile: int) -> list[range]:
@@ -104,67 +90,26 @@ class VectorBody:
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
-        self.builder = builder
-        self.src: Place | None = src
-        self.dst: Place = dst
-        before = builder.insertion_point
+        outside, before = TileSite(builder, src, dst, self.copy.param_sites), builder.insertion_point
         for runs, registers in zip(self.runs, self.loads, strict=True):
-            self._alike(runs, registers)
+            self.site = self._inside(outside, runs)
+            self._tile([run.start for run in runs], registers)
         first = before.block.first_op
         assert first is not None
         return first
 
-    def _alike(self, runs: Sequence[range], registers: Sequence[Register]) -> None:
-        """The tiles with these starts: a loop along each digit that has more than one."""
-        outside = self.builder, self.src, self.dst
-        sites = self.copy.param_sites
+    def _inside(self, site: TileSite, runs: Sequence[range]) -> TileSite:
+        """Where the tiles with these starts are built: in a loop along each digit that has more than one."""
         for digit, run in zip(self.plan.copy.digits, runs, strict=True):
-            self._move_sites(digit, run.start)
+            site = site.further(digit, run.start)
             if len(run) > 1:
-                self._enter(digit, run)
-        self._tile([run.start for run in runs], registers)
-        self.builder, self.src, self.dst = outside
-        self.copy.param_sites = sites
+                src, dst = (self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES)
+                site = site.inside(self.copy.nest, digit, run, src, dst)
+        return site
 
-    def _enter(self, digit: CopyDigit, run: range) -> None:
-        """A loop over the tiles of a run."""
-        start, stop, one = (self.copy.nest.constant(value) for value in (0, len(run), 1))
-        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-        block.args[0].name_hint = "tile"
-        loop = self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
-        ahead, outside = Builder(InsertPoint.before(loop)), self.builder
-        self.copy.param_sites = [
-            replace(site, builder=ahead) if site.builder is outside else site for site in self.copy.param_sites
-        ]
-        self.builder = Builder(InsertPoint.at_start(block))
-        self._move_sites(digit, run.step, block.args[0])
-        steps = {side: self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES}
-        if self.src is not None:
-            self.src = self._moved(self.src, steps["src"], block.args[0])
-        self.dst = self._moved(self.dst, steps["dst"], block.args[0])
-
-    def _move_sites(self, digit: CopyDigit, steps: int, counter: SSAValue | None = None) -> None:
-        """Moves where parameters are so many steps of a digit further on, or that many times the counter of a loop."""
-        for number, step in enumerate(digit.params if self.copy.param_sites else ()):
-            if not (distance := step * steps):
-                continue
-            site = self.copy.param_sites[number]
-            moved = ParamSite(site.builder, site.offset + distance, site.counters)
-            if counter is not None:
-                offset = AffineExpr.dimension(len(site.counters)) * distance + site.offset
-                moved = ParamSite(self.builder, offset, (*site.counters, counter))
-            self.copy.param_sites = [*self.copy.param_sites]
-            self.copy.param_sites[number] = moved
-
-    def _moved(self, place: Place, step: int, counter: SSAValue) -> Place:
-        """A place so many times `step` further on."""
-        if not step:
-            return place
-        name = place.offset.name_hint or "offset"
-        d0, d1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
-        if (value := _constant(place.offset)) is not None:
-            return replace(place, offset=apply(self.builder, d0 * step + value, [counter], name))
-        return replace(place, offset=apply(self.builder, d0 + d1 * step, [place.offset, counter], name))
+    @property
+    def builder(self) -> Builder:
+        return self.site.builder
 
     def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
         if self.is_fill:
@@ -238,8 +183,8 @@ class VectorBody:
             if lanes == self.program.lanes:
                 return self._cast(self.zero, vector_type(self.lane_type, lanes))
             return self._shuffle(self.zero, self.zero, range(lanes), "zero")
-        assert self.src is not None
-        index = self._at(self.src, piece, base, "src")
+        assert self.site.src is not None
+        index = self._at(self.site.src, piece, base, "src")
         ahead = self.copy.in_memory("src", self.plan.prefetch)
         if piece.count:
             assert self.zero is not None
@@ -263,7 +208,7 @@ class VectorBody:
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         for number, piece in enumerate(register.pieces):
             assert piece is not None
-            index = self._at(self.dst, piece, base, "dst")
+            index = self._at(self.site.dst, piece, base, "dst")
             stored = self._stored(register, number, value, index)
             if piece.count:
                 mask = self.masks[self.copy.in_memory("dst", piece.count)]
@@ -291,7 +236,7 @@ class VectorBody:
         found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
         pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
         for line in side_by_side(pieces, self.program.store_piece, LINE * self.plan.widths.dst_per_byte):
-            index = self._at(self.dst, pieces[line[0]], base, "dst")
+            index = self._at(self.site.dst, pieces[line[0]], base, "dst")
             parts = [self._stored(*found[number], index) for number in line]
             while len(parts) > 1:
                 pairs = zip(parts[::2], parts[1::2], strict=True)
@@ -307,7 +252,7 @@ class VectorBody:
             old = inserted(self.builder, vector_ops.load(self.copy.target, target, vector_type(self.element, count)))
             if (share := self.plan.widths.dst_per_byte) > 1:
                 old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
-        params = PieceParams(self.copy.param_sites, piece.params)
+        params = PieceParams(self.site.params, piece.params)
         return memory.convert(self.builder, value, lanes, params, old)
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
@@ -317,7 +262,7 @@ class VectorBody:
             offset = inserted(self.builder, vector_ops.sum_of(offset, self._step(place, piece)))
         if distance == 0:
             return offset
-        if (value := _constant(offset)) is not None:
+        if (value := constant_offset(offset)) is not None:
             return self.copy.nest.constant(value + distance)
         return inserted(self.builder, vector_ops.sum_of(offset, self.copy.nest.constant(distance)))
 
