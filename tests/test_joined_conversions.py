@@ -99,3 +99,20 @@ def test_first_lanes_of_narrow_registers_are_masked() -> None:
     source, destination = sides("nChw3c->nChw16c", (2, 96, 7, 7), "u8->f32")
     text = Kernel(source, destination, target="avx512").c_source
     assert "__builtin_ia32_loaddquqi128_mask" in text
+
+
+@pytest.mark.parametrize(
+    ("executor", "target"), [("interpret", "avx512"), ("interpret", "avx2"), ("interpret", "sse2"), ("c", "native")]
+)
+def test_f8_by_way_of_f16_is_rounded_once(executor: Executor, target: str) -> None:
+    """All codes of f16 and their neighbours as f32, ties of f8_e5m2 among them: a second rounding would show there."""
+    step = 61 if executor == "interpret" else 1
+    codes = np.arange(0, 1 << 16, step, dtype=np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
+    values = np.resize(np.concatenate([codes - 1, codes, codes + 1]), (64, 3 * (1 << 16) // step // 64))
+    source, destination = (layoutc.desc("ab", values.shape, type) for type in ("f32", "f8_e5m2"))
+    kernel = Kernel(source, destination, executor, target=target)
+    assert ("i16x32" in kernel.c_source) == (target == "avx512") or target == "native"
+    got, want = (np.zeros(values.shape, np.uint8) for _ in range(2))
+    kernel(values.view(np.float32), got)
+    reference.reorder(source, destination, values.view(np.uint8).reshape(-1), want.reshape(-1))
+    np.testing.assert_array_equal(got, want)

@@ -7,7 +7,7 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BFloat16Type, IntegerType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.element_type import element_type
@@ -22,10 +22,14 @@ def format_of(name: str) -> FloatFormat:
     return found
 
 
-SINGLE, DOUBLE = format_of("f32"), format_of("f64")
+SINGLE, DOUBLE, HALF = format_of("f32"), format_of("f64"), format_of("f16")
 I32 = IntegerType(32)
 BF16_LANES = 16
 """f32 in a register of processors that may have an instruction for bf16; others need the rule step by step"""
+
+
+HALF_LANES = (8, 16)
+"""f32 in a register of processors that have an instruction for f16"""
 
 
 def _width(format: FloatFormat) -> int:
@@ -120,6 +124,8 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_na
     width, code_width = lanes.bits(number), max(8, _width(format))
     if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
         return lanes.bitcast(lanes.narrow(number, BFloat16Type(), "code"), IntegerType(16), "code")
+    if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
+        return _narrow_through_f16(lanes, number, format)
     if _is_upper_half(format, wide):
         return lanes.truncate(_narrow_to_upper_half(lanes, number, format, is_nan_quiet), code_width, "code")
     bits = lanes.as_bits(number, "bits")
@@ -143,6 +149,24 @@ def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, format: FloatFormat, i
         return rounded
     quiet = lanes.or_(upper, 1 << (format.fraction_bits - 1), "quiet")
     return lanes.select(lanes.compare("uno", number, number), quiet, rounded, "code")
+
+
+def _narrow_through_f16(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAValue:
+    """
+    The upper bits of the f16, in lanes half as wide.
+
+    Of the f32 the upper half counts, whose last bit also says that one below was set: rounded to odd, it is exact as
+    f16 down to half of the least code, and is there on the same side of all ties.
+    """
+    bits, shift = lanes.as_bits(number, "bits"), _width(HALF) - _width(format)
+    lost = lanes.add(lanes.and_(bits, 0xFFFF), 0xFFFF, "lost")
+    odd = lanes.and_(lanes.or_(bits, lost), ~0xFFFF, "odd")
+    half = lanes.as_bits(lanes.narrow(lanes.bitcast(odd, F32), Float16Type(), "half"), "half")
+    last = lanes.and_(lanes.shr(half, shift), 1, "last")
+    up = lanes.add(last, (1 << (shift - 1)) - 1, "up")
+    is_number = lanes.compare("sle", lanes.and_(half, _last(HALF)), _infinity(HALF))
+    up = lanes.select(is_number, up, lanes.like(0, up), "up")
+    return lanes.truncate(lanes.shr(lanes.add(half, up, "rounded"), shift), _width(format), "code")
 
 
 def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:

@@ -13,6 +13,8 @@ After, one shuffle of whole registers that leaves half of the bits, and half of 
     %high = vector.bitcast %y : vector<16xi32> to vector<32xi16>
     %joined = vector.shuffle %low, %high [0, 2, ..., 62] : vector<32xi16>, vector<32xi16>
     %both = arith.trunci %joined : vector<32xi16> to vector<32xi8>
+
+What was done to both since they were narrowed to f16, and half empty, is done once, to the lanes of both.
 """
 
 from __future__ import annotations
@@ -25,13 +27,18 @@ from xdsl.ir import Attribute, SSAValue
 
 from layoutc.planning.machine import Shuffles
 from layoutc.transforms import vector_ops
-from layoutc.transforms.creation import inserted
+from layoutc.transforms.creation import created, inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
 
 FINEST = {"any": 8, "words": 16, "unpack": 64}
 """bits of the least lanes that a register's shuffles move at will"""
+STEPS = (
+    *(arith.AddiOp, arith.AndIOp, arith.OrIOp, arith.ShLIOp, arith.ShRUIOp, arith.CmpiOp, arith.SelectOp),
+    *(vector.BitcastOp, arith.BitcastOp),
+)
+"""ops that do the same in each lane"""
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
 
@@ -42,6 +49,12 @@ def joined(
     """The lanes of two vectors of one type, by a machine that has such shuffles."""
     count, element = _shape(low)
     wide, other = _before_cut(low), _before_cut(high)
+    if wide is not None and other is not None and (whole := _in_one(builder, nest, wide, other)) is not None:
+        lanes = Lanes(builder, nest, 2 * count)
+        both = lanes.bitcast(lanes.truncate(whole, _bits(low), name), element, name)
+        for value in (low, high):
+            _erase_unused(value)
+        return both
     if wide is None or other is None or wide.type != other.type or _half(wide) < max(_bits(low), FINEST[shuffles]):
         return inserted(builder, vector_ops.shuffle(low, high, range(2 * count), element, name))
     half = integer_type(_half(wide))
@@ -54,6 +67,48 @@ def joined(
     for value in (low, high):
         _erase_unused(value)
     return both
+
+
+def _in_one(builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue) -> SSAValue | None:
+    """What two registers became by the same steps since they were narrowed to f16, in one; None if they did not."""
+    return _Both(Lanes(builder, nest, 2 * _shape(low)[0])).joined(low, high) if _bits(low) == 16 else None
+
+
+class _Both:
+    """Steps of two registers that are done once, on the lanes of both."""
+
+    def __init__(self, lanes: Lanes):
+        self.lanes = lanes
+        self.known: dict[SSAValue, SSAValue] = {}
+
+    def joined(self, low: SSAValue, high: SSAValue) -> SSAValue | None:
+        """The lanes of two values, if they are the same function of two that were narrowed."""
+        if low not in self.known and (found := self._found(low, high)) is not None:
+            self.known[low] = found
+        return self.known.get(low)
+
+    def _found(self, low: SSAValue, high: SSAValue) -> SSAValue | None:
+        first, second = low.owner, high.owner
+        count, element = _shape(low)
+        if isinstance(first, arith.ConstantOp):
+            return self._constant(first) if low is high else None
+        if low.type != high.type or first.__class__ is not second.__class__:
+            return None
+        if isinstance(first, arith.TruncFOp):
+            return self.lanes.insert(vector_ops.shuffle(low, high, range(2 * count), element, "halves"), "halves")
+        if not isinstance(first, STEPS) or not isinstance(second, STEPS) or first.properties != second.properties:
+            return None
+        operands = [self.joined(*pair) for pair in zip(first.operands, second.operands, strict=True)]
+        found = [operand for operand in operands if operand is not None]
+        if len(found) < len(operands):
+            return None
+        type = vector_type(element, 2 * count)
+        return self.lanes.insert(created(first.__class__, found, type, first.properties), low.name_hint)
+
+    def _constant(self, op: arith.ConstantOp) -> SSAValue | None:
+        """One that all lanes have, in twice as many."""
+        value: Any = op.value
+        return self.lanes.constant(next(value.iter_values()), value.get_element_type()) if value.is_splat() else None
 
 
 def _shape(value: SSAValue) -> tuple[int, Attribute]:
@@ -79,10 +134,11 @@ def _before_cut(value: SSAValue) -> SSAValue | None:
 
 
 def _erase_unused(value: SSAValue) -> None:
-    """Takes casts away that nobody uses any more."""
+    """Takes casts, and steps that are done elsewhere, away that nobody uses any more."""
     op = value.owner
-    if isinstance(op, (*CASTS, arith.TruncIOp)) and not any(True for _ in value.uses):
-        operand = op.operands[0]
+    if isinstance(op, (*STEPS, *CASTS, arith.TruncIOp)) and not any(True for _ in value.uses):
+        operands = list(op.operands)
         op.detach()
         op.erase()
-        _erase_unused(operand)
+        for operand in operands:
+            _erase_unused(operand)
