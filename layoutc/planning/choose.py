@@ -17,7 +17,7 @@ from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine,
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
-from layoutc.planning.plan_conversions import converting_plans
+from layoutc.planning.plan_conversions import Converting, converting_plans
 from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
@@ -65,8 +65,8 @@ def choose_plan(
         adds = bool(conversion.sum)
         if len(copies) > 1 and not moves and not adds:
             copies = _joined_conversions(source, destination, copies, conversion, widths, target)
-        converting = converting_plans(copies, adds, widths, target, streams, threads, moves=moves)
-        return Plan(with_shorter_tiles(converting), threads)
+        how = Converting(widths, target, streams, threads, adds, moves)
+        return Plan(with_shorter_tiles(converting_plans(copies, how)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
         moved = _joined(source, destination, moved, widths.dst, target)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
@@ -47,57 +47,59 @@ ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
 
 
-def converting_plans(
-    copies: Sequence[StridedCopy],
-    adds: bool,
-    widths: Widths,
-    target: Machine,
-    streams: bool,
-    threads: int,
-    *,
-    moves: bool,
-) -> Iterator[CopyPlan]:
-    """
-    Copies of elements that are converted, or that share bytes, each by itself.
+@dataclass(frozen=True, slots=True)
+class Converting:
+    """What the copies of a reorder have in common whose elements are converted, or share bytes."""
 
-    What is padding becomes zero, and no converted zero. Where they add to what the destination holds, nothing is
-    stored twice.
-    """
+    widths: Widths
+    target: Machine
+    streams: bool
+    threads: int
+    adds: bool
+    """whether what the destination holds counts, so that nothing is stored twice"""
+    moves: bool
+    """whether elements stay what they are"""
+
+
+def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator[CopyPlan]:
+    """The copies, each by itself; what is padding becomes zero, and no converted zero."""
     for copy in copies:
         if any(digit.is_uneven for digit in copy.digits):
-            box = merged_plan(copy, widths, target, streams)
+            box = merged_plan(copy, how.widths, how.target, how.streams)
             assert box is not None, "what is joined has a box"
             yield box
-            continue
-        padded = None if adds or moves or copy.is_fill else _padded_plan(copy, widths, target, streams)
-        if padded is not None:
+        elif (padded := _padded_plan(copy, how)) is not None:
             yield padded
-            continue
-        partial = _first_partial(copy) if adds else _apart(copy, widths, target)
-        whole = in_bytes(copy, widths.dst_per_byte) if moves or copy.is_fill else None
-        if partial is not None:
-            parts = without_partial(copy, partial)
-            yield from converting_plans(parts, adds, widths, target, streams, threads, moves=moves)
-        elif whole is not None:
-            for piece in pieces(whole, widths.dst, target):
-                yield plan_moved(*piece, target, streams)
-        elif adds and not copy.is_fill:
-            yield from (_adding_plan(part, widths, target) for part in even_copies(copy))
-        elif not moves and (gathered := _gathered_plan(copy, widths, target, streams)) is not None:
-            yield from _gathered_apart(copy, gathered, widths, target, streams, threads)
-        elif not widths.are_packed:
-            yield _straight_plan(copy, widths, target, streams)
         else:
-            packed = _packed_plans(copy, widths, target, streams, threads)
-            keeps = moves or (threads > 1 and widths.dst_per_byte > 1)
-            yield from packed if keeps else map(with_element_tile, packed)
+            yield from _plans(copy, how)
 
 
-def _apart(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
+def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
+    """The plan of a copy, or plans of its parts."""
+    partial = _first_partial(copy) if how.adds else _apart(copy, how)
+    whole = in_bytes(copy, how.widths.dst_per_byte) if how.moves or copy.is_fill else None
+    if partial is not None:
+        yield from converting_plans(without_partial(copy, partial), how)
+    elif whole is not None:
+        for piece in pieces(whole, how.widths.dst, how.target):
+            yield plan_moved(*piece, how.target, how.streams)
+    elif how.adds and not copy.is_fill:
+        yield from (_adding_plan(part, how) for part in even_copies(copy))
+    elif not how.moves and (gathered := _gathered_plan(copy, how)) is not None:
+        yield from _gathered_apart(copy, gathered, how)
+    elif not how.widths.are_packed:
+        yield _straight_plan(copy, how)
+    else:
+        packed = _packed_plans(copy, how)
+        keeps = how.moves or (how.threads > 1 and how.widths.dst_per_byte > 1)
+        yield from packed if keeps else map(with_element_tile, packed)
+
+
+def _apart(copy: StridedCopy, how: Converting) -> int | None:
     """A digit that is loaded in part, whose zeros cannot be in the tiles of what is loaded."""
-    if widths.dst_per_byte > 1 and widths.converted_at == "src":
+    if how.widths.dst_per_byte > 1 and how.widths.converted_at == "src":
         # Zeros are none of the values that are converted, as those are narrowed first; the next copy has half a byte.
-        return without_lanes(copy, widths, target)
+        return without_lanes(copy, how.widths, how.target)
     return _first_partial(copy)
 
 
@@ -106,25 +108,21 @@ def _first_partial(copy: StridedCopy) -> int | None:
     return next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
 
 
-def _packed_plans(
-    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, threads: int
-) -> Iterator[CopyPlan]:
+def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
-    plan = plan_copy(copy, widths, target, streams, converted=widths.dst)
+    plan = plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
     if plan.target_lanes and can_be_buffered(plan):
-        yield from _apart_plans(copy, with_buffers(plan), target, streams) if threads > 1 else (with_buffers(plan),)
+        yield from _apart_plans(copy, with_buffers(plan), how) if how.threads > 1 else (with_buffers(plan),)
         return
     forget_copies(1)
     partial = _first_partial(copy)
     if partial is not None:
-        yield from converting_plans(
-            without_partial(copy, partial), False, widths, target, streams, threads, moves=False
-        )
+        yield from converting_plans(without_partial(copy, partial), replace(how, adds=False, moves=False))
         return
-    yield _plan_elements(copy, widths, target)
+    yield _plan_elements(copy, how)
 
 
-def _apart_plans(copy: StridedCopy, plan: CopyPlan, target: Machine, streams: bool) -> Iterator[CopyPlan]:
+def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The plan with macro tiles that threads can share; another one of the steps that these leave over."""
     found = macro_apart(plan)
     if found is None:
@@ -137,9 +135,9 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, target: Machine, streams: bo
         return
     forget_copies(1)
     first, rest = cut(copy, copy.digits.index(digit), whole)
-    plan = with_buffers(plan_copy(first, widths, target, streams, widths.dst))
+    plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
     yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
-    yield with_buffers(plan_copy(rest, widths, target, streams, widths.dst))
+    yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
 
 
 def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
@@ -148,36 +146,34 @@ def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
     return replace(plan, macro=tuple(macro if other == digit else size for other, size in sizes))
 
 
-def _gathered_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
+def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. What is
     converted before can have other tiles, boxes among them.
     """
-    vectors, lanes = _conversions(copy, widths, target)
-    whole = target.vector // max(widths.src, widths.dst)
+    vectors, lanes = _conversions(copy, how)
+    whole = how.target.vector // max(how.widths.src, how.widths.dst)
     pays = vectors > TILE_REGISTERS or lanes * FEW_LANES <= whole
-    if not pays and not _has_better_tiles(copy, widths, target):
+    if not pays and not _has_better_tiles(copy, how):
         return None
-    return _row_by_row(copy, widths, target, streams, is_transposed, min(MORE_LANES * lanes, whole))
+    return _row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
 
 
-def _straight_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan:
+def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
-    at = _cheaper_side(copy, widths, target)
-    plan = plan_copy(copy, replace(widths, converted=at), target, streams, widths.dst)
-    if converts_few(plan) and (merged := merged_plan(copy, widths, target, streams)) is not None:
+    widths = replace(how.widths, converted=_cheaper_side(copy, how))
+    plan = plan_copy(copy, widths, how.target, how.streams, how.widths.dst)
+    if converts_few(plan) and (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
         forget_copies(1)
         return merged
     return with_element_tile(plan)
 
 
-def _gathered_apart(
-    copy: StridedCopy, plan: CopyPlan, widths: Widths, target: Machine, streams: bool, threads: int
-) -> Iterator[CopyPlan]:
+def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The plan; or, of several threads, with macro tiles that write no byte together, and a plan of what is left."""
-    found = macro_apart(plan) if threads > 1 else None
+    found = macro_apart(plan) if how.threads > 1 else None
     if found is None:
         yield plan
         return
@@ -186,49 +182,49 @@ def _gathered_apart(
     first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
     if rest:
         forget_copies(1)
-        plan = _gathered_plan(first, widths, target, streams) or plan
+        plan = _gathered_plan(first, how) or plan
     if plan.copy.elements == first.elements:
         yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
-        yield from converting_plans(rest, False, widths, target, streams, 1, moves=False)
+        yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
     else:
         yield plan
 
 
-def _padded_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
+def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
 
-    None if there are no such tiles, or elements share bytes.
+    None if there are no such tiles, or elements share bytes, stay what they are, or are added to others.
     """
+    widths = how.widths
     moved = Widths(widths.dst, widths.dst)
-    if _first_partial(copy) is None or widths.are_packed:
+    if how.adds or how.moves or copy.is_fill or _first_partial(copy) is None or widths.are_packed:
         return None
-    if needs_box(copy, moved, target) and best_box(copy, moved.dst, target) is None:
+    if needs_box(copy, moved, how.target) and best_box(copy, moved.dst, how.target) is None:
         return None
-    whole = target.vector // max(widths.src, widths.dst)
+    whole = how.target.vector // max(widths.src, widths.dst)
 
-    def planned(target: Machine, streams: bool) -> CopyPlan | None:
-        return _row_by_row(copy, widths, target, streams, lambda plan: bool(plan.target_lanes), whole)
+    def planned(how: Converting) -> CopyPlan | None:
+        return _row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
 
     # Whether the copy is one or several follows from the registers alone: who reads the plan has other caches.
-    registers = of_registers(target.vector, target.shuffles)
-    if planned(registers, False) is None:
+    by_registers = replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
+    if planned(by_registers) is None:
         return None
     forget_copies(1)
-    return planned(target, streams) or planned(registers, False)
+    return planned(how) or planned(by_registers)
 
 
-def _row_by_row(
-    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, suits: Callable[[CopyPlan], bool], least: int
-) -> CopyPlan | None:
+def _row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
     """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
+    widths = how.widths
     moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
-    plan = plan_copy(copy, moved, target, streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
+    plan = plan_copy(copy, moved, how.target, how.streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = plan if plan.stages_stores else _small(plan, streams)
+        plan = plan if plan.stages_stores else _small(plan, how.streams)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         if row >= least:
@@ -238,20 +234,21 @@ def _row_by_row(
     return None
 
 
-def _conversions(copy: StridedCopy, widths: Widths, target: Machine) -> tuple[int, int]:
+def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
     """How many vectors a tile converts, and the lanes of each."""
-    lanes = choose_lanes(fused(copy, widths, target), widths, target)
-    tile = prod(tile_of(fused(copy, widths, target), *lanes))
+    one, widths = fused(copy, how.widths, how.target), how.widths
+    lanes = choose_lanes(one, widths, how.target)
+    tile = prod(tile_of(one, *lanes))
     at_once = lane_count(lanes[0] if widths.converted_at == "src" else lanes[1])
-    at_once = min(at_once, target.vector // max(widths.src, widths.dst))
+    at_once = min(at_once, how.target.vector // max(widths.src, widths.dst))
     return tile // at_once, at_once
 
 
-def _has_better_tiles(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:
     """Whether what is converted before needs far fewer instructions in its tiles, with those that gather it."""
-    lanes = fused(copy, widths, target)
-    straight = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=widths.dst)
-    return instructions_each(copy, widths.dst, target) + GATHERING < BOX_GAIN * tile_cost(straight)
+    one, widths = fused(copy, how.widths, how.target), how.widths
+    straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target), converted=widths.dst)
+    return instructions_each(copy, widths.dst, how.target) + GATHERING < BOX_GAIN * tile_cost(straight)
 
 
 def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
@@ -261,32 +258,32 @@ def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
 
 
-def _adding_plan(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
-    widths = replace(widths, converted="dst")
-    plan = plan_copy(copy, widths, target, False, widths.dst, is_even=True)
+    how = replace(how, widths=replace(how.widths, converted="dst"))
+    plan = plan_copy(copy, how.widths, how.target, False, how.widths.dst, is_even=True)
     if not can_be_buffered(plan):
         forget_copies(1)
-        plan = with_even_macro(_plan_elements(copy, widths, target))
+        plan = with_even_macro(_plan_elements(copy, how))
     plan = with_element_tile(plan, is_even=True)
     because("stores", "through the caches and nothing twice, as what the destination holds counts")
     return with_even_buffers(plan)
 
 
-def _plan_elements(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+def _plan_elements(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that goes element by element, as a side has no contiguous ones."""
     next_copy()
     because("tiles", "element by element, as a side has too few contiguous elements")
-    plan = with_lanes(copy, widths, target, (), (), converted=widths.dst)
+    plan = with_lanes(copy, how.widths, how.target, (), (), converted=how.widths.dst)
     return replace(plan, macro=tuple(min(digit.extent, ELEMENTS) for digit in copy.digits))
 
 
-def _cheaper_side(copy: StridedCopy, widths: Widths, target: Machine) -> SideName | None:
+def _cheaper_side(copy: StridedCopy, how: Converting) -> SideName | None:
     """Where elements of one width on both sides are converted: where fewer registers have parameters of their own."""
-    if widths.src != widths.dst or not copy.params:
+    if how.widths.src != how.widths.dst or not copy.params:
         return None
-    copy = fused(copy, widths, target)
-    lanes = choose_lanes(copy, widths, target)
+    copy = fused(copy, how.widths, how.target)
+    lanes = choose_lanes(copy, how.widths, how.target)
     tile = tile_of(copy, *lanes)
     loaded, stored = (_with_own_params(copy, tile, parts) for parts in lanes)
     return "dst" if stored < loaded else None
