@@ -18,11 +18,12 @@ from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_conversions import Converting, converting_plans
-from layoutc.planning.plan_copy import MIN_STAGED_RUN, instructions, needs_box, pieces, plan_moved
+from layoutc.planning.plan_copy import instructions, needs_box, pieces, plan_moved
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.shorter_tiles import with_shorter_tiles
 from layoutc.planning.spread_params import as_spread
+from layoutc.planning.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs

@@ -11,6 +11,7 @@ from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, witho
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.gathered_rows import is_transposed, row_digits
+from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, with_macro
@@ -22,7 +23,6 @@ from layoutc.planning.plan_copy import (
     pieces,
     plan_copy,
     plan_moved,
-    with_lanes,
     without_lanes,
 )
 from layoutc.planning.promotion import in_bytes

@@ -5,42 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
-from math import inf, prod
+from math import inf
 
-from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
-from layoutc.planning.cache_sets import overflow_sets, share_sets
-from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, without_partial
+from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
+from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.element_macros import with_element_macro
 from layoutc.planning.joined_lines import with_joined_lines
-from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count, tile_of
+from layoutc.planning.lane_tiles import with_lanes
+from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import (
-    LINE_CHUNKS,
-    LINE_ROWS,
-    NORMAL,
-    STAGED_CHUNKS,
-    STAGED_ROWS,
-    STREAMED,
-    MacroShape,
-    by_source_lines,
-    loop_order,
-    with_joined_rows,
-    with_macro,
-)
+from layoutc.planning.macro_tiles import NORMAL, by_source_lines, with_macro
 from layoutc.planning.padded import padded_lanes, with_padded_tile
-from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan, Part
+from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
-from layoutc.planning.stores import cached, rows_collide, streamed, with_gathered_rows
+from layoutc.planning.staged_stores import has_staged_runs, with_staged_stores
+from layoutc.planning.stores import cached, streamed
 from layoutc.planning.together import Sized
 from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.planning.widths import Widths
 
-BUFFERED = "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
-MIN_STAGED_RUN = 256
-MOST_WASTE = 1.125
-"""times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
+INTO_SHARED_BUFFER = (
+    "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
+)
 
 
 def plan_copy(
@@ -75,24 +63,27 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
         if buffered:
-            because("stores", BUFFERED)
+            because("stores", INTO_SHARED_BUFFER)
         return with_element_macro(plan, target)
     if not streams and not buffered:
         because("stores", "normal, through the caches")
         return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
     if plan.pads_elements:
-        because("stores", BUFFERED if buffered else "normal, through the caches, as elements are loaded one by one")
+        because(
+            "stores",
+            INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one",
+        )
         return with_macro(plan, NORMAL)
     if streams and target.streams_whole_lines and stores_whole_lines(lines := with_joined_lines(plan, target), target):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
-        because("stores", BUFFERED)
+        because("stores", INTO_SHARED_BUFFER)
         return with_macro(plan, NORMAL)
     if converted:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
-    return _staged(plan, target)
+    return with_staged_stores(plan, target)
 
 
 def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
@@ -109,129 +100,10 @@ def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, i
 def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan, or a box of the digits that it counts as one, if runs of the destination go on along these."""
     found = best_box(copy, plan.element_bytes, target) if plan.copy.digits != copy.digits else None
-    if found is None or stores_whole_lines(plan, target) or _has_runs(plan):
+    if found is None or stores_whole_lines(plan, target) or has_staged_runs(plan):
         return plan
     box = boxed(copy, plan.element_bytes, target)
-    return box if _has_runs(box) else plan
-
-
-def _has_runs(plan: CopyPlan) -> bool:
-    """Whether a macro tile has runs that leave a buffer by whole lines."""
-    rows = with_macro(plan, STAGED_ROWS)
-    together = not plan.merges or all(part.digit in rows.run_digits for part in plan.target_lanes)
-    return together and rows.run * plan.widths.src >= MIN_STAGED_RUN
-
-
-def _staged(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
-    why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
-    because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
-    staged = _with_runs(plan, target)
-    if staged.run * plan.widths.src < MIN_STAGED_RUN:
-        because(
-            "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
-        )
-        return with_macro(plan, STREAMED)
-    if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
-        because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
-        return with_macro(plan, STREAMED)
-    joined = with_joined_rows(replace(staged, store="staged"))
-    if joined.macro != staged.macro:
-        return joined
-    return with_gathered_rows(joined, target) if rows_collide(joined, target) else joined
-
-
-def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
-    rows = with_macro(plan, STAGED_ROWS)
-    shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
-    if rows_collide(with_macro(plan, shape), target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
-        by_lines = _by_lines(plan, target)
-        if by_lines is not plan:
-            is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
-            plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
-    staged = with_macro(plan, shape)
-    if not rows_collide(staged, target):
-        staged = _one_tile_wide(plan, shape, staged, target)
-    if staged.run * plan.widths.src >= MIN_STAGED_RUN:
-        return staged
-    return with_macro(plan, replace(shape, budget=2 * shape.budget))
-
-
-LONG_ROW = 256
-"""bytes of the source that lie together, below which macro tiles take all of them"""
-LONG_RUN = 4 << 10
-"""bytes of a run of the destination that macro tiles do not shorten it to less than"""
-
-
-def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow.
-
-    They take a line of each row where the first cache does not hold one of all rows until then.
-    """
-    if _row(staged) * plan.widths.src < LONG_ROW:
-        return staged
-    narrow = with_macro(plan, replace(shape, source_run=1))
-    if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
-        return staged
-    joined, joined_narrow = (prod(with_joined_rows(each).macro) for each in (staged, narrow))
-    # What the next macro tile takes of a line is there then only if rows do not evict each other.
-    if joined_narrow > joined or share_sets(narrow, target):
-        return staged
-    return with_macro(plan, replace(shape, source_run=target.line)) if overflow_sets(narrow, target) else narrow
-
-
-def _row(plan: CopyPlan) -> int:
-    """Elements of the source that lie together, but for those of other rows that are in one run of the destination."""
-    row, is_across = 1, False
-    for position, digit in contiguous(plan.copy, "src"):
-        if is_across and position in plan.run_digits:
-            break
-        is_across = is_across or position not in plan.run_digits
-        row *= digit.extent
-    return row
-
-
-def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan with loads of whole lines: its stores, which a buffer takes in any size, are cut down first."""
-    if plan.merges or not plan.source_lanes:
-        return plan
-    lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
-    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=0)
-    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
-        return plan
-    if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
-        return plan
-    because("loads", "straight, of whole lines: the buffer that stores fill takes less")
-    return found
-
-
-def with_lanes(
-    copy: StridedCopy,
-    widths: Widths,
-    target: Machine,
-    source_lanes: tuple[Part, ...],
-    target_lanes: tuple[Part, ...],
-    converted: int,
-) -> CopyPlan:
-    """A plan with these lanes, and macro tiles of one tile."""
-    tile = tile_of(copy, source_lanes, target_lanes)
-    return CopyPlan(
-        copy,
-        widths.src,
-        target.vector,
-        target.shuffles,
-        tile,
-        source_lanes,
-        target_lanes,
-        macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
-        outer_order=loop_order(copy.digits, "dst"),
-        inner_order=loop_order(copy.digits, "dst"),
-        converted_bytes=converted,
-        converted_at=widths.converted,
-        per_byte=(widths.src_per_byte, widths.dst_per_byte),
-    )
+    return box if has_staged_runs(box) else plan
 
 
 def plan_moved(copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:

@@ -1,0 +1,121 @@
+"""Copies that go past the caches by whole lines, out of a buffer: whether their runs suffice, and their macro tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.boxes import waste
+from layoutc.planning.cache_sets import overflow_sets, share_sets
+from layoutc.planning.copy_digits import contiguous
+from layoutc.planning.lane_tiles import with_lanes
+from layoutc.planning.lanes import choose_lanes, lane_count
+from layoutc.planning.machine import Machine
+from layoutc.planning.macro_tiles import (
+    LINE_CHUNKS,
+    LINE_ROWS,
+    STAGED_CHUNKS,
+    STAGED_ROWS,
+    STREAMED,
+    MacroShape,
+    with_joined_rows,
+    with_macro,
+)
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.reasons import because
+from layoutc.planning.stores import rows_collide, with_gathered_rows
+
+MIN_STAGED_RUN = 256
+"""bytes of a run of the destination, below which it has too few whole lines"""
+MOST_WASTE = 1.125
+"""times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
+LONG_ROW = 256
+"""bytes of the source that lie together, below which macro tiles take all of them"""
+LONG_RUN = 4 << 10
+"""bytes of a run of the destination that macro tiles do not shorten it to less than"""
+
+
+def has_staged_runs(plan: CopyPlan) -> bool:
+    """Whether a macro tile has runs that leave a buffer by whole lines."""
+    rows = with_macro(plan, STAGED_ROWS)
+    together = not plan.merges or all(part.digit in rows.run_digits for part in plan.target_lanes)
+    return together and rows.run * plan.widths.src >= MIN_STAGED_RUN
+
+
+def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
+    why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
+    because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
+    staged = _with_runs(plan, target)
+    if staged.run * plan.widths.src < MIN_STAGED_RUN:
+        because(
+            "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
+        )
+        return with_macro(plan, STREAMED)
+    if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
+        because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
+        return with_macro(plan, STREAMED)
+    joined = with_joined_rows(replace(staged, store="staged"))
+    if joined.macro != staged.macro:
+        return joined
+    return with_gathered_rows(joined, target) if rows_collide(joined, target) else joined
+
+
+def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
+    rows = with_macro(plan, STAGED_ROWS)
+    shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
+    if rows_collide(with_macro(plan, shape), target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
+        by_lines = _by_lines(plan, target)
+        if by_lines is not plan:
+            is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
+            plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
+    staged = with_macro(plan, shape)
+    if not rows_collide(staged, target):
+        staged = _one_tile_wide(plan, shape, staged, target)
+    if staged.run * plan.widths.src >= MIN_STAGED_RUN:
+        return staged
+    return with_macro(plan, replace(shape, budget=2 * shape.budget))
+
+
+def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow.
+
+    They take a line of each row where the first cache does not hold one of all rows until then.
+    """
+    if _row(staged) * plan.widths.src < LONG_ROW:
+        return staged
+    narrow = with_macro(plan, replace(shape, source_run=1))
+    if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
+        return staged
+    joined, joined_narrow = (prod(with_joined_rows(each).macro) for each in (staged, narrow))
+    # What the next macro tile takes of a line is there then only if rows do not evict each other.
+    if joined_narrow > joined or share_sets(narrow, target):
+        return staged
+    return with_macro(plan, replace(shape, source_run=target.line)) if overflow_sets(narrow, target) else narrow
+
+
+def _row(plan: CopyPlan) -> int:
+    """Elements of the source that lie together, but for those of other rows that are in one run of the destination."""
+    row, is_across = 1, False
+    for position, digit in contiguous(plan.copy, "src"):
+        if is_across and position in plan.run_digits:
+            break
+        is_across = is_across or position not in plan.run_digits
+        row *= digit.extent
+    return row
+
+
+def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with loads of whole lines: its stores, which a buffer takes in any size, are cut down first."""
+    if plan.merges or not plan.source_lanes:
+        return plan
+    lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
+    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=0)
+    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
+        return plan
+    if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
+        return plan
+    because("loads", "straight, of whole lines: the buffer that stores fill takes less")
+    return found
