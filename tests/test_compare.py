@@ -117,6 +117,8 @@ def test_different_ranks_are_refused() -> None:
             ["nchw", "nhwc", "--dims", "2,3,5,4"],
             "different for dims 2,3,5,4\nindex (0, 0, 0, 1) has offset 1 in nchw, 3 in nhwc\n",
         ),
+        (["nhwc", "{1,8,3,3},{72,1,24,8}"], "equal for dims 1,8,3,3\n"),
+        (["sizes={2,3}, strides={3,1}", "ab", "--dims", "2,3"], "equal for dims 2,3\n"),
         (["{2,3},{5,1}", "ab"], "different for dims 2,3\nindex (1, 0) has offset 5 in {2,3},{5,1}, 3 in ab\n"),
     ],
 )

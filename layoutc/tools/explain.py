@@ -23,11 +23,12 @@ def command(one: str, other: str, dims: tuple[int, ...] | None, as_json: bool) -
 
     If not, print the smallest index whose offsets differ, and both offsets in elements.
     """
+    are_layouts = all(notations.read(text).is_layout for text in (one, other))
     verdict = verdict_of(one, other, dims)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(verdict), indent=2))
         return
-    click.echo("\n".join(in_words(one, other, dims is not None, verdict)))
+    click.echo("\n".join(in_words(one, other, verdict, are_layouts, dims is not None)))
 
 
 def verdict_of(one: str, other: str, dims: tuple[int, ...] | None) -> Verdict:
@@ -40,19 +41,21 @@ def verdict_of(one: str, other: str, dims: tuple[int, ...] | None) -> Verdict:
     return Verdict(False, descs[0].dims, first_difference(*descs), descs[0].same_memory(descs[1]))
 
 
-def in_words(one: str, other: str, dims_given: bool, verdict: Verdict) -> list[str]:
-    """The verdict, the reason on the second line."""
+def in_words(one: str, other: str, verdict: Verdict, are_layouts: bool, dims_given: bool) -> list[str]:
+    """
+    The verdict, the reason on the second line.
+
+    What is no layout alone, but has strides for its dims, says nothing of others.
+    """
     if verdict.for_all_dims:
         return ["equal for all dims"]
     assert verdict.dims is not None
     shown = ",".join(map(str, verdict.dims))
     if verdict.difference is None:
         rest = "" if verdict.same_padding else "; block padding or size differ"
-        return [
-            f"equal for dims {shown}, not for all dims{rest}"
-            if dims_given
-            else f"equal offsets for all dims tried{rest}"
-        ]
+        if are_layouts and not dims_given:
+            return [f"equal offsets for all dims tried{rest}"]
+        return [f"equal for dims {shown}{', not for all dims' if are_layouts else ''}{rest}"]
     here, there = verdict.difference.offsets
     return [
         f"different for dims {shown}",
