@@ -17,6 +17,12 @@ from layoutc.processes import run
 
 FLAGS = ("-O2", "-std=gnu11", "-fPIC", "-shared", "-ffp-contract=off")
 """no contraction: a*b+c rounds twice in every executor"""
+LONG_SOURCE = 128 << 10
+"""
+bytes of C from which on it is optimized less: its vectors are chosen already, and -O2 takes gcc more than
+proportionally longer; 370 KB took it 15 s and with -O1 3 s, 650 KB more than 100 s and 12 s, and none of 7 kernels
+took longer to run
+"""
 TARGETS = {
     "native": ("-march=native",),
     "avx512": ("-march=x86-64-v4",),
@@ -91,7 +97,9 @@ class Compiler:
 
         Raises CompilerError with the command and its first error line.
         """
-        self._compile(self.flags + self._extra_flags(parallel, timeout_s), source, output, timeout_s)
+        is_long = source.is_file() and source.stat().st_size > LONG_SOURCE
+        flags = tuple("-O1" if flag == "-O2" and is_long else flag for flag in self.flags)
+        self._compile(flags + self._extra_flags(parallel, timeout_s), source, output, timeout_s)
 
     def _extra_flags(self, parallel: bool, timeout_s: float) -> tuple[str, ...]:
         """Those of the target, which must be known unless it is `native`, and OpenMP's if it is known."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutc.compiler import OPENMP, TARGETS, Compiler, find_compiler
+from layoutc.compiler import LONG_SOURCE, OPENMP, TARGETS, Compiler, find_compiler
 from layoutc.errors import CompilerError
 from layoutc.runtime import build, load
 
@@ -60,6 +60,13 @@ def test_native_code_is_the_default(tmp_path: Path) -> None:
     assert answer(build(SOURCE, compiler)) == 42
     assert {"-O2", "-ffp-contract=off", "-march=native"} <= set(calls(tmp_path)[-1])
     assert OPENMP not in calls(tmp_path)[-1]
+
+
+@needs_compiler
+def test_long_texts_are_optimized_less(tmp_path: Path) -> None:
+    """gcc takes minutes for them otherwise."""
+    assert answer(build(SOURCE + " " * LONG_SOURCE, picky(tmp_path))) == 42
+    assert "-O1" in calls(tmp_path)[-1] and "-O2" not in calls(tmp_path)[-1]
 
 
 @needs_compiler
