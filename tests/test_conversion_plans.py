@@ -25,6 +25,7 @@ from layoutc.kernel import Kernel
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.far_parts import FAR_PARTS
 from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
@@ -396,3 +397,30 @@ def test_short_runs_past_the_caches_ask_ahead(tag: str, dims: tuple[int, ...], t
     plan = choose_plan(desc("ab", dims, "f32"), desc(tag, dims, type), machine("avx2"))
     (line,) = [line for line in plan_lines(plan) if line.startswith("copy")]
     assert ", normal stores, prefetch 64" in line
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "types", "parts"),
+    [
+        ("ab", "ab", (64, 256), "f32->s8", True),
+        ("nchw", "nchw", (8, 3, 16, 64), "f32->s4", True),
+        ("ab", "ab", (63, 255), "f32->s8", False),
+        ("abc", "bac", (8, 8, 1024), "f32->s8", False),
+        ("ab", "ba", (256, 256), "f32->s8", False),
+    ],
+)
+def test_past_the_caches_far_parts_are_read_side_by_side(
+    source: str, destination: str, dims: tuple[int, ...], types: str, parts: bool
+) -> None:
+    """Where both sides have one order, and a quarter begins with a line; the plan is one of its reorder still."""
+    type, to_type = types.split("->")
+    sides = desc(source, dims, type), desc(destination, dims, to_type)
+    plan = choose_plan(*sides, replace(machine("avx512"), llc=0))
+    assert (plan.copies[0].copy.digits[0].extent == FAR_PARTS == plan.copies[0].macro[0]) == parts
+    lines = plan_lines(plan)
+    assert read_converting_plan(lines, *sides) == plan
+    values = np.resize(interesting_codes(sides[0].element_type), sides[0].size_bytes // 4).view(np.uint8)
+    got, want = np.zeros(sides[1].size_bytes, np.uint8), np.zeros(sides[1].size_bytes, np.uint8)
+    Kernel(*sides, "interpret", target="avx512", plan=tuple(lines))(values, got)
+    reference.reorder(*sides, values, want)
+    np.testing.assert_array_equal(got, want)

@@ -113,7 +113,7 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
-    return replace(plan, prefetch=_next_macro_tile(plan)) if shape.prefetch else plan
+    return replace(plan, prefetch=next_macro_tile(plan)) if shape.prefetch else plan
 
 
 SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
@@ -143,7 +143,7 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
         because("macro tiles", f"grown by short rows of the destination, {fitting} of which are one run")
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
         plan = replace(plan, macro=macro)
-    return replace(plan, prefetch=_next_macro_tile(plan))
+    return replace(plan, prefetch=next_macro_tile(plan))
 
 
 NEAR_RUN = 512
@@ -168,7 +168,7 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     elif not plan.converted_bytes:
         return plan
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
-    return replace(plan, prefetch=_next_macro_tile(plan)) if asks else plan
+    return replace(plan, prefetch=next_macro_tile(plan)) if asks else plan
 
 
 def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
@@ -193,7 +193,7 @@ def _cut(plan: CopyPlan, order: Sequence[int]) -> list[int]:
     return [g for g in order if plan.macro[g] < plan.copy.digits[g].extent]
 
 
-def _next_macro_tile(plan: CopyPlan) -> int:
+def next_macro_tile(plan: CopyPlan) -> int:
     """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
     digits = plan.copy.digits
     loops = _cut(plan, plan.outer_order)

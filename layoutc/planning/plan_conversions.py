@@ -10,6 +10,7 @@ from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
+from layoutc.planning.far_parts import with_far_parts
 from layoutc.planning.gathered_rows import is_transposed, row_digits
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
@@ -112,6 +113,7 @@ def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
     plan = plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
     if plan.target_lanes and can_be_buffered(plan):
+        plan = with_far_parts(plan, how.target)
         yield from _apart_plans(copy, with_buffers(plan), how) if how.threads > 1 else (with_buffers(plan),)
         return
     forget_copies(1)
@@ -168,7 +170,7 @@ def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     if converts_few(plan) and (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
         forget_copies(1)
         return merged
-    return with_element_tile(plan)
+    return with_element_tile(with_far_parts(plan, how.target))
 
 
 def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:

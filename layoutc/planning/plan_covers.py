@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.planning.copy_digits import StridedCopy, unfused, without_partial
+from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
 from layoutc.planning.copy_text import copy_text
 from layoutc.planning.plan import Plan, Together
 from layoutc.planning.plan_text import widths_text
@@ -69,7 +69,7 @@ def check_same(plan: Plan, chosen: Plan) -> None:
     if number is not None:
         raise PlanError(number + 2, "", None, "copies that convert, or whose elements share bytes, run alone")
     for number, pair in enumerate(zip_longest(plan.copies, chosen.copies)):
-        got, expected = (copy and (unfused(copy.copy), widths_text(copy)) for copy in pair)
+        got, expected = (copy and (merged(unfused(copy.copy)), widths_text(copy)) for copy in pair)
         if got != expected:
             raise misfit(plan, number, got, expected)
 
