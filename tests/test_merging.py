@@ -63,6 +63,16 @@ def test_lanes_that_stay_are_covered_by_those_of_the_other_register():
         assert all(int(source) in (lane, max(int(source), 64)) for lane, source in enumerate(lanes))
 
 
+@pytest.mark.parametrize(("side", "inserts"), [(56, True), (57, False)])
+def test_pieces_are_inserted_into_registers_where_stores_are_whole_lines(side: int, inserts: bool):
+    """A register of 64 bytes is four of them: two pairs, of which the second is inserted."""
+    source, destination = (layoutc.desc(name, (1, 64, side, side), "s8") for name in ("nhwc", "nchw"))
+    plan = tuple(plan_lines(choose_plan(source, destination, VBMI)))
+    text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
+    assert len(re.findall(r"= \(i8x32\)join_halves\(\w+, \w+\);", text)) == (32 if inserts else 0)
+    assert ("#define join_halves(a, b)" in text) == inserts
+
+
 def test_merging_powers_of_two_takes_as_many_shuffles_as_exchanges():
     held = tuple(tuple(range(first, first + 16)) for first in range(0, 256, 16))
     network = merge(held, tuple(zip(*held, strict=True)), 16)

@@ -113,3 +113,31 @@ def test_copies_between_which_others_stand_fill_lines_together() -> None:
     read, written, expected = buffers(*pair)
     run_plan(plan, read, written)
     np.testing.assert_array_equal(written, expected)
+
+
+def test_rows_of_several_copies_are_together_in_the_first_cache() -> None:
+    """16 channels and one more are rows of 68 bytes, which the second cache holds."""
+    plan = plan_of(("onednn:nChw16c", "onednn:nhwc", (2, 17, 56, 56), "f32"))
+    ((_, rows),) = shared_loops(plan)
+    assert rows.extent == 3136
+    assert 2 * rows.step * rows.dst < SERVER.l1
+    source, destination = (layoutc.desc(name, (2, 17, 56, 56), "f32") for name in ("nChw16c", "nhwc"))
+    threads = choose_plan(source, destination, SERVER, 2)
+    assert threads.threads == 2
+    assert shared_loops(threads) == shared_loops(plan)
+
+
+def test_copies_in_the_second_cache_that_transpose_run_alone() -> None:
+    reorder = ("onednn:abcd", "affine:(a, b, c, d) -> (c, d, b floordiv 16, a, b mod 16)", (14, 28, 36, 45), "s8")
+    assert not shared_loops(plan_of(reorder))
+
+
+def test_turns_are_of_what_the_first_cache_holds() -> None:
+    """Of rows of 1.9 KB 64 are more than that."""
+    reorder = (
+        "affine:(a, b) -> (a, b floordiv 4, b mod 4)",
+        "affine:(a, b) -> (a, b floordiv 3, b mod 3)",
+        (351, 478),
+        "f32",
+    )
+    assert not shared_loops(plan_of(reorder))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import first_of, times, to
-from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, KIB, NEVER, Rule
+from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, KIB, NEVER, Rule
 
 TOGETHER_RULES = (
     Rule(
@@ -17,6 +17,12 @@ TOGETHER_RULES = (
         "together, at least 64 steps of the fastest shared digit at a time",
         {"a quarter": {"MIN_STEP": times(0.25)}, "four times": {"MIN_STEP": times(4)}},
         (IN_L3, IN_DRAM),
+    ),
+    Rule(
+        "L1_TURN_PART",
+        "where the second cache holds the destination, rows of several copies are a quarter of the first one in a turn",
+        {"one after the other": {"L1_TURN_PART": to(NEVER)}, "an eighth": {"L1_TURN_PART": times(2)}},
+        (IN_L2,),
     ),
     Rule(
         "TURN_LINES",

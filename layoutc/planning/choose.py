@@ -38,6 +38,10 @@ JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
 TURN_PART = 8
 """copies that run together move an eighth of the second cache in a turn"""
+L1_TURN_PART = 4
+"""a quarter of the first cache, where the second one holds the destination"""
+LONG_RUN = 1 << 10
+"""bytes of a run, of which a turn may have a part"""
 STAGED_TURN = 2 << 10
 """bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
 
@@ -75,8 +79,36 @@ def choose_plan(
         because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")
         streams = True
     if destination.size_bytes < target.l2:
-        return Plan(tuple(plan_moved(*piece, target, streams) for piece in moved), threads)
+        return Plan(_parts_in_cache(moved, target, streams), threads)
     return Plan(_parts(moved, target, streams), threads)
+
+
+def _parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:
+    """
+    The copies of a reorder that the second cache holds, those together that share lines of the first one.
+
+    That pays where lines are what a copy waits for, not shuffles, and the first one holds a turn.
+    """
+    parts: list[CopyPlan | Together] = []
+    for loops, group in groups(moved, target.l1 // L1_TURN_PART):
+        turns = [(reduced(copy, size, loops), size) for copy, size in group]
+        if loops and sum(copy.elements * size for copy, size in turns) <= target.l1 // 2:
+            alone = [plan_moved(*sized, target, streams) for sized in group]
+            forget_copies(len(alone))
+            together = tuple(plan_moved(*sized, target, streams) for sized in turns)
+            if all(_moves_alike(*pair) for pair in zip(alone, together, strict=True)):
+                parts.append(Together(loops, together))
+                continue
+            forget_copies(len(together))
+        parts += [plan_moved(*sized, target, streams) for sized in group]
+    return tuple(parts)
+
+
+def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
+    """Whether a copy and a turn of it have the same tiles, of rows that stay rows, and runs as long, or long ones."""
+    tiles = [([part.extent for part in p.target_lanes], [n for n in p.tile if n > 1]) for p in (alone, turn)]
+    stays = all(p.copy.is_fill or p.source_lanes == p.target_lanes for p in (alone, turn))
+    return stays and tiles[0] == tiles[1] and turn.run >= min(alone.run, LONG_RUN // turn.element_bytes)
 
 
 def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
-from layoutc.planning.copy_digits import SideName
+from layoutc.planning.copy_digits import CopyDigit, SideName
 from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.network import Network
@@ -43,6 +43,16 @@ class Register:
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
     pieces: tuple[Piece | None, ...]
+
+
+def runs_of(digit: CopyDigit, tile: int) -> list[range]:
+    """Where the tiles of a digit start that are loaded whole, then in part, then not at all."""
+    if digit.is_whole:
+        return [range(1)]
+    whole = digit.loaded // tile * tile
+    loaded = -(-digit.loaded // tile) * tile
+    parts = ((0, whole), (whole, loaded), (loaded, digit.extent))
+    return [range(start, stop, tile) for start, stop in parts if start < stop]
 
 
 class TileProgram:

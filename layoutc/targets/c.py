@@ -39,6 +39,7 @@ from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude
+from layoutc.targets.c_joined import joining_prelude
 from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.c_shuffles import Shuffles
@@ -88,7 +89,7 @@ class _ModulePrinter:
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         code = "\n\n".join((*self.shuffles.definitions(), code))
-        code = "\n\n".join((*covering_prelude(code), code))
+        code = "\n\n".join((*joining_prelude(code), *covering_prelude(code), code))
         return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
 
     def _name_arrays(self) -> None:

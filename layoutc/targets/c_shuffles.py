@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.bf16_ops import lanes_of
 from layoutc.targets.c_covered import COVERED_BITS, covering
+from layoutc.targets.c_joined import joining
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.c_types import lane_count, type_name, vector_name, width
 
@@ -56,6 +57,8 @@ class Shuffles:
 
     def call(self, op: vector.ShuffleOp, first: str, second: str) -> str:
         """The text of a shuffle of two vectors."""
+        if name := joining(op):
+            return f"{name}({first}, {second})"
         source, other = op.operands
         key = lanes_of(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:

@@ -11,14 +11,17 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName
+from layoutc.planning.copy_digits import SIDES, SideName
 from layoutc.planning.joined_lines import side_by_side
+from layoutc.planning.machine import TARGETS
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.tile import Piece, Register, TileProgram
+from layoutc.planning.tile import Piece, Register, TileProgram, runs_of
+from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.joined_lanes import joined
@@ -37,16 +40,6 @@ MOVED_AS_THEY_ARE = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"}
 """element types that are those of lanes; others move as integers"""
 
 
-def _runs(digit: CopyDigit, tile: int) -> list[range]:
-    """Where the tiles of a digit start that are loaded whole, then in part, then not at all."""
-    if digit.is_whole:
-        return [range(1)]
-    whole = digit.loaded // tile * tile
-    loaded = -(-digit.loaded // tile) * tile
-    parts = ((0, whole), (whole, loaded), (loaded, digit.extent))
-    return [range(start, stop, tile) for start, stop in parts if start < stop]
-
-
 class VectorBody:
     """A tile: loads, the shuffle network, stores."""
 
@@ -55,7 +48,7 @@ class VectorBody:
         digits = plan.copy.digits
         self.program = MergedTile(plan) if plan.merges else TileProgram(plan)
         self.is_fill = plan.copy.is_fill
-        self.runs = list(product(*map(_runs, digits, plan.tile)))
+        self.runs = list(product(*map(runs_of, digits, plan.tile)))
         """the starts of tiles along each digit, of tiles that are alike: they share a body"""
         self.starts = [[run.start for run in runs] for runs in self.runs]
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
@@ -66,6 +59,8 @@ class VectorBody:
         width = IntegerType(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
         self.lane_type: Attribute = moved if is_direct else width
+        self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
+        """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
         self.zero: SSAValue | None = None
         self.masks: dict[int, SSAValue] = {}
         """of the first lanes, by their number"""
@@ -174,7 +169,10 @@ class VectorBody:
     def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
         if a is b is self.zero and lanes == self.program.lanes:
             return a
-        return joined(self.builder, self.copy.nest, a, b, self.plan.shuffles, "r")
+        both = joined(self.builder, self.copy.nest, a, b, self.plan.shuffles, "r")
+        if self.inserts and isinstance(both.owner, vector.ShuffleOp):
+            both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
+        return both
 
     def _load_piece(self, piece: Piece | None, base: int) -> SSAValue:
         lanes = self.program.load_piece
