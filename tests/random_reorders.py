@@ -24,7 +24,7 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import PLAIN, TARGETS
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Through, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.strides import dense_strides
@@ -228,7 +228,11 @@ def random_plan(
     return replace(plan, parts=parts, threads=threads)
 
 
-def _edited_part(draw: random.Random, part: CopyPlan | Together) -> CopyPlan | Together:
+def _edited_part(draw: random.Random, part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
+    if isinstance(part, Through):
+        into = (edited(draw, copy) for copy in part.into)
+        kept = (new if new.store == "normal" else old for old, new in zip(part.into, into, strict=True))
+        return replace(part, into=tuple(kept), out_of=tuple(edited(draw, copy) for copy in part.out_of))
     if isinstance(part, Together):
         changed = replace(part, copies=tuple(edited(draw, copy) for copy in part.copies))
         try:

@@ -22,7 +22,7 @@ from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.macro_tiles import loop_order
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
-from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Together
+from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Through, Together
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
@@ -66,10 +66,24 @@ def run_plan(plan: Plan, read: NDArray, written: NDArray) -> None:
         if isinstance(part, Together) and part.store == "staged":
             run_staged(part, read, written)
             continue
+        if isinstance(part, Through):
+            run_through(part, read, written)
+            continue
         loops, copies = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
         for steps in product(*(starts(loop.extent, loop.step) for loop in loops)):
             for copy in copies:
                 run_turn(copy, loops, steps, read, written)
+
+
+def run_through(part: Through, read: NDArray, written: NDArray) -> None:
+    """Turns into a buffer and out of it."""
+    for steps in product(*(starts(loop.extent, loop.step) for loop in part.loops)):
+        buffer = np.full(part.buffer_bytes, POISON + 1, np.uint8)
+        into, out_of = ([replace(loop, **{side: 0}) for loop in part.loops] for side in ("dst", "src"))
+        for copy in part.into:
+            run_turn(copy, into, steps, read, buffer)
+        for copy in part.out_of:
+            run_turn(copy, out_of, steps, buffer, written)
 
 
 def run_turn(copy: CopyPlan, loops: Sequence[SharedLoop], steps: Sequence[int], read: NDArray, out: NDArray) -> None:

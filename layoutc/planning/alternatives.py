@@ -23,7 +23,7 @@ from layoutc.planning.macro_tiles import (
     loop_order,
     with_macro,
 )
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Together
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Through, Together
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.whole_lines import stores_whole_lines
 
@@ -75,13 +75,21 @@ def _by_policy(plan: Plan, target: Machine, outer: SideName, load: Load, store: 
         except LayoutcError:
             return copy
 
-    parts: list[CopyPlan | Together] = []
-    for part in plan.parts:
-        try:
-            parts.append(_together(part, other, store) if isinstance(part, Together) else other(part))
-        except LayoutcError:
-            parts.append(part)
-    return replace(plan, parts=tuple(parts))
+    return replace(plan, parts=tuple(_part_by_policy(part, other, store) for part in plan.parts))
+
+
+def _part_by_policy(
+    part: CopyPlan | Together | Through, other: Callable[[CopyPlan], CopyPlan], store: Store
+) -> CopyPlan | Together | Through:
+    """The part with its copies done another way; of those through a buffer, what leaves it."""
+    if isinstance(part, CopyPlan):
+        return other(part)
+    if isinstance(part, Through):
+        return replace(part, out_of=tuple(map(other, part.out_of)))
+    try:
+        return _together(part, other, store)
+    except LayoutcError:
+        return part
 
 
 def _together(part: Together, other: Callable[[CopyPlan], CopyPlan], store: Store) -> Together:

@@ -134,7 +134,11 @@ class Axis:
             stop = min(at + step, self.dst.padded)
             yield from self.cover(cuts, at, dim, stop)
             at = stop
-        # The rest is padding, by blocks of the destination.
+        yield from self.padding(at, cuts)
+
+    def padding(self, at: int, cuts: tuple[int, ...]) -> Iterator[StridedCopy]:
+        """What follows a block of the first of these cuts, all of it padding: by blocks of the destination."""
+        step = cuts[0]
         blocks = [cut for cut in sorted({step, *(piece.cut for piece in self.dst.pieces)}) if cut >= step]
         for cut, larger in zip(blocks, (*blocks[1:], None), strict=True):
             stop = self.dst.padded if larger is None else min(-(-at // larger) * larger, self.dst.padded)

@@ -19,6 +19,7 @@ from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
 from layoutc.planning.plan_conversions import Converting, converting_plans
 from layoutc.planning.plan_copy import instructions, needs_box, pieces, plan_moved
+from layoutc.planning.plan_through import best_buffer, plan_through
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.shorter_tiles import with_shorter_tiles
@@ -59,13 +60,15 @@ def choose_plan(
     Raises NotStridedError if the reorder has no form as strided copies.
     """
     target = target or machine()
-    copies, widths = copies_of(source, destination, conversion)
-    least = PARALLEL_BYTES * min(len(copies), FEW_COPIES)
-    if threads > 1 and destination.size_bytes < least:
-        because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are written")
-        threads = 1
-    streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
+    buffered = best_buffer(source, destination, target) if moves and destination.element_type.bits >= 8 else None
+    if buffered is not None:
+        threads = _worth(threads, destination, len(buffered.halves))
+        streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
+        return Plan(plan_through(buffered, destination.element_type.bits // 8, target, streams), threads)
+    copies, widths = copies_of(source, destination, conversion)
+    threads = _worth(threads, destination, len(copies))
+    streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if not moves or widths.are_packed:
         adds = bool(conversion.sum)
         if len(copies) > 1 and not moves and not adds:
@@ -109,6 +112,15 @@ def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
     tiles = [([part.extent for part in p.target_lanes], [n for n in p.tile if n > 1]) for p in (alone, turn)]
     stays = all(p.copy.is_fill or p.source_lanes == p.target_lanes for p in (alone, turn))
     return stays and tiles[0] == tiles[1] and turn.run >= min(alone.run, LONG_RUN // turn.element_bytes)
+
+
+def _worth(threads: int, destination: MemoryDesc, copies: int) -> int:
+    """As many threads as gain more than they take to start."""
+    least = PARALLEL_BYTES * min(copies, FEW_COPIES)
+    if threads == 1 or destination.size_bytes >= least:
+        return threads
+    because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are written")
+    return 1
 
 
 def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:

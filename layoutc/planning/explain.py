@@ -12,7 +12,7 @@ from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
-from layoutc.planning.plan import CopyPlan, Part, Together
+from layoutc.planning.plan import CopyPlan, Part, Through, Together
 from layoutc.planning.reasons import listening
 from layoutc.planning.spread_params import as_spread, spread_params
 from layoutc.planning.tile import TileProgram
@@ -35,24 +35,29 @@ def explain_plan(
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
         f"caches: the destination's whole lines go {reasons.reorder['caches']}",
     ]
+    if "blocks" in reasons.reorder:
+        lines.append(f"blocks that do not divide each other: {reasons.reorder['blocks']}")
     converts = source.element_type != destination.element_type or conversion.has_attributes
     for name, param in spread_params(source, destination, conversion).items():
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))
         lines.append(f"{label(name)}: spread ahead of all copies, from groups of {before} to groups of {after}")
     seen = as_spread(source, destination, conversion)
-    shared = {id(copy): part for part in plan.parts if isinstance(part, Together) for copy in part.copies}
+    shared = {id(copy): part for part in plan.parts if not isinstance(part, CopyPlan) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         part = shared.get(id(copy))
         turn = " in each turn" if part else ""
         lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination, converts)}{turn}"]
         if part is not None:
-            lines.append(f"  shared loops: {_shared(part)}")
+            lines.append(f"  shared loops: {_shared(part, copy)}")
         lines += [f"  {line}" for line in _copy_lines(copy, why, seen if converts else None)]
     return lines
 
 
-def _shared(part: Together) -> str:
-    loops = " by ".join(f"{-(-loop.extent // loop.step)} turns of {loop.step}" for loop in part.loops)
+def _shared(part: Together | Through, copy: CopyPlan) -> str:
+    loops = " by ".join(f"{-(-loop.extent // loop.step)} turns of {loop.step}" for loop in part.loops) or "one turn"
+    if isinstance(part, Through):
+        is_into = any(copy is other for other in part.into)
+        return f"{loops}, {'into' if is_into else 'out of'} a buffer of {part.buffer_bytes} bytes on the stack"
     return f"{loops}, with the other copies that have cache lines in common with this one"
 
 

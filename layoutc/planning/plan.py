@@ -318,13 +318,41 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Through:
+    """
+    Copies into a buffer on the stack, and then copies out of it, in each turn of some loops.
+
+    Blocks that do not divide each other are taken apart on the way in, and put together on the way out. Each side of a
+    turn is the memory of the source, and of the destination; the buffer holds what one turn moves.
+    """
+
+    loops: tuple[SharedLoop, ...]
+    into: tuple[CopyPlan, ...]
+    out_of: tuple[CopyPlan, ...]
+
+    @property
+    def copies(self) -> tuple[CopyPlan, ...]:
+        """All copies, in the order in which they run."""
+        return (*self.into, *self.out_of)
+
+    @property
+    def buffer_bytes(self) -> int:
+        """Bytes of the buffer."""
+        ends = (
+            (copy.copy.dst + sum(d.offset("dst", d.extent - 1) for d in copy.copy.digits) + 1) * copy.element_bytes
+            for copy in self.into
+        )
+        return max(ends, default=0)
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a reorder does, in the order in which it runs, and the threads that share it."""
 
-    parts: tuple[CopyPlan | Together, ...]
+    parts: tuple[CopyPlan | Together | Through, ...]
     threads: int = 1
 
     @property
     def copies(self) -> tuple[CopyPlan, ...]:
         """All copies, also those that run together with others."""
-        return tuple(copy for part in self.parts for copy in (part.copies if isinstance(part, Together) else (part,)))
+        return tuple(copy for part in self.parts for copy in ((part,) if isinstance(part, CopyPlan) else part.copies))

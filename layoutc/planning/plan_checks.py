@@ -11,7 +11,7 @@ from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import merges_registers
 from layoutc.planning.merged_tile import runs, taken
-from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Together, is_power_of_two
+from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Through, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.unions import unions
@@ -67,6 +67,14 @@ def check_together(part: Together) -> None:
             raise LayoutcError("staged stores of copies that run together: none writes to a buffer")
         for union in made:
             _check_buffers(union.plan)
+
+
+def check_through(part: Through) -> None:
+    """Raises LayoutcError, with got and expected, unless the copies fit the buffer between them."""
+    if odd := [copy.store for copy in part.into if copy.store != "normal"]:
+        raise LayoutcError(f"copies into a buffer have normal stores, got {odd[0]}")
+    if (size := part.buffer_bytes) > MAX_STAGE_BYTES:
+        raise LayoutcError(f"copies go through a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
 
 
 def _check_numbers(plan: CopyPlan) -> None:

@@ -8,9 +8,10 @@ from itertools import zip_longest
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
 from layoutc.planning.copy_text import copy_text
-from layoutc.planning.plan import Plan, Together
-from layoutc.planning.plan_text import widths_text
+from layoutc.planning.plan import CopyPlan, Plan, Through
+from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.promotion import promotions
+from layoutc.planning.through import Buffered
 from layoutc.planning.together import restored
 
 Sized = tuple[StridedCopy, str]
@@ -24,7 +25,31 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
     A copy may stand with wider elements, or cut into what is loaded and what is zero.
     """
     waiting = dict(enumerate(_restored(plan)))
-    count, missing = len(waiting), list[list[list[Sized]]]()
+    _check_copies(plan, waiting, len(waiting), copies, element_bytes)
+
+
+def check_buffered(plan: Plan, buffered: Buffered, element_bytes: int) -> None:
+    """Raises PlanError unless the plan is this reorder through a buffer: its turns in their order, and its fills."""
+    number = 0
+    turns = [part for part in plan.parts if isinstance(part, Through)]
+    for part, half in zip_longest(turns, buffered.halves):
+        if part is None or half is None or part.loops != half.loops:
+            texts = (f"'{loops_text(one.loops)}'" if one else "no more turns" for one in (part, half))
+            line = line_of(plan, number) - (part is not None)
+            raise PlanError(line, "", None, "got {}, expected {} for this reorder".format(*texts))
+        for got, expected in ((part.into, half.into), (part.out_of, half.out_of)):
+            sized = ((unfused(copy.copy), widths_text(copy)) for copy in got)
+            _check_copies(plan, dict(enumerate(sized, number)), number + len(got), expected, element_bytes)
+            number += len(got)
+    fills = Plan(plan.parts[len(turns) :], plan.threads)
+    _check_copies(plan, dict(enumerate(_restored(fills), number)), len(plan.copies), buffered.fills, element_bytes)
+
+
+def _check_copies(
+    plan: Plan, waiting: dict[int, Sized], count: int, copies: Sequence[StridedCopy], element_bytes: int
+) -> None:
+    """Raises PlanError unless some copies of a plan, by their numbers up to `count`, are these, in any order."""
+    missing: list[list[list[Sized]]] = []
     for copy in copies:
         variants = list(_variants(copy, element_bytes))
         taken = next((v for v in variants if all(part in waiting.values() for part in v)), None)
@@ -44,7 +69,7 @@ def _restored(plan: Plan) -> list[Sized]:
     """The copies of a plan as those of its reorder."""
     found: list[Sized] = []
     for part in plan.parts:
-        loops, copies = (part.loops, part.copies) if isinstance(part, Together) else ((), (part,))
+        loops, copies = ((), (part,)) if isinstance(part, CopyPlan) else (part.loops, part.copies)
         for copy in copies:
             try:
                 found.append((restored(unfused(copy.copy), copy.element_bytes, loops), widths_text(copy)))
@@ -65,7 +90,7 @@ def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[Sized]]:
 
 def check_same(plan: Plan, chosen: Plan) -> None:
     """Raises PlanError unless the plan has the copies of a chosen one that converts: these stand in no other way."""
-    number = next((n for n, part in enumerate(plan.parts) if isinstance(part, Together)), None)
+    number = next((n for n, part in enumerate(plan.parts) if not isinstance(part, CopyPlan)), None)
     if number is not None:
         raise PlanError(number + 2, "", None, "copies that convert, or whose elements share bytes, run alone")
     for number, pair in enumerate(zip_longest(plan.copies, chosen.copies)):
@@ -85,7 +110,7 @@ def line_of(plan: Plan, number: int) -> int:
     line = 2
     for part in plan.parts:
         copies = 1
-        if isinstance(part, Together):
+        if not isinstance(part, CopyPlan):
             copies = len(part.copies)
             line += 1
         if number < copies:

@@ -23,8 +23,8 @@ from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.copy_text import copy_text, joined, parse_strided
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Together
-from layoutc.planning.plan_checks import check_parts, check_together
+from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Through, Together
+from layoutc.planning.plan_checks import check_parts, check_through, check_together
 from layoutc.planning.plan_line import NOTHING, PlanLine
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
@@ -32,6 +32,10 @@ STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
+THROUGH = "through a buffer: "
+"""before the loops of copies into a buffer and out of it"""
+INTO, OUT_OF = "into it, ", "out of it, "
+"""before copies of one that goes through a buffer"""
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -39,12 +43,22 @@ def plan_lines(plan: Plan) -> list[str]:
     return [f"threads {plan.threads}", *(line for part in plan.parts for line in _part_lines(part))]
 
 
-def _part_lines(part: CopyPlan | Together) -> list[str]:
+def _part_lines(part: CopyPlan | Together | Through) -> list[str]:
     if isinstance(part, CopyPlan):
         return [_line(part)]
-    loops = (f"{loop.extent}x({loop.src}, {loop.dst}) by {loop.step}" for loop in part.loops)
-    head = f"together: {', '.join(loops)}, in bytes{', staged stores' if part.store == 'staged' else ''}"
-    return [head, *(f"  {_line(copy)}" for copy in part.copies)]
+    loops = loops_text(part.loops)
+    if isinstance(part, Through):
+        halves = ((INTO, part.into), (OUT_OF, part.out_of))
+        copies = (f"{INDENT}{word}{_line(copy)}" for word, half in halves for copy in half)
+        return [f"{THROUGH}{loops}", *copies]
+    head = f"together: {loops}{', staged stores' if part.store == 'staged' else ''}"
+    return [head, *(f"{INDENT}{_line(copy)}" for copy in part.copies)]
+
+
+def loops_text(loops: Sequence[SharedLoop]) -> str:
+    """Loops around several copies."""
+    texts = (f"{loop.extent}x({loop.src}, {loop.dst}) by {loop.step}" for loop in loops)
+    return f"{', '.join(texts) or NOTHING}, in bytes"
 
 
 def _line(plan: CopyPlan) -> str:
@@ -78,22 +92,22 @@ def _lanes(parts: Sequence[Part]) -> str:
 def parse_plan(lines: Sequence[str]) -> Plan:
     """The plan of these lines. Raises PlanError, with the place, for text that is no plan."""
     threads = _parse_threads(PlanLine(lines[0] if lines else "", 1))
-    parts: list[CopyPlan | Together] = []
+    parts: list[CopyPlan | Together | Through] = []
     heads: list[PlanLine] = []
     for number, text in enumerate(lines[1:], 2):
         line = PlanLine(text, number)
         try:
-            if parts and isinstance(last := parts[-1], Together) and line.take(INDENT):
-                parts[-1] = replace(last, copies=(*last.copies, _parse_copy(line)))
+            if parts and not isinstance(last := parts[-1], CopyPlan) and line.take(INDENT):
+                parts[-1] = _with_copy(last, line)
             else:
-                parts.append(_parse_together(line) if line.sees("together") else _parse_copy(line))
+                parts.append(_parse_part(line))
                 heads.append(line)
         except PlanError:
             raise
         except LayoutcError as error:
             line.refuse(str(error))
     for head, part in zip(heads, parts, strict=True):
-        _check_together(head, part)
+        _check_copies(head, part)
     return Plan(tuple(parts), threads)
 
 
@@ -108,25 +122,52 @@ def _parse_threads(line: PlanLine) -> int:
     return threads
 
 
-def _check_together(head: PlanLine, part: CopyPlan | Together) -> None:
-    if isinstance(part, Together):
-        if not part.copies:
-            head.refuse(f"no copy runs in these loops: expected lines below that begin with {len(INDENT)} blanks")
-        try:
-            check_together(part)
-        except LayoutcError as error:
-            head.refuse(str(error))
+def _check_copies(head: PlanLine, part: CopyPlan | Together | Through) -> None:
+    """Refuses loops without copies, and copies in them that do not fit each other."""
+    if isinstance(part, CopyPlan):
+        return
+    if not part.copies:
+        head.refuse(f"no copy runs in these loops: expected lines below that begin with {len(INDENT)} blanks")
+    try:
+        check_together(part) if isinstance(part, Together) else check_through(part)
+    except LayoutcError as error:
+        head.refuse(str(error))
 
 
-def _parse_together(line: PlanLine) -> Together:
+def _parse_part(line: PlanLine) -> CopyPlan | Together | Through:
+    if line.take(THROUGH):
+        loops = _parse_loops(line)
+        line.expect_end("")
+        return Through(loops, (), ())
+    if not line.sees("together"):
+        return _parse_copy(line)
     line.expect("together: ")
-    loops = [_parse_loop(line)]
+    loops = _parse_loops(line)
+    store = "staged" if line.take(", staged stores") else "normal"
+    line.expect_end("', staged stores' or ")
+    return Together(loops, (), store)
+
+
+def _with_copy(part: Together | Through, line: PlanLine) -> Together | Through:
+    """The part with one copy more."""
+    if isinstance(part, Together):
+        return replace(part, copies=(*part.copies, _parse_copy(line)))
+    if line.take(OUT_OF):
+        return replace(part, out_of=(*part.out_of, _parse_copy(line)))
+    if part.out_of:
+        line.fail(f"'{OUT_OF}'")
+    line.expect(INTO)
+    return replace(part, into=(*part.into, _parse_copy(line)))
+
+
+def _parse_loops(line: PlanLine) -> tuple[SharedLoop, ...]:
+    loops: list[SharedLoop] = []
+    if not line.take(NOTHING):
+        loops.append(_parse_loop(line))
     while not line.take(", in bytes"):
         line.expect(", ")
         loops.append(_parse_loop(line))
-    store = "staged" if line.take(", staged stores") else "normal"
-    line.expect_end("', staged stores' or ")
-    return Together(tuple(loops), (), store)
+    return tuple(loops)
 
 
 def _parse_loop(line: PlanLine) -> SharedLoop:

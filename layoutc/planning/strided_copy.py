@@ -58,17 +58,7 @@ def strided_copies(
     Raises NotStridedError where axes that each side flattens with others, or a border of flattened axes, leave digits
     without a common form, or where the copies are too many for their elements.
     """
-    (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
-    axes = [
-        _AxisSides(
-            side_of(source, axes, src_groups),
-            side_of(destination, axes, dst_groups),
-            tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings),
-            prod(destination.dims[axis] for axis in axes),
-            joins if along is None or along in axes else "none",
-        )
-        for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups))
-    ]
+    src_offset, dst_offset, axes = axis_sides(source, destination, groupings, joins, along)
     parts = _few_parts(axes) if steps else [axis.copies for axis in axes]
     _check_count(prod(map(len, parts)), destination.elements)
     copies = (
@@ -83,7 +73,29 @@ def strided_copies(
     return tuple(map(merged, copies))
 
 
-class _AxisSides(NamedTuple):
+def axis_sides(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    groupings: tuple[Grouping, ...] = (),
+    joins: Joins = "none",
+    along: int | None = None,
+) -> tuple[int, int, list[AxisSides]]:
+    """The first element's offsets, and each axis; several as one where a side flattens them. Raises NotStridedError."""
+    (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
+    axes = [
+        AxisSides(
+            side_of(source, axes, src_groups),
+            side_of(destination, axes, dst_groups),
+            tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings),
+            prod(destination.dims[axis] for axis in axes),
+            joins if along is None or along in axes else "none",
+        )
+        for axes in _axes_apart(destination.rank, (*src_groups, *dst_groups))
+    ]
+    return src_offset, dst_offset, axes
+
+
+class AxisSides(NamedTuple):
     """An axis, or several that one side flattens: both sides, parameters along it, its coordinates, and its joins."""
 
     src: Side
@@ -109,7 +121,18 @@ class _AxisSides(NamedTuple):
         return is_fastest and gcd(*(p.cut for side in self[:2] for p in side.pieces if p.cut > 1)) < LEAST_STEP
 
 
-def _few_parts(axes: Sequence[_AxisSides]) -> list[tuple[StridedCopy, ...]]:
+def count_segments(source: MemoryDesc, destination: MemoryDesc) -> int:
+    """How many copies there are without steps; about how many, if an axis has too many segments."""
+    counts: list[int] = []
+    for axis in axis_sides(source, destination)[2]:
+        try:
+            counts.append(len(axis.copies))
+        except NotStridedError:
+            counts.append(MAX_SEGMENTS)
+    return prod(counts)
+
+
+def _few_parts(axes: Sequence[AxisSides]) -> list[tuple[StridedCopy, ...]]:
     """
     The copies of each axis; of axes with the most, those that steps need, until all together are few enough.
 
@@ -123,7 +146,7 @@ def _few_parts(axes: Sequence[_AxisSides]) -> list[tuple[StridedCopy, ...]]:
     return parts
 
 
-def _parts(axis: _AxisSides) -> tuple[StridedCopy, ...]:
+def _parts(axis: AxisSides) -> tuple[StridedCopy, ...]:
     """The copies of an axis, in steps if its segments are too many."""
     try:
         return axis.copies
@@ -213,14 +236,14 @@ def _bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: J
 
 def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
     """
-    Coordinates as `_segments` has them, of sides that may start within a block, behind a border.
+    Coordinates as `segments` has them, of sides that may start within a block, behind a border.
 
     What lies before the first coordinate at which all blocks start is cut wherever one does.
     """
     sides = (src, dst, *params)
     origin = _origin(sides, dst.padded)
     if origin is None:
-        yield from _segments(src, dst, params, dim, joins)
+        yield from segments(src, dst, params, dim, joins)
         return
     if origin:
         cuts = {piece.cut for side in sides for piece in side.pieces} - {1}
@@ -228,7 +251,7 @@ def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, join
             yield from Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
     if origin < dst.padded:
         src, dst, *params_from = (side.shifted(origin) for side in sides)
-        yield from _segments(src, dst, tuple(params_from), max(dim - origin, 0), joins)
+        yield from segments(src, dst, tuple(params_from), max(dim - origin, 0), joins)
 
 
 def _origin(sides: Sequence[Side], stop: int) -> int | None:
@@ -252,7 +275,7 @@ def _edges(sides: Sequence[Side], cuts: Collection[int], stop: int) -> list[int]
     return sorted(found)
 
 
-def _segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
+def segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
     sides = (src, dst, *params)
     nests = all(side.starts_blocks for side in sides)

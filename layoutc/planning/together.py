@@ -96,14 +96,14 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
         most = TURN_LINES * budget * in_a_line // lines
         step = max(min(budget // left, most), MIN_STEP if is_contiguous or not place else 1)
         unit = LINE // (size if is_contiguous else gcd(loop.dst, LINE))  # whole lines
-        step = _even(loop.extent, min(step, loop.extent), unit)
+        step = even_step(loop.extent, min(step, loop.extent), unit)
         shared[place] = replace(loop, step=step)
         left, lines = left * step, lines * -(-step // in_a_line)
     shared.sort(key=lambda loop: -loop.dst)
     return _page_by_page(shared) if any(loop.step < loop.extent for loop in shared) else ()
 
 
-def _even(extent: int, step: int, unit: int) -> int:
+def even_step(extent: int, step: int, unit: int) -> int:
     """As many turns as with `step`, of equal size, a multiple of `unit` if that is little more."""
     turns = -(-extent // step)
     even = -(-extent // turns)

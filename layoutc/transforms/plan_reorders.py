@@ -39,12 +39,14 @@ from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
+from layoutc.planning.copy_digits import SIDES
 from layoutc.planning.even_copies import is_even
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
 from layoutc.planning.plan import MAX_THREADS, Plan
-from layoutc.planning.plan_covers import check_covers, check_same
-from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plan_covers import check_buffered, check_covers, check_same
+from layoutc.planning.plan_text import THROUGH, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
+from layoutc.planning.through import through_buffers
 
 _chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
 """of reorders whose plan the planner wrote: all that decides it, and the plan, which need not be read from the text"""
@@ -100,6 +102,8 @@ def read_converting_plan(
 
 def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
     """The plan of these lines. Raises LayoutcError for text that is no plan, or not one of this reorder."""
+    if any(line.startswith(THROUGH) for line in lines) and target.element_type.bits >= 8:
+        return _read_buffered(lines, source, target)
     copies, widths = copies_of(source, target, NO_ATTRIBUTES)
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
@@ -116,6 +120,22 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
         except PlanError as other:
             raise max(error, other, key=lambda misfit: misfit.line) from None
     return plan
+
+
+def _read_buffered(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
+    """A plan through a buffer in the order of a side. Raises LayoutcError as `read_plan` does."""
+    plan, element = parse_plan(lines), target.element_type.bits // 8
+    found = [buffered for side in SIDES if (buffered := through_buffers(source, target, side, element))]
+    if not found:
+        raise LayoutcError("the blocks of this reorder have no buffer between them")
+    misfits: list[PlanError] = []
+    for buffered in found:
+        try:
+            check_buffered(plan, buffered, element)
+            return plan
+        except PlanError as error:
+            misfits.append(error)
+    raise max(misfits, key=lambda misfit: misfit.line)
 
 
 def tuned_plan(

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import Plan, Together
+from layoutc.planning.plan import Plan, Through, Together
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.weight_sums import plan_weight_sums
@@ -26,6 +26,7 @@ from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, loop_names
+from layoutc.transforms.through_nest import build_through
 from layoutc.transforms.together_nest import build_together
 from layoutc.transforms.vector_sums import VectorSums
 from layoutc.transforms.weight_sums import build_weight_sums
@@ -56,6 +57,8 @@ def build_planned_nest(
         if isinstance(part, Together):
             first, copies = build_together(nest, part, memory, plan.threads)
             made += (first, *copies)
+        elif isinstance(part, Through):
+            made += build_through(nest, part, memory, plan.threads)
         else:
             # Elements that are put into a byte one by one leave no byte to two threads.
             threads = plan.threads if part.target_lanes or part.widths.dst_per_byte == 1 else 1

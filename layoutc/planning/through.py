@@ -1,0 +1,218 @@
+"""
+Reorders through a buffer: blocks that do not divide each other are taken apart first, and put together then.
+
+A period of such an axis, with as much of the others as a buffer holds, is a turn of some loops. In the buffer the axis
+has no blocks, so that each half of a turn has few copies, where all in one would have one for each segment of a period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import gcd, lcm, prod
+from typing import NamedTuple
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.axis_copies import Axis, Piece, Side
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.plan import LINE, SharedLoop
+from layoutc.planning.strided_copy import AxisSides, axis_sides, segments
+from layoutc.planning.together import even_step
+
+TURN_BYTES = 64 << 10
+"""about what a turn moves, which the second cache holds"""
+MOST_TURN_BYTES = 512 << 10
+"""periods that are larger, all axes together, have no buffer"""
+ROW_BYTES = 256
+"""of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
+
+
+SHORT_AXIS = 256
+"""coordinates of an axis that a turn has all of, where it would be several copies"""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Copies into a buffer and out of it, in the turns of some loops."""
+
+    loops: tuple[SharedLoop, ...]
+    into: tuple[StridedCopy, ...]
+    out_of: tuple[StridedCopy, ...]
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """A reorder as turns through a buffer, and fills of padding that has none."""
+
+    halves: tuple[Halves, ...]
+    fills: tuple[StridedCopy, ...]
+
+    @property
+    def count(self) -> int:
+        """Copies in all."""
+        return len(self.fills) + sum(len(half.into) + len(half.out_of) for half in self.halves)
+
+
+class _Blocks(NamedTuple):
+    """A period of an axis, or its rest: both sides, the coordinates that are loaded, and those that are stored."""
+
+    src: Side
+    dst: Side
+    loaded: int
+    stored: int
+
+
+@dataclass(frozen=True)
+class _Part:
+    """
+    A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
+
+    Without those it is all padding where a digit loads nothing.
+    """
+
+    copy: StridedCopy
+    blocks: _Blocks | None = None
+
+    @property
+    def is_fill(self) -> bool:
+        return any(digit.loaded == 0 for digit in self.copy.digits)
+
+    @property
+    def stored(self) -> list[StridedCopy]:
+        """What the destination has of it, as copies of a reorder to itself."""
+        if self.blocks is None:
+            return [self.copy]
+        inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
+        return [_sum((self.copy, each)) for each in inner]
+
+
+def through_buffers(source: MemoryDesc, destination: MemoryDesc, order: SideName, element: int) -> Buffered | None:
+    """
+    The reorder through a buffer whose digits are in the order of a side, of elements of so many bytes.
+
+    None where no blocks need one, or it is too large. Raises NotStridedError as `strided_copies` does.
+    """
+    src, dst, axes = axis_sides(source, destination)
+    if any(side.low or side.high for axis in axes for side in axis[:2]):
+        return None
+    base = StridedCopy(src, dst, ())
+    halves: list[Halves] = []
+    fills: list[StridedCopy] = []
+    for chosen in product(*map(_parts, axes)):
+        if any(part.is_fill for part in chosen):
+            fills += (merged(_sum((base, *each))) for each in product(*(part.stored for part in chosen)))
+        elif (half := _halves(base, chosen, order, element)) is None:
+            return None
+        else:
+            halves.append(half)
+    is_needed = any(_period(axis) is not None for axis in axes)
+    return Buffered(tuple(halves), tuple(fills)) if is_needed else None
+
+
+def _parts(axis: AxisSides) -> list[_Part]:
+    """The parts of an axis: whole periods, the rest of one, and padding."""
+    period = _period(axis)
+    if period is None and (len(axis.copies) == 1 or axis.dim > SHORT_AXIS):
+        return [_Part(copy) for copy in axis.copies]
+    if axis.dim <= SHORT_AXIS:
+        return [_Part(StridedCopy(0, 0, ()), _Blocks(axis.src, axis.dst, axis.dim, axis.dst.padded))]
+    assert period is not None
+    src, dst, whole = axis.src, axis.dst, axis.dim // period * period
+    walk = Axis(src, dst, (), (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
+    found: list[_Part] = []
+    inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
+
+    def blocks(loaded: int, stored: int) -> _Blocks:
+        return _Blocks(replace(inner[0], padded=stored), replace(inner[1], padded=stored), loaded, stored)
+
+    at = 0
+    for number, cut in enumerate(walk.cuts):
+        if count := (whole - at) // cut:
+            found.append(_Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
+        at += count * cut
+    if whole < axis.dim:
+        at = min(whole + period, dst.padded)
+        found.append(_Part(StridedCopy(src.at(whole), dst.at(whole), ()), blocks(axis.dim - whole, at - whole)))
+    # Padding need not be whole periods, but blocks of the destination start here.
+    below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
+    return found + [_Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
+
+
+def _cuts(axis: AxisSides) -> list[int]:
+    return sorted({p.cut for side in axis[:2] for p in side.pieces if 1 < p.cut < axis.dst.padded})
+
+
+def _period(axis: AxisSides) -> int | None:
+    """Coordinates after which blocks of both sides that do not divide each other start anew; None if all do."""
+    cuts = _cuts(axis)
+    periods = ((lcm(*cuts[:number]), *cuts[number:]) for number in range(len(cuts) + 1))
+    chain = next(chain for chain in periods if all(large % small == 0 for small, large in pairwise(chain)))
+    return chain[0] if chain[0] > 1 else None
+
+
+def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, element: int) -> Halves | None:
+    """The turns of one part of each axis; None if one is too large."""
+    digits = [digit for part in chosen for digit in part.copy.digits]
+    partial = [digit for digit in digits if not digit.is_whole]
+    blocks = [part.blocks for part in chosen if part.blocks is not None]
+    size = element * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
+    if size > MOST_TURN_BYTES:
+        return None
+    loops = _loops([digit for digit in digits if digit.is_whole], size, element)
+    held = [CopyDigit(loop.step, loop.src // element, loop.dst // element, loop.step) for loop in loops] + partial
+    places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
+    places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
+    strides = _strides(places, element)
+    first = [CopyDigit(digit.loaded, digit.src, at, digit.loaded) for digit, at in zip(held, strides, strict=False)]
+    last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
+    rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
+    starts = _sum((base, *(part.copy for part in chosen)))
+    into, out_of = StridedCopy(starts.src, 0, tuple(first)), StridedCopy(0, starts.dst, tuple(last))
+    apart = (segments(each.src, row, (), each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    joined = (segments(row, each.dst, (), each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    return Halves(
+        loops,
+        tuple(merged(_sum((into, *parts))) for parts in product(*map(tuple, apart))),
+        tuple(merged(_sum((out_of, *parts))) for parts in product(*map(tuple, joined))),
+    )
+
+
+def _loops(digits: Sequence[CopyDigit], size: int, element: int) -> tuple[SharedLoop, ...]:
+    """
+    Loops over digits, slowest first in the destination, whose turns have about TURN_BYTES where one step has `size`.
+
+    A turn has runs of the destination that are as long as it can hold.
+    """
+    found: list[SharedLoop] = []
+    for digit in reversed(merged(StridedCopy(0, 0, tuple(digits))).digits):
+        unit = LINE // gcd(digit.dst * element, LINE)
+        most = min(-(-max(TURN_BYTES // size, 1) // unit) * unit, digit.extent) if size < TURN_BYTES else 1
+        step = even_step(digit.extent, most, unit)
+        found.insert(0, SharedLoop(digit.extent, step, digit.src * element, digit.dst * element))
+        size *= step
+    return tuple(found)
+
+
+def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:
+    """
+    The strides in a buffer of digits that have these strides on a side and so many steps, in the order of that side.
+
+    Rows begin at lines, an odd number of these apart: a power of two apart, they would evict each other.
+    """
+    strides = [0] * len(places)
+    inner, line = 1, LINE // element
+    is_row = False
+    for number in sorted(range(len(places)), key=lambda number: places[number][0]):
+        strides[number] = inner
+        inner *= places[number][1]
+        if inner * element >= ROW_BYTES and not is_row:
+            inner, is_row = (-(-inner // line) | 1) * line, True
+    return strides
+
+
+def _sum(parts: Iterable[StridedCopy]) -> StridedCopy:
+    """Parts of several axes, or of one, as one copy."""
+    found = tuple(parts)
+    digits = tuple(digit for part in found for digit in part.digits)
+    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits)

@@ -1,0 +1,141 @@
+"""Blocks that do not divide each other go through a buffer, where they would be many copies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError, PlanError
+from layoutc.kernel import Executor
+from layoutc.planning.alternatives import choose_plans
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import SIDES
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan import Plan, Through
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.strided_copy import count_segments
+from layoutc.planning.through import through_buffers
+from layoutc.transforms.plan_reorders import read_plan
+from tests.test_planning import buffers, run_plan
+
+PERIODS = "(a, b, c) -> ((a floordiv 160) mod 4, a floordiv 640, a mod 5, (a floordiv 5) mod 32, b, c)"
+PADDED = "(a, b) -> (a floordiv 480, (a floordiv 48) mod 10, b, a mod 48)"
+BUFFERED = {
+    "rows": ("Ab32a", "Ab5a", (333, 3)),
+    "a tail, which another axis has too": ("AB48a16b", "Ab7a", (700, 19)),
+    "two axes": ("AB36a5b", "BA5a36b", (185, 190)),
+    "blocks of periods": ("bAc32a", PERIODS, (850, 2, 3)),
+    "blocks of blocks, and padding behind the last period": ("Ab7a", PADDED, (1030, 3)),
+    "an axis that is less than a period": ("Acb48a", "bAc7a", (199, 2, 5)),
+    "a short axis with a tail": ("AbC7a16c", "bAC5a20c", (271, 2, 37)),
+    "one turn of one byte": ("Ab24a", "Ab7a", (297, 7)),
+}
+"""with more segments than so few elements are worth, some of them"""
+
+
+def sides(name: str, element_type: str = "f32") -> tuple[MemoryDesc, MemoryDesc]:
+    source, destination, dims = BUFFERED[name]
+    return layoutc.desc(source, dims, element_type), layoutc.desc(destination, dims, element_type)
+
+
+def is_through(plan: Plan) -> bool:
+    return any(isinstance(part, Through) for part in plan.parts)
+
+
+@pytest.mark.parametrize(("element_type", "target"), [("s8", "avx512"), ("f32", "avx512"), ("f32", "sse2")])
+@pytest.mark.parametrize("name", BUFFERED)
+def test_plans_through_a_buffer_are_the_reorder_and_can_be_read(name: str, element_type: str, target: str) -> None:
+    source, destination = sides(name, element_type)
+    plan = choose_plan(source, destination, TARGETS[target])
+    assert is_through(plan)
+    assert len(plan.copies) < count_segments(source, destination)
+    assert read_plan(plan_lines(plan), source, destination) == plan
+    read, written, expected = buffers(source, destination)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+@pytest.mark.parametrize("name", ["a tail, which another axis has too", "two axes"])
+def test_kernels_through_a_buffer_are_the_reorder(name: str, executor: Executor) -> None:
+    source, destination = sides(name, "bf16")
+    read, written, expected = buffers(source, destination)
+    layoutc.compile(source, destination, executor=executor)(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
+def test_each_thread_has_a_buffer_of_its_own() -> None:
+    source, destination = (layoutc.desc(tag, (2000, 90), "f32") for tag in ("Ab32a", "Ab5a"))
+    read, written, expected = buffers(source, destination)
+    kernel = layoutc.Kernel(source, destination, threads=2)
+    parallel, _, inside = kernel.ir("lower-reorders").partition("scf.parallel")
+    assert "%apart = memref.alloca" in inside and "%apart" not in parallel
+    layoutc.compile(source, destination, threads=2)(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
+def test_one_axis_of_many_segments_has_little_text() -> None:
+    """Straight it would be a copy for each of 36 segments."""
+    source, destination = (layoutc.desc(tag, (20000, 400), "f32") for tag in ("Ab32a", "Ab5a"))
+    assert count_segments(source, destination) == 36
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    (turns,) = plan.parts
+    assert isinstance(turns, Through) and len(plan.copies) == 2
+    assert turns.buffer_bytes <= 1 << 17
+
+
+def test_few_segments_go_straight() -> None:
+    source, destination = (layoutc.desc(tag, (9600, 40), "f32") for tag in ("Ab48a", "Ab32a"))
+    assert not is_through(choose_plan(source, destination))
+
+
+@pytest.mark.parametrize("name", ["blocks that nest", "a border", "a period that is larger than a buffer may be"])
+def test_what_has_no_buffer(name: str) -> None:
+    src, dst, dims, low = {
+        "blocks that nest": ("Ab8a", "Ab4a", (640, 8), (0, 0)),
+        "a border": ("Ab12a", "Ab5a", (640, 8), (1, 0)),
+        "a period that is larger than a buffer may be": ("ABc130a9b", "ABc131a8b", (34060, 18, 2), (0, 0, 0)),
+    }[name]
+    source, destination = layoutc.desc(src, dims, "f64", low=low), layoutc.desc(dst, dims, "f64")
+    assert [through_buffers(source, destination, side, 8) for side in SIDES] == [None, None]
+
+
+def test_a_plan_through_a_buffer_of_another_reorder_is_an_error_at_its_line() -> None:
+    source, destination = (layoutc.desc(tag, (960, 40), "f32") for tag in ("Ab32a", "Ab5a"))
+    lines = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
+    assert [line.split(",")[0] for line in lines[2:]] == ["  into it", "  out of it"]
+    for wrong, message in (
+        ([*lines[:2], lines[3]], "line 3: got 'copy .*', expected 'copy .*|line 3: got no more copies"),
+        (lines[:2], "line 2: no copy runs in these loops"),
+        (lines[:3], "line 4: got no more copies, expected 'copy 0 -> 0: "),
+        ([*lines, lines[3]], "line 5: got 'copy 0 -> 0: .*', expected no more copies"),
+        ([*lines, lines[2]], "line 5, column 3: expected 'out of it, '"),
+        ([lines[0], lines[1].replace("6x", "5x"), *lines[2:]], "line 2: got '5x.*', expected '6x"),
+        ([*lines, *lines[1:]], "line 5: got '6x.*', expected no more turns"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            read_plan(wrong, source, destination)
+    with pytest.raises(LayoutcError, match="have no buffer between them"):
+        read_plan(lines, layoutc.desc("Ab10a", (960, 40), "f32"), destination)
+    with pytest.raises(PlanError, match="line 2: copies into a buffer have normal stores, got nontemporal"):
+        parse_plan([*lines[:2], lines[2].replace("normal stores", "nontemporal stores"), lines[3]])
+    with pytest.raises(PlanError, match=r"line 2: copies go through a buffer of .* bytes, expected at most 1048576"):
+        parse_plan([*lines[:2], lines[2].replace("-> 0", "-> 1000000"), lines[3]])
+
+
+def test_what_leaves_the_buffer_can_be_tuned() -> None:
+    source, destination = (layoutc.desc(tag, (960, 400), "f32") for tag in ("Ab32a", "Ab5a"))
+    plans = list(choose_plans(source, destination, TARGETS["avx512"]))
+    assert len(plans) > 1
+    for plan in plans:
+        assert read_plan(plan_lines(plan), source, destination) == plan
+
+
+def test_an_explanation_says_that_blocks_go_through_a_buffer() -> None:
+    source, destination = (layoutc.desc(tag, (960, 40), "f32") for tag in ("Ab32a", "Ab5a"))
+    text = "\n".join(explain_plan(source, destination, TARGETS["avx512"], 1))
+    assert "blocks that do not divide each other: through a buffer, by 2 copies, as straight they would be 36" in text
+    assert "out of a buffer of" in text
