@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -166,10 +167,19 @@ pairs = [(layoutc.desc("ab", (n, 7)), layoutc.desc("ba", (n, 7))) for n in range
     expire = time.monotonic() + 20
     while not (started.exists() and started.read_text().endswith("\n")) and time.monotonic() < expire:
         time.sleep(0.05)
-    run.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in run.communicate(timeout=20)[1]
+    assert b"KeyboardInterrupt" in errors_of_interrupted(run)
     assert not any(map(is_running, started.read_text().split()))
     assert not list(cache.glob("build-*"))
+
+
+def errors_of_interrupted(run: subprocess.Popen[bytes]) -> bytes:
+    """Interrupted again if it goes on: CPython drops an interrupt that comes in the callback of a weak reference."""
+    for _ in range(3):
+        run.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return run.communicate(timeout=10)[1]
+    run.kill()
+    pytest.fail(f"three interrupts did not end it: {run.communicate()[1].decode()}")
 
 
 def is_running(process: str) -> bool:
