@@ -187,3 +187,25 @@ def test_merged_lanes_that_do_not_fit_are_named(text: str):
     assert text in line
     with pytest.raises(LayoutcError, match=re.escape(message)):
         parse_plan([head, line.replace(text, becomes)])
+
+
+@pytest.mark.parametrize("element", ["s8", "bf16", "f32", "f64"])
+@pytest.mark.parametrize("destination", ["ab", "ba"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_elements_between_which_there_are_gaps_are_loaded_and_stored_by_masks(
+    element: str, destination: str, side: int
+):
+    """Every second element of a row, or every third one: what lies between is neither read nor written."""
+    dims = 45, 70
+    with_gaps = [layoutc.desc("ab", dims, element, strides=(dims[1] * step, step)) for step in (2, 3)]
+    for gaps in with_gaps:
+        pair = (
+            (gaps, layoutc.desc(destination, dims, element))
+            if side == 0
+            else (layoutc.desc(destination, dims, element), gaps)
+        )
+        (copy,) = choose_plan(*pair, VBMI).copies
+        assert copy.merges
+        assert parse_plan(plan_lines(Plan((copy,), 1))).copies == (copy,)
+        text = layoutc.Kernel(*pair, target="avx512", plan=tuple(plan_lines(Plan((copy,), 1)))).c_source
+        assert ("load_some_" if side == 0 else "store_some_") in text

@@ -551,9 +551,8 @@ REFUSED = {
     "%1 = vector.load %m[%i] : memref<16xf32>, vector<8xf32>\n"
     "%2 = vector.shuffle %0, %1 [0, 4] : vector<4xf32>, vector<8xf32>\n"
     "vector.store %2, %m[%i] : memref<16xf32>, vector<2xf32>",
-    "under this mask": "%0 = arith.constant dense<[false, true]> : vector<2xi1>\n"
-    "%1 = arith.constant dense<0.0> : vector<2xf32>\n"
-    "vector.maskedstore %m[%i], %0, %1 : memref<16xf32>, vector<2xi1>, vector<2xf32>",
+    "under this mask": "%0 = arith.constant dense<0.0> : vector<2xf32>\n%1 = arith.cmpf oeq, %0, %0 : vector<2xf32>\n"
+    "vector.maskedstore %m[%i], %1, %0 : memref<16xf32>, vector<2xi1>, vector<2xf32>",
     "an innermost axis of stride 1": "%0 = arith.constant dense<0.0> : vector<2xf32>\n"
     "vector.store %0, %wide[%i] : memref<8xf32, strided<[2]>>, vector<2xf32>",
     "expected row-major memrefs": '"memref.copy"(%wide, %wide) : (memref<8xf32, strided<[2]>>, '

@@ -112,12 +112,14 @@ func.func @stream(%src : memref<64xf32>, %dst : memref<128xf32>, %n : index) {
   func.return
 }
 
-// A mask is the number of its first lanes that are on; a count that the loop bounds keep in range is taken as it is.
+// A mask is the number of its first lanes that are on, or bits where others are; a count that the loop bounds keep in
+// range is taken as it is.
 // CHECK-LABEL: void masks(const float *restrict src, float *restrict dst) {
 // CHECK-NEXT:    for (int64_t i = 0; i < 4; i++) {
 // CHECK-NEXT:      f32x4 value = (f32x4){0};
 // CHECK-NEXT:      load_first_f32x4(&value, src, i);
 // CHECK-NEXT:      store_first_f32x4(dst, &value, 3);
+// CHECK-NEXT:      store_some_f32x4(dst, &value, 0xau);
 // CHECK-NEXT:    }
 func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
   %c0 = arith.constant 0 : index
@@ -125,10 +127,12 @@ func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
   %c4 = arith.constant 4 : index
   %zero = arith.constant dense<0.0> : vector<4xf32>
   %three = arith.constant dense<[true, true, true, false]> : vector<4xi1>
+  %odd = arith.constant dense<[false, true, false, true]> : vector<4xi1>
   scf.for %i = %c0 to %c4 step %c1 {
     %some = vector.create_mask %i : vector<4xi1>
     %value = vector.maskedload %src[%c0], %some, %zero : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
     vector.maskedstore %dst[%c0], %three, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
+    vector.maskedstore %dst[%c0], %odd, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
   }
   func.return
 }

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.macro_tiles import loop_order
-from layoutc.planning.merged_tile import places, rows, runs, taken
+from layoutc.planning.merged_tile import in_pieces, places, rows, runs, taken
 from layoutc.planning.merging import ZERO
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import TileProgram
@@ -98,7 +98,7 @@ def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
         if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
             continue
         seen.add(tile)
-        box = Box(tile, _parts(copy, tile, "src"), _parts(copy, tile, "dst"))
+        box = Box(tile, _parts(copy, tile, "src", lanes), _parts(copy, tile, "dst", lanes))
         if box.source and box.target and (found := _pieces(copy, box, lanes)):
             yield _box_cost(copy, box, lanes, found), box
 
@@ -106,23 +106,26 @@ def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
 def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
     """Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly."""
     tile = list(least)
-    inner = 1
-    for position, steps in chain_of(copy, side):
+    for position, inner in chain_of(copy, side, lanes):
         extent = copy.digits[position].extent
         for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}):
             if max(1, least[position] - 1) < count <= extent and inner * count <= BOX_REGISTERS * lanes:
                 tile[position] = -(-extent // -(-extent // count))
                 yield tuple(tile)
         tile[position] = extent
-        inner *= steps
-        if inner > BOX_REGISTERS * lanes:
+        if inner * copy.digits[position].steps(side, inner) > BOX_REGISTERS * lanes:
             return
 
 
-def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName) -> tuple[Part, ...]:
+def loads_over_gaps(copy: StridedCopy) -> bool:
+    """Whether no two elements of the source that a copy loads lie side by side."""
+    return not copy.is_fill and all(copy.digits[g].steps("src", step) == 1 for g, step in chain_of(copy, "src"))
+
+
+def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName, lanes: int) -> tuple[Part, ...]:
     """The digits of a tile's runs on one side."""
     found: list[Part] = []
-    for position, _ in chain_of(copy, side):
+    for position, _ in chain_of(copy, side, lanes):
         if tile[position] > 1:
             found.append(Part(position, tile[position]))
         if tile[position] < copy.digits[position].extent:
@@ -143,8 +146,7 @@ def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
     found: list[list[tuple[int, int]]] = []
     for side, parts in zip(SIDES, (box.source, box.target), strict=True):
         along = [part.digit for part in parts]
-        row = runs(copy, box.tile, side, along)
-        row = [(start + n, min(lanes, count - n)) for start, count in row for n in range(0, count, lanes)]
+        row = in_pieces(runs(copy, box.tile, side, along), lanes)
         across = [g for g, extent in enumerate(box.tile) if extent > 1 and g not in along]
         if len(row) * prod(taken(copy, box.tile, side, g) for g in across) > BOX_PIECES:
             return None

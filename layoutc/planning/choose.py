@@ -10,7 +10,7 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.axis_copies import Joins
-from layoutc.planning.boxes import best_box
+from layoutc.planning.boxes import ELEMENT, best_box, loads_over_gaps
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine, merges_registers
@@ -166,7 +166,11 @@ def _joined(
     if widths.are_packed or is_more or not any(digit.is_uneven for copy in copies for digit in copy.digits):
         return apart
     joined = [piece for copy in copies for piece in pieces(copy, element, target)]
-    return joined if instructions(joined, target) < JOIN_GAIN * instructions(apart, target) else apart
+    over_gaps = [sized for sized in apart if loads_over_gaps(sized[0])]
+    # They load lines that others have loaded once more, and gain nothing.
+    alone = ELEMENT * sum(copy.elements for copy, _ in over_gaps)
+    cost = alone + instructions((sized for sized in apart if sized not in over_gaps), target)
+    return joined if instructions(joined, target) < JOIN_GAIN * cost else apart
 
 
 def _joined_conversions(

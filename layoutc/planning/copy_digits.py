@@ -250,14 +250,20 @@ def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDig
         stride *= digit.loaded if side == "src" else digit.extent
 
 
-def chain_of(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
+def chain_of(copy: StridedCopy, side: SideName, near: int = 0) -> Iterator[tuple[int, int]]:
     """
-    The digits by rising stride on one side, as long as each begins where what is there of the one before ends, and
-    how many steps lie together.
+    The digits by rising stride on one side, and their strides, as long as each begins where what is there of the one
+    before ends; the first one may have a stride of more than an element, but less than `near`.
     """
     inner, left = 1, {g for g, digit in enumerate(copy.digits) if digit.extent > 1}
-    while (found := next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)) is not None:
-        steps = copy.digits[found].steps(side, inner)
-        yield found, steps
+    while left:
+        found = next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)
+        if found is None:
+            strides = [(stride, g) for g in left if isinstance(stride := copy.digits[g].stride(side), int)]
+            apart = [(stride, g) for stride, g in strides if 1 == inner < stride < near]
+            if not apart:
+                return
+            inner, found = min(apart)
+        yield found, inner
         left.remove(found)
-        inner *= steps
+        inner *= copy.digits[found].steps(side, inner)

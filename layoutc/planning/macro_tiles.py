@@ -264,10 +264,10 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
 def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
     """The digits of runs on a side, and of rows that lie a little apart, and how many elements are between steps."""
     found, reach = list[int](), 1
-    for position, steps in chain_of(copy, side):
-        yield position, reach
+    for position, stride in chain_of(copy, side):
+        yield position, stride
         found.append(position)
-        reach *= steps
+        reach = stride * copy.digits[position].steps(side, stride)
     if found:
         yield from across_gaps(copy, side, found, reach)
 

@@ -1,17 +1,18 @@
 """
 A tile whose registers are merged in pairs: any box of elements, in pieces of any number of elements.
 
-Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left. Zeros
-beside what a digit has in the source come out of the lanes that a masked load leaves, or out of a register of zeros.
+Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left; or lanes
+between which there are gaps. Zeros beside what a digit has in the source come out of the lanes that a masked load
+leaves, or out of a register of zeros.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.merging import ZERO, merge
+from layoutc.planning.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.network import Network
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.tile import Piece, Register
@@ -26,21 +27,24 @@ class MergedTile:
     def __init__(self, plan: CopyPlan):
         self.plan = plan
         self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.widths.moved
+        source = self._sources()
         self.held = [
-            (
-                Piece(first, 0, self._params("src", first, count), count % self.lanes),
-                tuple(range(first, first + count)) + (ZERO,) * (self.lanes - count),
-            )
+            self._held("src", first, count, {place: place for place in source.values()}, ZERO)
             for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
         ]
-        source = self._sources()
         self.wanted = [
-            (
-                Piece(first, 0, self._params("dst", first, count), count % self.lanes),
-                tuple(source[first + lane] for lane in range(count)),
-            )
+            self._held("dst", first, count, source, ANY)
             for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
         ]
+
+    def _held(
+        self, side: SideName, first: int, count: int, elements: Mapping[int, int], missing: int
+    ) -> tuple[Piece, Elements]:
+        """A piece and the elements of its lanes, by their places; it has no other lanes, where something is missing."""
+        found = [first + lane in elements if lane < count else False for lane in range(self.lanes)]
+        lanes = tuple(elements[first + lane] if there else missing for lane, there in enumerate(found))
+        mask = 0 if all(found) else sum(there << lane for lane, there in enumerate(found))
+        return Piece(first, 0, self._params(side, first, found), mask), lanes
 
     @cached_property
     def network(self) -> Network:
@@ -79,23 +83,23 @@ class MergedTile:
             }
         return found
 
-    def _params(self, side: SideName, first: int, count: int) -> tuple[tuple[int, ...], ...]:
-        """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first."""
+    def _params(self, side: SideName, first: int, found: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
+        """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first one."""
         if not self.plan.converted_bytes or side != self.plan.widths.converted_at:
             return ()
-        places = [first + lane for lane in range(count)] + [first] * (self.lanes - count)
+        places = [first + (lane if there else found.index(True)) for lane, there in enumerate(found)]
         return tuple(zip(*(self._params_at[place] for place in places), strict=True))
 
-    def _pieces(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> Iterable[tuple[int, int]]:
-        """Where the pieces of memory begin, and their elements; a last load of a whole register begins earlier."""
+    def _pieces(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> Runs:
+        """Where the pieces of memory begin, and their elements."""
         copy, tile = self.plan.copy, self.plan.tile
         along = [part.digit for part in lanes]
         across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
-        for start, run in rows(copy, tile, side, [*across], runs(copy, tile, side, along)):
-            found = [(first, min(self.lanes, run - first)) for first in range(0, run, self.lanes)]
-            if side == "src" and run > self.lanes:
-                found[-1] = (run - self.lanes, self.lanes)
-            yield from ((start + first, count) for first, count in found)
+        row = in_pieces(runs(copy, tile, side, along), self.lanes)
+        if side == "src":  # A last load of a whole register begins earlier.
+            follows = {first + self.lanes for first, _ in row}
+            row = [(first + n - self.lanes, self.lanes) if first in follows else (first, n) for first, n in row]
+        return rows(copy, tile, side, [*across], row)
 
 
 def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int]) -> Runs:
@@ -103,6 +107,17 @@ def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence
     found = [(0, 1)]
     for g in along:
         found = _joined(sorted((start + at, n) for at in offsets(copy, tile, side, g) for start, n in found))
+    return found
+
+
+def in_pieces(row: Runs, lanes: int) -> Runs:
+    """Where loads, or stores, of a row's runs begin, and the elements up to their ends, gaps among them."""
+    found: Runs = []
+    for start, count in row:
+        end, reach = start + count, found[-1][0] + lanes if found else start
+        if start < reach:
+            found[-1] = (reach - lanes, min(lanes, end - reach + lanes))
+        found += [(first, min(lanes, end - first)) for first in range(max(start, reach), end, lanes)]
     return found
 
 

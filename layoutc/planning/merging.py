@@ -20,6 +20,8 @@ Elements = tuple[int, ...]
 """what the lanes of a register hold, from the lowest up"""
 ZERO = -1
 """an element that is zero, of which any will do"""
+ANY = -2
+"""what a lane of an output holds that does not matter"""
 Places = dict[int, list[tuple[int, int]]]
 """by output: pairs of a lane there and the lane that its element is in now"""
 
@@ -64,8 +66,8 @@ class _Merge:
         }
         """by value: the lanes that are zero"""
         self.wanted_zeros = [[lane for lane, e in enumerate(row) if e == ZERO] for row in wanted]
-        self.counts = [len(row) - len(zeros) for row, zeros in zip(wanted, self.wanted_zeros, strict=True)]
-        """elements of each output that are not zero"""
+        self.counts = [sum(e not in (ZERO, ANY) for e in row) for row in wanted]
+        """elements of each output that registers have"""
         self.inputs = _found(held, wanted)
         self.zero = len(held)
         """the input of zeros, if there is one"""
@@ -183,7 +185,7 @@ def _found(held: tuple[Elements, ...], wanted: tuple[Elements, ...]) -> list[Hel
     found: list[Places] = [{} for _ in held]
     for output, row in enumerate(wanted):
         for lane, element in enumerate(row):
-            if element == ZERO:
+            if element in (ZERO, ANY):
                 continue
             if element not in place:
                 raise LayoutcError(f"output {output} wants element {element}, which no register has")

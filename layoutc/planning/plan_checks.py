@@ -10,7 +10,7 @@ from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.merged_tile import runs, taken
+from layoutc.planning.merged_tile import in_pieces, runs, taken
 from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Through, Together, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
@@ -105,6 +105,8 @@ def _check_chain(plan: CopyPlan, side: SideName, parts: Sequence[Part]) -> None:
         apart = digit.stride(side)
         if isinstance(apart, Carry) and not plan.merges:
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are of digits that carry, expected one stride")
+        if plan.merges and isinstance(apart, int):
+            stride = max(stride, apart)  # they go on over gaps
         if not digit.steps(side, stride):
             apart = apart if isinstance(apart, int) else [step for _, step in apart.steps]
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are {apart} elements apart, expected {stride}")
@@ -203,9 +205,8 @@ def _converts_merged(plan: CopyPlan) -> bool:
 
 def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:
     """Loads and stores must be few enough."""
-    row = runs(plan.copy, plan.tile, side, along)
-    count = sum(-(-count * plan.element_bytes // plan.vector_bytes) for _, count in row)
-    count *= prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
+    row = in_pieces(runs(plan.copy, plan.tile, side, along), plan.vector_bytes // plan.widths.moved)
+    count = len(row) * prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
     if count > REGISTER_LIMIT:
         name = "loads" if side == "src" else "stores"
         raise LayoutcError(f"tile {_text(plan.tile)} has {count} {name}, expected at most {REGISTER_LIMIT}")

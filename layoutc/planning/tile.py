@@ -28,14 +28,14 @@ class Piece:
     Contiguous memory: how far it lies from the tile's first element.
 
     Where a digit carries on this side, `step` is its value, counted from the tile's first, and not in the offset.
-    A piece of fewer elements than a vector has lanes is `count` of them (0: it fills the vector).
+    A piece that is not all lanes of a vector has those whose bits are set in `mask` (0: all of them).
     """
 
     offset: int
     step: int = 0
     params: tuple[tuple[int, ...], ...] = ()
     """how far the parameters of its elements lie from those of the tile's first: one list per grouping"""
-    count: int = 0
+    mask: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def _definition(type: VectorType, used: set[str]) -> str:
         lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
     if f"broadcast_{type}" in used:
         lines += _broadcast(type)
-    functions = [text for name, text in _first(type).items() if name in used]
+    functions = [text for name, text in _masked(type).items() if name in used]
     return "\n\n".join(("\n".join(lines), *functions))
 
 
@@ -69,18 +69,25 @@ def _broadcast(type: VectorType) -> list[str]:
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
-def _first(type: VectorType) -> dict[str, str]:
-    """Moves of the first lanes only: masked where the processor has that for such vectors, else memcpy."""
-    names = f"load_first_{type}", f"store_first_{type}"
+def _masked(type: VectorType) -> dict[str, str]:
+    """Moves of the first lanes only, or of some: masked where the processor has that for such vectors, else copied."""
     parameters = f"{type} *lanes, const {type.lane} *from", f"{type.lane} *to, const {type} *lanes"
-    copies = (f"memcpy({places}, (size_t)count * sizeof({type.lane}));" for places in ("lanes, from", "to, lanes"))
-    bodies = [f"  {copy}" for copy in copies]
-    if type.bytes in MASKED_BYTES:
-        bodies = [_masked(type, *pair) for pair in zip(_masked_moves(type), bodies, strict=True)]
-    return {
-        name: f"static inline void {name}({given}, int64_t count) {{\n{body}\n}}"
-        for name, given, body in zip(names, parameters, bodies, strict=True)
-    }
+    moves = _masked_moves(type) if type.bytes in MASKED_BYTES else ("", "")
+    found: dict[str, str] = {}
+    for verb, given, move in zip(("load", "store"), parameters, moves, strict=True):
+        to, from_ = ("lanes", "from") if verb == "load" else ("to", "lanes")
+        first = f"  memcpy({to}, {from_}, (size_t)count * sizeof({type.lane}));"
+        places = ("(*lanes)[lane]", "from[lane]") if verb == "load" else ("to[lane]", "(*lanes)[lane]")
+        some = f"""  for (int lane = 0; lane < {type.lanes}; lane++)
+    if (mask >> lane & 1)
+      {places[0]} = {places[1]};"""
+        if move:
+            made = "const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;\n  "
+            first, some = _masked_or(type, made + move, first), _masked_or(type, move, some)
+        for which, lanes, body in (("first", "int64_t count", first), ("some", "uint64_t mask", some)):
+            name = f"{verb}_{which}_{type}"
+            found[name] = f"static inline void {name}({given}, {lanes}) {{\n{body}\n}}"
+    return found
 
 
 def _masked_moves(type: VectorType) -> tuple[str, str]:
@@ -93,12 +100,11 @@ def _masked_moves(type: VectorType) -> tuple[str, str]:
     )
 
 
-def _masked(type: VectorType, move: str, copy: str) -> str:
+def _masked_or(type: VectorType, move: str, copy: str) -> str:
     part, _, lane = MASKED[type.bits]
     narrow = " && defined(__AVX512VL__)" if type.bytes < 64 else ""
     return f"""#if defined(__AVX512{part}__){narrow}
   typedef {lane} native __attribute__((vector_size({type.bytes})));
-  const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;
   {move}
 #else
 {copy}

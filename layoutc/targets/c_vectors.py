@@ -179,18 +179,19 @@ def _is_aligned_within(op: vector.StoreOp, divisors: Divisors) -> bool:
 
 
 def _print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> None:
-    """The first lanes come from memory, the others from a vector."""
+    """Lanes that a mask has on come from memory, the others from a vector."""
     (base, *indices, mask, others), (result,) = op.operands, op.results
-    address, count = _address(printer, op, base, indices), _first_lanes(printer, op, mask)
+    address, (which, lanes) = _address(printer, op, base, indices), _lanes_on(printer, op, mask)
     _print_prefetch(printer, op, address)
     printer.settle_reads()
     name = printer.declare(result, printer.take(others).text, qualifier="")
-    printer.line(f"load_first_{vector_name(typed(result))}(&{name}, {address.text}, {count.text});")
+    printer.line(f"load_{which}_{vector_name(typed(result))}(&{name}, {address.text}, {lanes.text});")
 
 
 def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:
     base, *indices, mask, stored = op.operands
-    value, address, count = printer.take(stored), _address(printer, op, base, indices), _first_lanes(printer, op, mask)
+    value, address = printer.take(stored), _address(printer, op, base, indices)
+    which, lanes = _lanes_on(printer, op, mask)
     printer.settle_reads()
     type = vector_name(typed(stored))
     if not value.is_name:
@@ -198,7 +199,7 @@ def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> N
         name = printer.names.fresh(None, "stored")
         printer.line(f"const {type} {name} = {value.text};")
         value = Expression(name)
-    printer.line(f"store_first_{type}({address.text}, &{value.text}, {count.text});")
+    printer.line(f"store_{which}_{type}({address.text}, &{value.text}, {lanes.text});")
 
 
 def _print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
@@ -217,20 +218,20 @@ def _print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
     printer.values[op.mask_vector] = count
 
 
-def _first_lanes(
+def _lanes_on(
     printer: FunctionPrinter, op: vector.MaskedLoadOp | vector.MaskedStoreOp, mask: SSAValue
-) -> Expression:
-    """The number of lanes that the mask of an op has on, which are its first ones."""
+) -> tuple[str, Expression]:
+    """The number of lanes that the mask of an op has on, if these are the `first` ones; or `some`, as bits."""
     if isinstance(mask.owner, vector.CreateMaskOp):
-        return printer.take(mask)
-    if isinstance(mask.owner, arith.ConstantOp):
-        lanes = mask.owner.value
-        assert isinstance(lanes, DenseIntOrFPElementsAttr)
-        values = [bool(lane) for lane in lanes.get_values()]
-        count = sum(values)
-        if all(values[:count]):
-            return integer(count, INDEX)
-    raise no_spelling(op, "under this mask, expected a constant or vector.create_mask with the first lanes on")
+        return "first", printer.take(mask)
+    if not isinstance(mask.owner, arith.ConstantOp):
+        raise no_spelling(op, "under this mask, expected a constant or vector.create_mask")
+    lanes = mask.owner.value
+    assert isinstance(lanes, DenseIntOrFPElementsAttr)
+    values = [bool(lane) for lane in lanes.get_values()]
+    if all(values[: sum(values)]):
+        return "first", integer(sum(values), INDEX)
+    return "some", Expression(f"{sum(on << lane for lane, on in enumerate(values)):#x}u{'ll' * (len(values) > 32)}")
 
 
 def _address(printer: FunctionPrinter, op: Load | Store, base: SSAValue, indices: Iterable[SSAValue]) -> Expression:

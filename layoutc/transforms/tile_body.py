@@ -63,7 +63,7 @@ class VectorBody:
         """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
         self.zero: SSAValue | None = None
         self.masks: dict[int, SSAValue] = {}
-        """of the first lanes, by their number"""
+        """of some lanes of memory, by their bits"""
 
     def prepare(self) -> None:
         """The register of zeros, if any piece is zero, and masks."""
@@ -74,14 +74,23 @@ class VectorBody:
     def _prepare_masks(self) -> None:
         """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
         loaded, stored = (
-            {piece.count * self.copy.ratio for register in tile for piece in register.pieces if piece is not None} - {0}
+            {self._mask(piece) for register in tile for piece in register.pieces if piece is not None} - {0}
             for tile in ([register for tile in self.loads for register in tile], self.stores)
         )
         if loaded:
             self.zero = zeros(self.copy.nest, vector_type(self.source_element, self.program.lanes * self.copy.ratio))
-        for count in sorted(loaded | stored):
-            mask = vector_ops.first_lanes(self.copy.nest.constant(count), self.program.lanes * self.copy.ratio)
-            self.masks[count] = self.copy.nest.insert(mask).results[0]
+        lanes = self.program.lanes * self.copy.ratio
+        for bits in sorted(loaded | stored):
+            if bits & (bits + 1):
+                self.masks[bits] = self.copy.nest.element(vector_ops.some_lanes(bits, lanes))
+            else:
+                mask = vector_ops.first_lanes(self.copy.nest.constant(bits.bit_length()), lanes)
+                self.masks[bits] = self.copy.nest.insert(mask).results[0]
+
+    def _mask(self, piece: Piece) -> int:
+        """The lanes of memory that a piece has, as bits (0: all)."""
+        each = (1 << self.copy.ratio) - 1
+        return sum(each << at * self.copy.ratio for at in range(piece.mask.bit_length()) if piece.mask >> at & 1)
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
@@ -184,11 +193,11 @@ class VectorBody:
         assert self.site.src is not None
         index = self._at(self.site.src, piece, base, "src")
         ahead = self.copy.in_memory("src", self.plan.prefetch)
-        if piece.count:
+        if piece.mask:
             assert self.zero is not None
-            mask = self.masks[self.copy.in_memory("src", piece.count)]
+            mask = self.masks[self._mask(piece)]
             value: SSAValue
-            first = vector_ops.load_first(self.copy.tile_source, index, mask, self.zero, ahead)
+            first = vector_ops.load_masked(self.copy.tile_source, index, mask, self.zero, ahead)
             value = inserted(self.builder, first)
             if self.converts_loads and self.plan.converted_bytes:
                 value = self._converted(value, piece, lanes)
@@ -208,9 +217,9 @@ class VectorBody:
             assert piece is not None
             index = self._at(self.site.dst, piece, base, "dst")
             stored = self._stored(register, number, value, index)
-            if piece.count:
-                mask = self.masks[self.copy.in_memory("dst", piece.count)]
-                self.builder.insert(vector_ops.store_first(stored, self.copy.target, index, mask))
+            if piece.mask:
+                mask = self.masks[self._mask(piece)]
+                self.builder.insert(vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
             self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))

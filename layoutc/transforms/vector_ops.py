@@ -95,7 +95,7 @@ def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = F
     return created(vector.StoreOp, (value, memory, offset), None, STREAMS if streams else NOTHING)
 
 
-def load_first(
+def load_masked(
     memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
 ) -> vector.MaskedLoadOp:
     """The lanes of a mask out of a flat buffer, the others from a vector."""
@@ -106,7 +106,7 @@ def load_first(
     return op
 
 
-def store_first(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAValue) -> vector.MaskedStoreOp:
+def store_masked(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAValue) -> vector.MaskedStoreOp:
     """The lanes of a mask into a flat buffer."""
     return created(vector.MaskedStoreOp, (memory, offset, mask, value))
 
@@ -116,6 +116,11 @@ def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
     op = created(vector.CreateMaskOp, (count,), vector_type(i1, lanes))
     op.results[0].name_hint = "first"
     return op
+
+
+def some_lanes(bits: int, lanes: int) -> DenseIntOrFPElementsAttr:
+    """A mask of those of so many lanes whose bits are set."""
+    return DenseIntOrFPElementsAttr.from_list(vector_type(i1, lanes), [bits >> lane & 1 for lane in range(lanes)])
 
 
 def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, name: str) -> vector.ShuffleOp:
