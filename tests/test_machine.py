@@ -59,4 +59,4 @@ def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_seco
 ) -> None:
     dims = (megabytes * 256, 1024)
     plan = choose_plan(layoutc.desc("ab", dims, "f32"), layoutc.desc("ab", dims, "f32"), SERVER, threads)
-    assert [part.store for part in plan.parts] == ["nontemporal" if streams else "normal"]
+    assert [copy.store for copy in plan.copies] == ["nontemporal" if streams else "normal"]

@@ -156,6 +156,7 @@ def test_faults_are_pointed_at(tag: str, column: int, message: str):
         (Layout(1, (Digit((0,), 32), Digit((0,), 1, 4), Digit((0,), 4, 8))), "the most significant first"),
         (Layout(2, (Digit((0,), 2), Digit((0,), 1, 2), Digit((1,)))), "all blocks inside of all axes"),
         (Layout(0, ()), "no tag of rank 0"),
+        (Layout(1, (Digit((0,), 1 << 17), Digit((0,), 1 << 8, 1 << 9), Digit((0,), 1, 1 << 8))), "65536 at most"),
     ],
 )
 def test_layouts_that_no_tag_expresses_are_refused_with_the_reason(layout: Layout, reason: str):

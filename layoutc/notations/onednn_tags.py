@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import NoReturn
 
@@ -50,6 +51,8 @@ def format(layout: Layout) -> str:
     if any(size is not None for _, size in pieces[: layout.rank]):
         raise LayoutcError(f"oneDNN keeps all blocks inside of all axes, got {layout}")
     blocked = {axes[0] for axes, size in pieces if size is not None}
+    if any(prod(size or 1 for axes, size in pieces if axes[0] == axis) > MAX_BLOCK for axis in blocked):
+        raise LayoutcError(f"blocks of an axis multiply to {MAX_BLOCK} at most, got {layout}")
     letters = [ALPHABET[axes[0]] for axes, _ in pieces]
     head = "".join(c.upper() if ALPHABET.index(c) in blocked else c for c in letters[: layout.rank])
     return head + "".join(f"{size}{c}" for c, (_, size) in zip(letters, pieces, strict=True) if size is not None)
