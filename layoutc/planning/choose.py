@@ -128,7 +128,7 @@ def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[Copy
     budget = target.l2 // TURN_PART
     parts: list[CopyPlan | Together] = []
     left = list(moved)
-    for loops, group in groups(moved, budget, apart=True) if streams else ():
+    for loops, group in groups(moved, budget) if streams else ():
         staged = _staged_together(loops, group, target) if loops else None
         if staged is not None:
             parts.append(staged)

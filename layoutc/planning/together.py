@@ -29,19 +29,17 @@ MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
 
-def groups(
-    copies: Sequence[Sized], budget: int, apart: bool = False
-) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
+def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
     """
     The copies in their order, those together that share loops; no loops for one that runs alone.
 
-    Together they move about `budget` bytes in a macro tile. Where they may be `apart`, others stand between those of
-    a group.
+    Together they move about `budget` bytes in a macro tile. Others may stand between those of a group.
     """
     found: list[list[Sized]] = []
     for copy in copies:
-        joined = reversed(found) if apart else found[-1:]
-        group = next((group for group in joined if _near(group, copy) and _loops([*group, copy], budget)), None)
+        group = next(
+            (group for group in reversed(found) if _near(group, copy) and _loops([*group, copy], budget)), None
+        )
         if group is None:
             found.append([copy])
         else:
