@@ -98,7 +98,7 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
         view = memoryview(obj)
     except (TypeError, ValueError, builtins.BufferError) as error:
         if hasattr(obj, "__dlpack__"):
-            return _lent(name, obj)
+            return lent_bytes(name, obj)
         raise BufferError(f"{name} is {_kind(obj)}") from error
     if not view.c_contiguous:
         raise BufferError(f"{name} is not C-contiguous")
@@ -113,7 +113,8 @@ def _kind(obj: object) -> str:
     return f"{a_class(type(obj))}, expected bytes, a memoryview, a NumPy array or a tensor with __dlpack__{hint}"
 
 
-def _lent(name: str, tensor: Any) -> NDArray[Any]:
+def lent_bytes(name: str, tensor: Any) -> NDArray[Any]:
+    """The memory of a tensor that is lent through DLPack, contiguous. Raises BufferError with the reason."""
     from layoutc.dlpack import lend
 
     lent = lend(name, tensor)
