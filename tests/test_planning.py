@@ -22,11 +22,12 @@ from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.macro_tiles import loop_order
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.network import execute
-from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, SharedLoop, Store, Through, Together
+from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, Store
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.tile import Piece, TileProgram
+from layoutc.planning.turns import SharedLoop, Through, Together
 from layoutc.planning.unions import Union, shared_step, unions
 from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS, pair

@@ -53,7 +53,7 @@ ALLOWED = {
     "buffers": {"errors", "checks", "dlpack"},
     "views": CORE - {"equality", "split"} - CONVERSION | {"buffers", "dlpack"},
     "after_fork": set[str](),
-    "exports": set[str](),
+    "exports": {"errors", "buffers"},
     "once": set[str](),
     "cache": {"errors"},
     "processes": {"errors"},

@@ -14,10 +14,11 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import Plan, Through
+from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import count_segments
 from layoutc.planning.through import through_buffers
+from layoutc.planning.turns import Through
 from layoutc.transforms.plan_reorders import read_plan
 from tests.test_planning import buffers, run_plan
 

@@ -23,8 +23,9 @@ from layoutc.planning.macro_tiles import (
     loop_order,
     with_macro,
 )
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store, Through, Together
+from layoutc.planning.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plan_checks import check_parts, check_together
+from layoutc.planning.turns import Through, Together
 from layoutc.planning.whole_lines import stores_whole_lines
 
 OUTER: tuple[SideName, ...] = ("dst", "src")

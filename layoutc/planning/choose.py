@@ -16,7 +16,7 @@ from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.padded import padded_lanes
-from layoutc.planning.plan import LINE, CopyPlan, Plan, SharedLoop, Together
+from layoutc.planning.plan import LINE, CopyPlan, Plan
 from layoutc.planning.plan_conversions import Converting, converting_plans
 from layoutc.planning.plan_copy import instructions, needs_box, pieces, plan_moved
 from layoutc.planning.plan_through import best_buffer, plan_through
@@ -28,6 +28,7 @@ from layoutc.planning.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import strided_copies
 from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs
+from layoutc.planning.turns import SharedLoop, Together
 from layoutc.planning.unions import unions
 from layoutc.planning.widths import Widths
 

@@ -12,10 +12,11 @@ from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
-from layoutc.planning.plan import CopyPlan, Part, Through, Together
+from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.reasons import listening
 from layoutc.planning.spread_params import as_spread, spread_params
 from layoutc.planning.tile import TileProgram
+from layoutc.planning.turns import Through, Together
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 

@@ -11,9 +11,10 @@ from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import merges_registers
 from layoutc.planning.merged_tile import in_pieces, runs, taken
-from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, Through, Together, is_power_of_two
+from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
+from layoutc.planning.turns import Through, Together
 from layoutc.planning.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)

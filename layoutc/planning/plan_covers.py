@@ -8,11 +8,12 @@ from itertools import zip_longest
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
 from layoutc.planning.copy_text import copy_text
-from layoutc.planning.plan import CopyPlan, Plan, Through
+from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.promotion import promotions
 from layoutc.planning.through import Buffered
 from layoutc.planning.together import restored
+from layoutc.planning.turns import Through
 
 Sized = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""

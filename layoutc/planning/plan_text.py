@@ -23,9 +23,10 @@ from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.copy_text import copy_text, joined, parse_strided
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, SharedLoop, Store, Through, Together
+from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, Store
 from layoutc.planning.plan_checks import check_parts, check_through, check_together
 from layoutc.planning.plan_line import NOTHING, PlanLine
+from layoutc.planning.turns import SharedLoop, Through, Together
 
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}

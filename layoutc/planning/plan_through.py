@@ -10,12 +10,13 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.copy_digits import SIDES, StridedCopy
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import NORMAL, with_macro
-from layoutc.planning.plan import CopyPlan, Through
+from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.reasons import because
 from layoutc.planning.strided_copy import NotStridedError, count_segments
 from layoutc.planning.through import Buffered, Halves, through_buffers
 from layoutc.planning.together import Sized
+from layoutc.planning.turns import Through
 
 MOST_SEGMENTS = 16
 """copies, more than which go through a buffer if they are fewer there"""

@@ -16,9 +16,10 @@ from typing import NamedTuple
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.axis_copies import Axis, Piece, Side
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
-from layoutc.planning.plan import LINE, SharedLoop
+from layoutc.planning.plan import LINE
 from layoutc.planning.strided_copy import AxisSides, axis_sides, segments
 from layoutc.planning.together import even_step
+from layoutc.planning.turns import SharedLoop
 
 TURN_BYTES = 64 << 10
 """about what a turn moves, which the second cache holds"""

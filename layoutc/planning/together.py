@@ -14,7 +14,8 @@ from math import gcd, prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling
-from layoutc.planning.plan import LINE, SharedLoop
+from layoutc.planning.plan import LINE
+from layoutc.planning.turns import SharedLoop
 
 Sized = tuple[StridedCopy, int]
 """a copy, and the bytes of its elements"""

@@ -12,8 +12,9 @@ from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import CopyDigit, StridedCopy
-from layoutc.planning.plan import CopyPlan, SharedLoop, Together
+from layoutc.planning.plan import CopyPlan
 from layoutc.planning.together import of_one_step
+from layoutc.planning.turns import SharedLoop, Together
 
 
 @dataclass(frozen=True)

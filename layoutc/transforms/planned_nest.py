@@ -13,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import Plan, Through, Together
+from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
+from layoutc.planning.turns import Through, Together
 from layoutc.planning.weight_sums import plan_weight_sums
 from layoutc.transforms.convert_integers import as_number
 from layoutc.transforms.copy_memory import Memory

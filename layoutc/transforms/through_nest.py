@@ -7,7 +7,8 @@ from dataclasses import replace
 from xdsl.dialects import memref
 from xdsl.ir import Operation
 
-from layoutc.planning.plan import LINE, Through
+from layoutc.planning.plan import LINE
+from layoutc.planning.turns import Through
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.loop_nest import NestBuilder

@@ -8,7 +8,8 @@ from dataclasses import replace
 from xdsl.ir import Operation
 
 from layoutc.planning.copy_digits import SideName
-from layoutc.planning.plan import CopyPlan, Together
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.turns import Together
 from layoutc.planning.unions import Union, shared_step, unions
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
