@@ -142,3 +142,20 @@ def test_turns_are_of_what_the_first_cache_holds() -> None:
         "f32",
     )
     assert not shared_loops(plan_of(reorder))
+
+
+def test_copies_that_share_lines_run_together_where_others_stand_between() -> None:
+    """48 of 50 elements of a row, and the last two: fills and other rows are between."""
+    reorder = "onednn:CbdA8c8a3c", "affine:(a, b, c, d) -> (d mod 8, a, d floordiv 8, c, b)", (1310, 2, 50, 190), "bf16"
+    plan = plan_of(reorder)
+    begins = [{copy.copy.dst for copy in part.copies} for part in plan.parts if isinstance(part, Together)]
+    assert any({0, 96} <= found for found in begins)
+
+
+def test_copies_run_alone_where_the_largest_goes_past_the_caches_then() -> None:
+    """171 of 172 elements of a row of the source, which share its lines with the last one of 26 rows."""
+    source = "affine:(a, b) -> (b floordiv 256, a mod 32, b mod 16, (b floordiv 16) mod 16, a floordiv 32)"
+    plan = plan_of((source, "onednn:ab", (5498, 1214), "f64"))
+    largest = max(plan.copies, key=lambda copy: copy.copy.elements)
+    assert largest.store == "staged"
+    assert largest in plan.parts

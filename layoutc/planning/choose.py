@@ -145,9 +145,18 @@ def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[Copy
         # What is a whole line in the first turn need be none in the others.
         turns = [loop.dst for loop in loops if loop.step < loop.extent]
         of_turn = replace(target, alignment=gcd(target.alignment, *turns))
+        if loops and streams and _is_cached(inner, of_turn) and not _is_cached(group, target):
+            loops, of_turn = (), target
         planned = tuple(plan_moved(*piece, of_turn, streams) for piece in (inner if loops else group))
         parts += [Together(loops, planned)] if loops else planned
     return tuple(parts)
+
+
+def _is_cached(copies: Sequence[Sized], target: Machine) -> bool:
+    """Whether the largest of several copies would be stored through the caches, where others go past them."""
+    plan = plan_moved(*max(copies, key=lambda sized: sized[0].elements * sized[1]), target, streams=True)
+    forget_copies(1)
+    return plan.store == "normal"
 
 
 def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
