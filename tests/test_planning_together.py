@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import layoutc
 from layoutc.planning.choose import choose_plan
@@ -159,3 +160,17 @@ def test_copies_run_alone_where_the_largest_goes_past_the_caches_then() -> None:
     largest = max(plan.copies, key=lambda copy: copy.copy.elements)
     assert largest.store == "staged"
     assert largest in plan.parts
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "element"),
+    [("cbda", "cadB8b", (14, 149, 108, 64), "f32"), ("dbCa3c", "cdaB6b", (98, 100, 293, 10), "bf16")],
+)
+def test_digits_that_count_as_one_do_not_cut_rows_short(
+    source: str, destination: str, dims: tuple[int, ...], element: str
+) -> None:
+    """Rows of 608 and of 204 bytes, one after the other along a digit that with another one would fill loads."""
+    plan = plan_of((f"onednn:{source}", f"onednn:{destination}", dims, element))
+    largest = max(plan.copies, key=lambda copy: copy.copy.elements)
+    assert largest.store == "staged"
+    assert largest.run * largest.element_bytes > 2 << 10

@@ -15,12 +15,12 @@ from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import NORMAL, by_source_lines, with_macro
+from layoutc.planning.macro_tiles import NORMAL, SHORT_ROW, STAGED_ROWS, by_source_lines, with_joined_rows, with_macro
 from layoutc.planning.padded import padded_lanes, with_padded_tile
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.promotion import promoted
 from layoutc.planning.reasons import because, next_copy
-from layoutc.planning.staged_stores import has_staged_runs, with_staged_stores
+from layoutc.planning.staged_stores import MIN_STAGED_RUN, has_staged_runs, with_staged_stores
 from layoutc.planning.stores import cached, streamed
 from layoutc.planning.together import Sized
 from layoutc.planning.whole_lines import stores_whole_lines
@@ -98,12 +98,25 @@ def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, i
 
 
 def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
-    """The plan, or a box of the digits that it counts as one, if runs of the destination go on along these."""
-    found = best_box(copy, plan.element_bytes, target) if plan.copy.digits != copy.digits else None
-    if found is None or stores_whole_lines(plan, target) or has_staged_runs(plan):
+    """The plan, or one without digits that it counts as one, a box or of lanes, if runs of the destination go on so."""
+    if plan.copy.digits == copy.digits or stores_whole_lines(plan, target):
         return plan
-    box = boxed(copy, plan.element_bytes, target)
-    return box if has_staged_runs(box) else plan
+    if not (is_long := has_staged_runs(plan)) and best_box(copy, plan.element_bytes, target) is not None:
+        box = boxed(copy, plan.element_bytes, target)
+        if has_staged_runs(box):
+            return box
+    apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target), converted=0)
+    is_filled = apart.source_lanes and lane_count(apart.target_lanes) >= lane_count(plan.target_lanes)
+    has_pieces = not is_long or lane_count(apart.source_lanes) * plan.widths.src >= PIECE_BYTES
+    run = _run(plan)
+    is_longer = run < SHORT_ROW and _run(apart) >= max(2 * run, MIN_STAGED_RUN)
+    return apart if is_filled and has_pieces and is_longer else plan
+
+
+def _run(plan: CopyPlan) -> int:
+    """Bytes of a run of the destination that a macro tile has."""
+    rows = with_joined_rows(with_macro(plan, STAGED_ROWS))
+    return rows.run * plan.widths.dst
 
 
 def plan_moved(copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
