@@ -252,6 +252,19 @@ def test_a_plan_for_other_caches_is_read(llc: int) -> None:
     assert read_converting_plan(plan_lines(plan), source, destination) == plan
 
 
+def test_elements_of_a_source_that_overlaps_itself_keep_their_own_parameters() -> None:
+    """An element that is several of the destination, with a scale of each, is converted once for each."""
+    source = desc("affine:(a, b, c) -> (a, b, c floordiv 6, c mod 6)", (76, 4, 86), "f16", strides=(3, 1, 0, 3))
+    destination = desc("affine:(a, b, c) -> (a, b, c floordiv 6, c mod 6)", (76, 4, 86), "f32")
+    conversion = Conversion(src_scale=Param(axes=(0, 1), groups=(2, 2)))
+    values = np.random.default_rng(1).integers(0, 60, source.size_bytes // 2).astype(np.float16)
+    got, expected = (np.zeros(destination.size_bytes, np.uint8) for _ in range(2))
+    kernel = Kernel(source, destination, executor="interpret", target="avx512", conversion=conversion)
+    for each, written in ((kernel, got), (replace(kernel, executor="reference"), expected)):
+        each(values, written, src_scale=np.arange(1, 77, dtype=np.float32).reshape(38, 2))
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_an_edited_plan_keeps_its_parameters() -> None:
     """Where the scales of elements are is part of the copy, and checked with it; when elements convert is free."""
     source, destination, conversion = *sides(CASES.index(BY_INDEX[6])), BY_INDEX[6][2]

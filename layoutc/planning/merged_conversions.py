@@ -10,7 +10,7 @@ from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import converted_lanes
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import NORMAL, STREAMED, with_macro
-from layoutc.planning.merged_tile import MergedTile
+from layoutc.planning.merged_tile import MergedTile, converts_twice
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.widths import Widths
@@ -53,6 +53,8 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
         return None
     box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
     plan = replace(box, converted_at="src" if widens else "dst")
+    if converts_twice(plan):
+        return None
     program = MergedTile(plan)
     converted = program.held if widens else program.wanted
     return plan if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted) else None

@@ -128,6 +128,16 @@ def rows(copy: StridedCopy, tile: Sequence[int], side: SideName, across: Sequenc
     return row
 
 
+def converts_twice(plan: CopyPlan) -> bool:
+    """Whether elements of a source that overlaps itself would become several of a tile, by parameters of their own."""
+    if plan.widths.converted_at != "src" or not plan.copy.params:
+        return False
+    found = [0]
+    for g in range(len(plan.tile)):
+        found = [start + at for at in offsets(plan.copy, plan.tile, "src", g) for start in found]
+    return len({*found}) < len(found)
+
+
 def places(digit: CopyDigit, value: int) -> tuple[int, int]:
     """How far a step of a digit lies in the destination and in the source, or that it is ZERO."""
     return digit.offset("dst", value), digit.offset("src", value) if value < digit.loaded else ZERO

@@ -10,7 +10,7 @@ from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.merged_tile import in_pieces, runs, taken
+from layoutc.planning.merged_tile import converts_twice, in_pieces, runs, taken
 from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
@@ -192,6 +192,8 @@ def _check_merged(plan: CopyPlan) -> None:
             raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
     if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
+    if converts_twice(plan):
+        raise LayoutcError("merged lanes that are converted when loaded overlap in the source")
     for side, parts in zip(SIDES, (plan.source_lanes, plan.target_lanes), strict=True):
         _check_pieces(plan, side, [part.digit for part in parts])
 
