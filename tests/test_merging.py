@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import layoutc
@@ -209,3 +210,8 @@ def test_elements_between_which_there_are_gaps_are_loaded_and_stored_by_masks(
         assert parse_plan(plan_lines(Plan((copy,), 1))).copies == (copy,)
         text = layoutc.Kernel(*pair, target="avx512", plan=tuple(plan_lines(Plan((copy,), 1)))).c_source
         assert ("load_some_" if side == 0 else "store_some_") in text
+        read = np.random.default_rng(0).integers(0, 256, pair[0].size_bytes, np.uint8)
+        got, expected = (np.full(pair[1].size_bytes, 0xCD, np.uint8) for _ in range(2))
+        layoutc.Kernel(*pair, "interpret", target="avx512")(read, got)
+        layoutc.Kernel(*pair, "reference")(read, expected)
+        np.testing.assert_array_equal(got, expected)
