@@ -252,6 +252,29 @@ def test_a_plan_for_other_caches_is_read(llc: int) -> None:
     assert read_converting_plan(plan_lines(plan), source, destination) == plan
 
 
+def test_threads_share_a_copy_that_is_cut_where_other_caches_ask_for_it() -> None:
+    """Elements that share bytes: 175 rows on one machine, 174 and another on one that goes past its caches."""
+    source = desc("abcde", (175, 18, 3, 3, 1), "u2", strides=(18, 25488, 1, 3186, 1))
+    destination = desc("abcdE4e", (175, 18, 3, 3, 1), "f4_e2m1", strides=(4536, 252, 84, 7, 4, 1))
+    plans = [choose_plan(source, destination, replace(machine("avx512"), llc=llc), 2) for llc in (1 << 10, 1 << 25)]
+    assert {len(plan.copies) for plan in plans} == {1, 2}
+    for plan in plans:
+        assert read_converting_plan(plan_lines(plan), source, destination) == plan
+    whole, rest = plan_lines(plans[0]), plan_lines(plans[1])[2:]
+    with pytest.raises(LayoutcError, match=r"175x.*, expected .* 174x.* for this reorder"):
+        read_converting_plan([*whole, *rest], source, destination)
+
+
+def test_an_element_that_becomes_several_by_the_same_parameters_is_converted_once() -> None:
+    """What the planner makes can be read; only elements with parameters of their own are converted each."""
+    source = desc("dabec", (13, 1, 6, 17, 11), "u8", strides=(0, 66, 66, 6, 1))
+    destination = desc("caebD32d", (13, 1, 6, 17, 11), "s64")
+    conversion = Conversion(dst_zero_point=Param(dtype="s32", axes=(0, 1), groups=(13, 1)))
+    plan = choose_plan(source, destination, machine("avx512"), 1, conversion)
+    assert any(copy.merges and copy.widths.converted_at == "src" for copy in plan.copies)
+    assert read_converting_plan(plan_lines(plan), source, destination, conversion) == plan
+
+
 def test_elements_of_a_source_that_overlaps_itself_keep_their_own_parameters() -> None:
     """An element that is several of the destination, with a scale of each, is converted once for each."""
     source = desc("affine:(a, b, c) -> (a, b, c floordiv 6, c mod 6)", (76, 4, 86), "f16", strides=(3, 1, 0, 3))

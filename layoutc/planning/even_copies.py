@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous, merged
+from layoutc.planning.copy_digits import SIDES, CopyDigit, StridedCopy, contiguous, merged
 from layoutc.planning.plan import CopyPlan
 
 CUTS = (64, 8)
@@ -53,6 +53,23 @@ def cut(copy: StridedCopy, position: int, steps: int) -> tuple[StridedCopy, Stri
         digits=(*before, rest, *after),
     )
     return merged(replace(copy, digits=(*before, first, *after))), merged(moved)
+
+
+def rejoined(first: StridedCopy, rest: StridedCopy) -> StridedCopy | None:
+    """The copy that was `cut` into these along some digit, if there is one."""
+    for position, digit in enumerate(first.digits):
+        # Of one step there is no digit left.
+        steps = next((other.extent for other in rest.digits if _is_along(other, digit)), 1)
+        longer = replace(digit, extent=digit.extent + steps, loaded=digit.extent + steps)
+        whole = replace(first, digits=(*first.digits[:position], longer, *first.digits[position + 1 :]))
+        if digit.is_whole and not digit.carries and cut(whole, position, digit.extent) == (first, rest):
+            return merged(whole)
+    return None
+
+
+def _is_along(digit: CopyDigit, other: CopyDigit) -> bool:
+    """Whether the steps of both are the same."""
+    return replace(digit, extent=other.extent, loaded=other.loaded) == other
 
 
 def with_even_macro(plan: CopyPlan) -> CopyPlan:

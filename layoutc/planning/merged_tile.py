@@ -74,14 +74,7 @@ class MergedTile:
     @cached_property
     def _params_at(self) -> dict[int, tuple[int, ...]]:
         """How far the parameters of each place lie from those of the first, on the side where it is converted."""
-        side, found = self.plan.widths.converted_at, {0: (0,) * len(self.plan.copy.params)}
-        for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
-            found = {
-                at + digit.offset(side, v): tuple(n + v * step for n, step in zip(those, digit.params, strict=True))
-                for at, those in found.items()
-                for v in range(count)
-            }
-        return found
+        return dict(_placed_params(self.plan))
 
     def _params(self, side: SideName, first: int, found: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
         """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first one."""
@@ -132,10 +125,20 @@ def converts_twice(plan: CopyPlan) -> bool:
     """Whether elements of a source that overlaps itself would become several of a tile, by parameters of their own."""
     if plan.widths.converted_at != "src" or not plan.copy.params:
         return False
-    found = [0]
-    for g in range(len(plan.tile)):
-        found = [start + at for at in offsets(plan.copy, plan.tile, "src", g) for start in found]
-    return len({*found}) < len(found)
+    found = {*_placed_params(plan)}
+    return len({at for at, _ in found}) < len(found)
+
+
+def _placed_params(plan: CopyPlan) -> list[tuple[int, tuple[int, ...]]]:
+    """The places of a tile on the side where it is converted, and how far their parameters lie from the first one's."""
+    side, found = plan.widths.converted_at or "dst", [(0, (0,) * len(plan.copy.params))]
+    for position, digit in enumerate(plan.copy.digits):
+        found = [
+            (start + at, tuple(n + value * step for n, step in zip(params, digit.params, strict=True)))
+            for value, at in enumerate(offsets(plan.copy, plan.tile, side, position))
+            for start, params in found
+        ]
+    return found
 
 
 def places(digit: CopyDigit, value: int) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
 from layoutc.planning.copy_text import copy_text
+from layoutc.planning.even_copies import rejoined
 from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.promotion import promotions
@@ -90,14 +91,30 @@ def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[Sized]]:
 
 
 def check_same(plan: Plan, chosen: Plan) -> None:
-    """Raises PlanError unless the plan has the copies of a chosen one that converts: these stand in no other way."""
+    """
+    Raises PlanError unless the plan has the copies of a chosen one that converts: these stand in no other way.
+
+    Where a copy is cut in two so that threads can share it follows from the caches; both may be cut elsewhere.
+    """
     number = next((n for n, part in enumerate(plan.parts) if not isinstance(part, CopyPlan)), None)
     if number is not None:
         raise PlanError(number + 2, "", None, "copies that convert, or whose elements share bytes, run alone")
-    for number, pair in enumerate(zip_longest(plan.copies, chosen.copies)):
-        got, expected = (copy and (merged(unfused(copy.copy)), widths_text(copy)) for copy in pair)
+    given, asked = ([(merged(unfused(copy.copy)), widths_text(copy)) for copy in one.copies] for one in (plan, chosen))
+    if _rejoined(given) == _rejoined(asked):
+        return
+    for number, (got, expected) in enumerate(zip_longest(given, asked)):
         if got != expected:
             raise misfit(plan, number, got, expected)
+
+
+def _rejoined(copies: Sequence[Sized]) -> list[Sized]:
+    """The copies, of which those that follow one another along a digit are one."""
+    found: list[Sized] = []
+    for copy, widths in copies:
+        found.append((copy, widths))
+        while len(found) > 1 and found[-2][1] == widths and (whole := rejoined(found[-2][0], found[-1][0])):
+            found[-2:] = [(whole, widths)]
+    return found
 
 
 def misfit(plan: Plan, number: int, got: Sized | None, expected: Sized | None) -> PlanError:
