@@ -200,10 +200,9 @@ def tile_cost(plan: CopyPlan) -> float:
     if not plan.target_lanes:
         return ELEMENT
     program = TileProgram(plan)
-    loads, stores = program.loads([0] * len(plan.tile)), program.stores()
-    pieces = sum(len(register.pieces) for register in loads)
-    parts = sum(len(register.pieces) for register in stores)
-    apart = pieces - len(loads) + parts - len(stores)
+    (loads, of_load), (stores, of_store) = program.load_counts, program.store_counts
+    pieces, parts = loads * of_load, stores * of_store
+    apart = pieces - loads + parts - stores
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
     cost += CARRIED * pieces * _carries(plan)

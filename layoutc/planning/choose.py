@@ -129,27 +129,36 @@ def _parts(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[Copy
     budget = target.l2 // TURN_PART
     parts: list[CopyPlan | Together] = []
     left = list(moved)
-    for loops, group in groups(moved, budget) if streams else ():
+    found = tried = groups(moved, budget)
+    for loops, group in found if streams else ():
         staged = _staged_together(loops, group, target) if loops else None
         if staged is not None:
             parts.append(staged)
             left = [sized for sized in left if sized not in group]
-    for loops, group in groups(left, budget):
+    if len(left) < len(moved):
+        found = groups(left, budget)
+    for loops, group in found:
         inner = [(reduced(copy, size, loops), size) for copy, size in group]
         if any(not _is_tiled(*sized, target) for sized in inner):
             loops = ()
-        staged = _staged_together(loops, group, target) if loops and streams else None
+        is_new = loops and streams and (loops, group) not in tried
+        staged = _staged_together(loops, group, target) if is_new else None
         if staged is not None:
             parts.append(staged)
             continue
         # What is a whole line in the first turn need be none in the others.
         turns = [loop.dst for loop in loops if loop.step < loop.extent]
         of_turn = replace(target, alignment=gcd(target.alignment, *turns))
-        if loops and streams and _is_cached(inner, of_turn) and not _is_cached(group, target):
-            loops, of_turn = (), target
         planned = tuple(plan_moved(*piece, of_turn, streams) for piece in (inner if loops else group))
+        if loops and streams and _largest(planned).store == "normal" and not _is_cached(group, target):
+            forget_copies(len(planned))
+            loops, planned = (), tuple(plan_moved(*piece, target, streams) for piece in group)
         parts += [Together(loops, planned)] if loops else planned
     return tuple(parts)
+
+
+def _largest(plans: Sequence[CopyPlan]) -> CopyPlan:
+    return max(plans, key=lambda plan: plan.copy.elements * plan.element_bytes)
 
 
 def _is_cached(copies: Sequence[Sized], target: Machine) -> bool:

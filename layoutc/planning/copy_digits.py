@@ -79,7 +79,10 @@ class CopyDigit:
 
     def steps(self, side: SideName, apart: int) -> int:
         """How many steps are so many elements apart on a side, in the source of those loaded; 0 if none are."""
-        steps = next((extent for extent, step in self.all_steps(side) if step == apart), 0)
+        if self.carries:
+            steps = next((extent for extent, step in self.all_steps(side) if step == apart), 0)
+        else:
+            steps = self.extent if (self.src if side == "src" else self.dst) == apart else 0
         return min(steps, self.loaded) if side == "src" else steps
 
     def all_steps(self, side: SideName) -> tuple[tuple[int, int], ...]:
@@ -255,9 +258,9 @@ def chain_of(copy: StridedCopy, side: SideName, near: int = 0) -> Iterator[tuple
     The digits by rising stride on one side, and their strides, as long as each begins where what is there of the one
     before ends; the first one may have a stride of more than an element, but less than `near`.
     """
-    inner, left = 1, {g for g, digit in enumerate(copy.digits) if digit.extent > 1}
+    inner, left = 1, [g for g, digit in enumerate(copy.digits) if digit.extent > 1]
     while left:
-        found = next((g for g in sorted(left) if copy.digits[g].steps(side, inner)), None)
+        found = next((g for g in left if copy.digits[g].steps(side, inner)), None)
         if found is None:
             strides = [(stride, g) for g in left if isinstance(stride := copy.digits[g].stride(side), int)]
             apart = [(stride, g) for stride, g in strides if 1 == inner < stride < near]

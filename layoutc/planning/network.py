@@ -62,9 +62,9 @@ class Network:
         if len(step.mask) != self.lanes:
             raise LayoutcError(f"the mask of step {number} has {len(step.mask)} lanes, expected {self.lanes}")
         last = len(operands) * self.lanes - 1
-        for index in step.mask:
-            if not 0 <= index <= last:
-                raise LayoutcError(f"the mask of step {number} has index {index}, expected 0 to {last}")
+        if min(step.mask) < 0 or max(step.mask) > last:
+            index = next(index for index in step.mask if not 0 <= index <= last)
+            raise LayoutcError(f"the mask of step {number} has index {index}, expected 0 to {last}")
 
     @property
     def stage_count(self) -> int:

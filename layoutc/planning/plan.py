@@ -113,7 +113,7 @@ class CopyPlan:
                     f"tile {tile} of {digit.extent}"
                 )
 
-    @property
+    @cached_property
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
         at = "src" if self.load == "staged" else self.converted_at
@@ -164,7 +164,7 @@ class CopyPlan:
         """Steps of a digit that hold a line, if each is `inner` elements."""
         return -(-LINE // self.widths.dst // inner)
 
-    @property
+    @cached_property
     def extents(self) -> tuple[int, ...]:
         """The extents of the copy's digits."""
         return tuple(digit.extent for digit in self.copy.digits)
@@ -182,7 +182,7 @@ class CopyPlan:
             inner *= macro
         return tuple(found)
 
-    @property
+    @cached_property
     def run(self) -> int:
         """Elements of a run."""
         return prod(self.macro[g] for g in self.run_digits)

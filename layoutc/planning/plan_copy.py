@@ -149,8 +149,10 @@ def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
 
 def _mostly_zero(copy: StridedCopy, element: int, target: Machine) -> int | None:
     """A digit that lanes take a part of, of which all tiles but the first are zero: a fill has longer stores."""
+    if target.streams_whole_lines or all(digit.is_whole for digit in copy.digits):
+        return None
     lanes = choose_lanes(copy, Widths(element, element), target)[1]
-    if not lanes or target.streams_whole_lines:
+    if not lanes:
         return None
     *inner, last = lanes
     digit = copy.digits[last.digit]
@@ -184,5 +186,6 @@ def needs_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
 
 def without_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
     """A digit that is loaded in part and that no lanes are made of, in which zeros would be."""
-    stored = {part.digit for part in choose_lanes(copy, widths, target)[1]}
-    return next((i for i, d in enumerate(copy.digits) if not d.is_whole and i not in stored), None)
+    in_part = [i for i, digit in enumerate(copy.digits) if not digit.is_whole]
+    stored = {part.digit for part in choose_lanes(copy, widths, target)[1]} if in_part else ()
+    return next((i for i in in_part if i not in stored), None)

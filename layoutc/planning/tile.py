@@ -7,9 +7,9 @@ Everything here is numbers: offsets are relative to the tile's first element, in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from typing import NamedTuple
 
 from layoutc.planning.copy_digits import CopyDigit, SideName
 from layoutc.planning.interleave import deinterleave, interleave
@@ -20,10 +20,11 @@ from layoutc.planning.synthesis import synthesize
 
 Bit = tuple[int, int]
 """(digit, k): bit k of a digit's value in the tile"""
+Params = tuple[tuple[int, ...], ...]
+"""how far parameters lie from those of the tile's first element: one list per grouping"""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """
     Contiguous memory: how far it lies from the tile's first element.
 
@@ -33,13 +34,12 @@ class Piece:
 
     offset: int
     step: int = 0
-    params: tuple[tuple[int, ...], ...] = ()
-    """how far the parameters of its elements lie from those of the tile's first: one list per grouping"""
+    params: Params = ()
+    """those of its elements"""
     mask: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(NamedTuple):
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
     pieces: tuple[Piece | None, ...]
@@ -80,7 +80,9 @@ class TileProgram:
         """elements of one load, and of one store"""
         self.source_lanes = _filled(source, target, width)
         self.target_lanes = _filled(target, source if source else bits, width)
-        self.lane_params = {"src": self._params_of(_values(source)), "dst": self._params_of(_values(target))}
+        self.lane_params: dict[SideName, Params] = {"src": (), "dst": ()}
+        if plan.copy.params:
+            self.lane_params = {"src": self._params_of(_values(source)), "dst": self._params_of(_values(target))}
         self.source_fill = self.source_lanes[len(source) :]
         self.target_fill = self.target_lanes[len(target) :]
 
@@ -121,6 +123,20 @@ class TileProgram:
             for register in _values(registers)
         ]
 
+    @property
+    def load_counts(self) -> tuple[int, int]:
+        """The registers as loaded, and the pieces of each."""
+        if self.channels is not None:
+            return self.channels.extent, 1
+        return 1 << len(self.bits) - len(self.source_lanes), 1 << len(self.source_fill)
+
+    @property
+    def store_counts(self) -> tuple[int, int]:
+        """The registers as stored, and the pieces of each."""
+        if self.channels is not None:
+            return self.channels.extent, 1
+        return 1 << len(self.bits) - len(self.target_lanes), 1 << len(self.target_fill)
+
     def _channel_registers(self, side: SideName, lanes: Sequence[Part]) -> list[Register]:
         """A register per channel; where the channels lie side by side, the registers follow one another."""
         assert self.channels is not None
@@ -132,7 +148,7 @@ class TileProgram:
         )
         return [Register((piece,)) for piece in pieces]
 
-    def _channel_params(self, lanes: Sequence[Part]) -> list[tuple[tuple[int, ...], ...]]:
+    def _channel_params(self, lanes: Sequence[Part]) -> list[Params]:
         """The parameters of each register, where its lanes are pixels of one channel, or all channels of pixels."""
         assert self.channels is not None
         count, channel = self.channels.extent, self.digits[self.channels.digit].params
@@ -146,7 +162,7 @@ class TileProgram:
             for register in registers
         ]
 
-    def _params_of(self, lanes: Sequence[dict[Bit, int]]) -> tuple[tuple[int, ...], ...]:
+    def _params_of(self, lanes: Sequence[dict[Bit, int]]) -> Params:
         """How far the parameters of some values of the digits lie from those of the first of the tile."""
         return tuple(
             tuple(sum((v << k) * self.digits[g].params[n] for (g, k), v in values.items()) for values in lanes)
@@ -168,8 +184,9 @@ class TileProgram:
                 offset += (v << k) * stride
             else:
                 step += v << k
+        if not (lanes := self.lane_params[side]):
+            return Piece(offset, step)
         base = self._params_of([values])
-        lanes = self.lane_params[side]
         params = tuple(tuple(first + lane for lane in many) for (first,), many in zip(base, lanes, strict=True))
         return Piece(offset, step, params)
 
