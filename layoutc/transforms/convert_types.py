@@ -24,12 +24,20 @@ def with_shapes(ops: Iterable[Operation]) -> list[Operation]:
     Those of some ops that may hold a memref or a tensor, in which layouts are: in a result, in an attribute, or in the
     argument of a block.
     """
-    return [op for op in ops if op.regions or any(map(is_shaped, _held(op)))]
+    return [op for op in ops if op.regions or _holds_shape(op)]
 
 
-def _held(op: Operation) -> list[Attribute]:
-    """The types of an op's results, and its attributes."""
-    return [*(value.type for value in op.results), *op.properties.values(), *op.attributes.values()]
+def _holds_shape(op: Operation) -> bool:
+    """Whether a type of an op's results, or one of its attributes, is a memref or a tensor."""
+    # Asked of every op of a module, of which nearly none does: loops, as `any` makes a generator each time.
+    for value in op.results:
+        if is_shaped(value.type):
+            return True
+    for attributes in (op.properties, op.attributes):
+        for attribute in attributes.values():
+            if is_shaped(attribute):
+                return True
+    return False
 
 
 def convert_types(ops: Iterable[Operation], convert: Callable[[Attribute], Attribute]) -> None:

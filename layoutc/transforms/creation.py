@@ -2,8 +2,11 @@
 How the ops of loop nests come to be: without the questions that xDSL asks of all ops.
 
 Constructors ask whether an op is right, at ten times the price of what is here, and it is right by construction;
-`create` sets what only ops with successors have, and looks for defaults of properties.
+`create` sets what only ops with successors have, and looks for defaults of properties. A setter first takes back what
+was set before, and inserting goes up to the module, lest an op come to stand inside of itself: nothing was set before,
+and a new op without regions holds none. So xDSL's own fields are set here, and nowhere else.
 """
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues, Use
 
 Kind = TypeVar("Kind", bound=Operation)
 
@@ -24,23 +27,48 @@ def created(
     operands: Sequence[SSAValue],
     type: Attribute | None = None,
     properties: Mapping[str, Attribute] = NOTHING,
+    name: str | None = None,
 ) -> Kind:
-    """An op without regions, and with one result of a type, if any. It has the properties that are given, no others."""
+    """
+    An op without regions, and with one result of a type, if any. It has the properties that are given, no others.
+
+    `name` is the result's, a word without a number behind it.
+    """
     op = kind.__new__(kind)
-    op.operands = operands
-    op.results = SSAValues(() if type is None else (OpResult(type, op, 0),))
+    op._operands = SSAValues(operands)
+    uses: list[Use] = []
+    for number, operand in enumerate(operands):
+        use = Use(op, number)
+        operand.add_use(use)
+        uses.append(use)
+    op._operand_uses = tuple(uses)
+    if type is not None:
+        result = OpResult(type, op, 0)
+        result._name = name
+        op.results = SSAValues((result,))
     op.properties = {**properties}
     op.attributes = {}
     op.location = UNKNOWN_LOC
-    op.regions = ()
     return op
 
 
 def inserted(builder: Builder, op: Operation) -> SSAValue:
-    """The result of an op that is put where a builder stands, as `Builder.insert` puts it, in half the time."""
-    place = builder.insertion_point
-    if place.insert_before is None:
-        place.block.add_op(op)
-    else:
-        place.block.insert_op_before(op, place.insert_before)
+    """The result of an op without regions that is put where a builder stands."""
+    insert(builder, op)
     return op.results[0]
+
+
+def insert(builder: Builder, op: Operation) -> None:
+    """Puts a new op without regions where a builder stands, as `Builder.insert` does."""
+    place = builder.insertion_point
+    block, behind = place.block, place.insert_before
+    ahead = block._last_op if behind is None else behind._prev_op
+    op.parent, op._prev_op, op._next_op = block, ahead, behind
+    if ahead is None:
+        block._first_op = op
+    else:
+        ahead._next_op = op
+    if behind is None:
+        block._last_op = op
+    else:
+        behind._prev_op = op

@@ -23,7 +23,7 @@ from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.tile import Piece, Register, TileProgram, runs_of
 from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.transforms import vector_ops
-from layoutc.transforms.creation import inserted
+from layoutc.transforms.creation import insert, inserted
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
@@ -219,10 +219,10 @@ class VectorBody:
             stored = self._stored(register, number, value, index)
             if piece.mask:
                 mask = self.masks[self._mask(piece)]
-                self.builder.insert(vector_ops.store_masked(stored, self.copy.target, index, mask))
+                insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
-            self.builder.insert(vector_ops.store(stored, self.copy.target, index, streams))
+            insert(self.builder, vector_ops.store(stored, self.copy.target, index, streams))
 
     def _stored(self, register: Register, number: int, value: SSAValue, index: SSAValue) -> SSAValue:
         """A piece of a register as it lies in memory."""
@@ -248,7 +248,7 @@ class VectorBody:
             while len(parts) > 1:
                 pairs = zip(parts[::2], parts[1::2], strict=True)
                 parts = [joined(self.builder, self.copy.nest, *pair, self.plan.shuffles, "line") for pair in pairs]
-            self.builder.insert(vector_ops.store(parts[0], self.copy.target, index, streams=True))
+            insert(self.builder, vector_ops.store(parts[0], self.copy.target, index, streams=True))
 
     def _converted(self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None) -> SSAValue:
         """The lanes of a piece as they are stored; `target` is where, if that is known."""

@@ -83,10 +83,9 @@ def element(memory: SSAValue, offset: SSAValue) -> memref.LoadOp:
 
 def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: int = 0) -> vector.LoadOp:
     """A vector out of a flat buffer; `prefetch` elements further on lies what is asked for meanwhile (0: nothing)."""
-    op = created(vector.LoadOp, (memory, offset), type)
+    op = created(vector.LoadOp, (memory, offset), type, name="r")
     if prefetch:
         op.attributes[PREFETCH] = _ahead(prefetch)
-    op.results[0].name_hint = "r"
     return op
 
 
@@ -99,10 +98,9 @@ def load_masked(
     memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
 ) -> vector.MaskedLoadOp:
     """The lanes of a mask out of a flat buffer, the others from a vector."""
-    op = created(vector.MaskedLoadOp, (memory, offset, mask, otherwise), otherwise.type)
+    op = created(vector.MaskedLoadOp, (memory, offset, mask, otherwise), otherwise.type, name="r")
     if prefetch:
         op.attributes[PREFETCH] = _ahead(prefetch)
-    op.results[0].name_hint = "r"
     return op
 
 
@@ -113,9 +111,7 @@ def store_masked(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAV
 
 def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
     """A mask of the first `count` of so many lanes."""
-    op = created(vector.CreateMaskOp, (count,), vector_type(i1, lanes))
-    op.results[0].name_hint = "first"
-    return op
+    return created(vector.CreateMaskOp, (count,), vector_type(i1, lanes), name="first")
 
 
 def some_lanes(bits: int, lanes: int) -> DenseIntOrFPElementsAttr:
@@ -126,9 +122,7 @@ def some_lanes(bits: int, lanes: int) -> DenseIntOrFPElementsAttr:
 def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, name: str) -> vector.ShuffleOp:
     """Lanes of two vectors of `element`."""
     type = vector_type(element, len(mask))
-    op = created(vector.ShuffleOp, (a, b), type, {"mask": _mask(tuple(mask))})
-    op.results[0].name_hint = name
-    return op
+    return created(vector.ShuffleOp, (a, b), type, {"mask": _mask(tuple(mask))}, name)
 
 
 @lru_cache(maxsize=64)
@@ -138,23 +132,17 @@ def _lane(number: int) -> dict[str, Attribute]:
 
 def lane(value: SSAValue, element: Attribute, number: int) -> vector.ExtractOp:
     """One lane of a vector, as a scalar."""
-    op = created(vector.ExtractOp, (value,), element, _lane(number))
-    op.results[0].name_hint = "lane"
-    return op
+    return created(vector.ExtractOp, (value,), element, _lane(number), "lane")
 
 
 def with_lane(value: SSAValue, scalar: SSAValue, number: int) -> vector.InsertOp:
     """A vector one of whose lanes is another value."""
-    op = created(vector.InsertOp, (scalar, value), value.type, _lane(number))
-    op.results[0].name_hint = "lanes"
-    return op
+    return created(vector.InsertOp, (scalar, value), value.type, _lane(number), "lanes")
 
 
 def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
     """The bits of a vector as another type."""
-    op = created(vector.BitcastOp, (value,), type)
-    op.results[0].name_hint = value.name_hint
-    return op
+    return created(vector.BitcastOp, (value,), type, name=value.name_hint)
 
 
 def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
