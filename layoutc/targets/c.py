@@ -38,12 +38,12 @@ from xdsl.utils.target import Target
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_function import FunctionPrinter
-from layoutc.targets.c_helpers import prelude
+from layoutc.targets.c_helpers import prelude, without_comments
 from layoutc.targets.c_joined import joining_prelude
 from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.c_shuffles import Shuffles
-from layoutc.targets.c_text import INDENT, MAX_WIDTH
+from layoutc.targets.c_text import INDENT, MAX_WIDTH, words
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
@@ -89,8 +89,12 @@ class _ModulePrinter:
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         code = "\n\n".join((*self.shuffles.definitions(), code))
-        code = "\n\n".join((*joining_prelude(code), *covering_prelude(code), code))
-        return "\n\n".join(filter(None, (prelude(code, self.helpers), code))) + "\n"
+        # Finding the words of a large file takes long: once for all that ask.
+        said = without_comments(code)
+        used = words(said)
+        macros = (*joining_prelude(used), *covering_prelude(used))
+        above = prelude(used | words("\n".join(macros)), self.helpers, has_pragmas="#pragma omp" in said)
+        return "\n\n".join(filter(None, (above, *macros, code))) + "\n"
 
     def _name_arrays(self) -> None:
         """C names for constant arrays, which only this file knows."""

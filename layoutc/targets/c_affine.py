@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,7 +16,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from layoutc.targets.bounds import Interval, affine_interval
+from layoutc.targets.bounds import affine_interval
 from layoutc.targets.c_context import Site
 from layoutc.targets.c_expressions import Expression, binary, integer, unary, wide
 from layoutc.targets.errors import EmissionError
@@ -41,8 +40,7 @@ def _spell_results(site: Site) -> list[Expression]:
     map = site.op.map.data
     for result in map.results:
         _check_divisors(result)
-    intervals = [site.bounds[operand] for operand in site.op.operands]
-    printer = _AffinePrinter(intervals, map.num_dims, site)
+    printer = _AffinePrinter(map.num_dims, site)
     return [printer.spell(printer.substituted(result)) for result in map.results]
 
 
@@ -64,7 +62,6 @@ def _check_divisors(expr: AffineExpr) -> None:
 
 @dataclass(frozen=True)
 class _AffinePrinter:
-    intervals: Sequence[Interval]
     num_dims: int
     site: Site
 
@@ -114,8 +111,8 @@ class _AffinePrinter:
     def _quotient(self, expr: AffineBinaryOpExpr) -> Expression:
         """C truncates and affine maps floor: the same where the dividend cannot be negative."""
         lhs, rhs = self.spell(expr.lhs), self.spell(expr.rhs)
-        dims, symbols = self.intervals[: self.num_dims], self.intervals[self.num_dims :]
-        if not affine_interval(expr.lhs, dims, symbols).is_natural:
+        intervals = [self.site.bounds[operand] for operand in self.site.op.operands]
+        if not affine_interval(expr.lhs, intervals[: self.num_dims], intervals[self.num_dims :]).is_natural:
             return self.site.helper(HELPERS[expr.kind], lhs, rhs)
         if expr.kind is Kind.CeilDiv:
             assert rhs.literal is not None

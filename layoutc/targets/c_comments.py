@@ -17,7 +17,9 @@ def comment_lines(op: Operation) -> list[str]:
 
 
 def _comment_line(line: str) -> str:
-    printable = "".join(letter if " " <= letter <= "~" else "?" for letter in line).rstrip()
+    printable = line.rstrip()
+    if not (line.isascii() and line.isprintable()):
+        printable = "".join(letter if " " <= letter <= "~" else "?" for letter in line).rstrip()
     # A backslash at the end would continue the comment, and ??/ is one.
     while printable.endswith(("\\", "??/")):
         printable = printable.removesuffix("??/").rstrip("\\ ")

@@ -7,8 +7,6 @@ second register once where it is shuffled by itself, and then covers lanes of th
 
 from __future__ import annotations
 
-from layoutc.targets.c_text import words
-
 COVERED_BITS = 512
 COVERED = {8: "cover_bytes", 16: "cover_pairs"}
 """the macros, by the bits of a lane"""
@@ -29,9 +27,8 @@ def covering(lanes: tuple[int, ...], bits: int) -> str:
     return COVERED[bits] if stay and moves and any(lane < count for lane in lanes) else ""
 
 
-def covering_prelude(code: str) -> list[str]:
-    """The macros that code calls."""
-    used = words(code)
+def covering_prelude(used: set[str]) -> list[str]:
+    """The macros that are among the words that code uses."""
     return [_definition(bits) for bits, name in COVERED.items() if name in used]
 
 

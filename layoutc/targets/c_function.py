@@ -10,7 +10,7 @@ from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.bounds import Bounds
@@ -114,7 +114,7 @@ class FunctionPrinter:
 
     def is_live(self, value: SSAValue) -> bool:
         """Whether a value has a text: not if all that use it leave it out, as affine.apply may."""
-        return not isinstance(value, OpResult) or value.op in self.live
+        return value.owner in self.live or isinstance(value.owner, Block)
 
     def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
         """A variable for a value, which may be a mask; its name."""

@@ -203,18 +203,16 @@ _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
 #endif"""
 
 
-def prelude(code: str, helpers: Iterable[str]) -> str:
-    """The includes and the helpers that stand above `code`."""
-    code = _without_comments(code)
-    used = words(code)
+def prelude(used: set[str], helpers: Iterable[str], *, has_pragmas: bool) -> str:
+    """The includes and the helpers that stand above code in which these words are used."""
     functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(used)
-    above = _without_comments("\n".join(functions))
-    used |= words(above)
+    used = used | words(without_comments("\n".join(functions)))
     includes = sorted({f"#include <{header}>" for header, names in _HEADERS if names & used})
     includes += [_INTRINSICS] if "__F16C__" in used else []
-    pragma = [_UNKNOWN_PRAGMAS] if "#pragma omp" in code else []
+    pragma = [_UNKNOWN_PRAGMAS] if has_pragmas else []
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
 
 
-def _without_comments(code: str) -> str:
+def without_comments(code: str) -> str:
+    """Code without the lines that are comments."""
     return "\n".join(line for line in code.split("\n") if not line.lstrip(" ").startswith("//"))

@@ -12,7 +12,6 @@ from typing import Any, cast
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 
-from layoutc.targets.c_text import words
 from layoutc.targets.c_types import vector_name, width
 
 INSERTED = "layout.inserted"
@@ -44,6 +43,6 @@ def joining(op: vector.ShuffleOp) -> str:
     return f"({vector_name(result)}){JOIN}" if is_join and fits else ""
 
 
-def joining_prelude(code: str) -> list[str]:
-    """The macro, if code calls it."""
-    return [DEFINITION] if JOIN in words(code) else []
+def joining_prelude(used: set[str]) -> list[str]:
+    """The macro, if it is among the words that code uses."""
+    return [DEFINITION] if JOIN in used else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import affine, arith, vector
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.c_affine import used_operands
@@ -25,7 +25,8 @@ def live_ops(ops: Iterable[Operation]) -> set[Operation]:
     live = set(worklist)
     while worklist:
         for value in _needed(worklist.pop()):
-            if isinstance(value, OpResult) and (op := value.op) not in live:
+            op = value.owner
+            if op not in live and not isinstance(op, Block):
                 live.add(op)
                 worklist.append(op)
     return live
