@@ -5,11 +5,12 @@ The results of runs. `python -m benchmarks.report FILE.json` makes table, plots 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import click
 
 from benchmarks import plot, summary, table
 from benchmarks.summary import Row
@@ -119,12 +120,12 @@ def show(heading: str, rows: Sequence[Row]) -> None:
     print("\n".join(summary.lines(rows)))
 
 
-def main() -> None:
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m benchmarks.report FILE.json")
-    path = Path(sys.argv[1])
-    report = Report.read(path)
-    report.write(path)
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def main(file: Path) -> None:
+    """Makes table, plots and summary of FILE, the results of runs, again."""
+    report = Report.read(file)
+    report.write(file)
     show(report.heading, report.rows)
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from benchmarks.cases import CONVERSIONS, RANDOM, TRANSPOSITIONS
 from benchmarks.pages import MARKED, PAGES, RESULTS, filled
 from benchmarks.report import Report
+from benchmarks.report import main as report_main
 from benchmarks.speed import FILES, kind_of, speed
 from layoutc.errors import LayoutcError
 
@@ -82,6 +84,12 @@ def test_without_results_there_are_no_tables(tmp_path: Path) -> None:
     assert "|" not in speed(tmp_path)
     report().save(tmp_path / "conversions.json")
     assert "|" not in speed(tmp_path)
+
+
+def test_report_says_how_it_is_called(tmp_path: Path) -> None:
+    said = CliRunner().invoke(report_main, ["--help"])
+    assert (said.exit_code, "FILE" in said.output) == (0, True)
+    assert CliRunner().invoke(report_main, [str(tmp_path / "none.json")]).exit_code == 2
 
 
 def test_cases_have_the_kinds_that_they_stand_under() -> None:
