@@ -139,4 +139,14 @@ STREAMED_RULES = (
         {"never": {"ELEMENT_PART": to(NEVER)}, "an eighth of it": {"ELEMENT_PART": times(0.25)}},
         (IN_DRAM,),
     ),
+    Rule(
+        "MOST_PAGES",
+        "so they do where a macro tile has lines in more than 512 pages",
+        {
+            "never": {"MOST_PAGES": to(NEVER)},
+            "half": {"MOST_PAGES": times(0.5)},
+            "twice": {"MOST_PAGES": times(2)},
+        },
+        (IN_DRAM,),
+    ),
 )

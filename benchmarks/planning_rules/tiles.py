@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import as_it_is, of_each, times, to
-from benchmarks.planning_rules.rule import CACHES, IN_DRAM, Rule
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L3, NEVER, Rule
 
 TILE_RULES = (
     Rule(
@@ -11,6 +11,22 @@ TILE_RULES = (
         "a digit that is loaded in part is in every copy if it spans up to 64 elements of the destination",
         {"never": {"FINE_RUN": to(0)}, "four times": {"FINE_RUN": times(4)}},
         (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "MOST_COPIES",
+        "axes whose segments on both sides come to more than 32 copies are cut by steps",
+        {"half": {"MOST_COPIES": times(0.5)}, "twice": {"MOST_COPIES": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_SEGMENTS",
+        "blocks that do not divide each other go through a buffer where they are more than 16 copies otherwise",
+        {
+            "never": {"MOST_SEGMENTS": to(NEVER)},
+            "half": {"MOST_SEGMENTS": times(0.5)},
+            "twice": {"MOST_SEGMENTS": times(2)},
+        },
+        (IN_L3, IN_DRAM),
     ),
     Rule(
         "JOIN_GAIN",
