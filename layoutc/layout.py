@@ -80,8 +80,6 @@ class Layout:
 
     def __post_init__(self) -> None:
         self._normalise()
-        if not 0 <= self.rank <= MAX_RANK:
-            raise LayoutcError(f"rank {self.rank} is outside 0..{MAX_RANK}")
         if not self.axis_names:
             object.__setattr__(self, "axis_names", generic_names(self.rank))
         for name in ("align", "axis_names"):
@@ -94,7 +92,7 @@ class Layout:
 
     def _normalise(self) -> None:
         put = object.__setattr__
-        put(self, "rank", integer("rank", self.rank))
+        put(self, "rank", _checked_rank(self.rank))
         put(self, "digits", _sequence("digits", self.digits))
         for digit in self.digits:
             instance("a digit", digit, Digit)
@@ -106,6 +104,7 @@ class Layout:
     @classmethod
     def row_major(cls, rank: int, axis_names: Sequence[str] = ()) -> Layout:
         """The layout whose last axis is the fastest, as in C."""
+        rank = _checked_rank(rank)
         return cls(rank, tuple(Digit((axis,)) for axis in range(rank)), axis_names=tuple(axis_names))
 
     @cached_property
@@ -183,6 +182,13 @@ class Layout:
             padded = self.padded(group, prod(extents[axis] for axis in group.axes))
             shape[group.positions[-1]] = padded // group.block
         return tuple(shape)
+
+
+def _checked_rank(rank: int) -> int:
+    """A rank that layouts may have. Raises LayoutcError for any other, ahead of anything that has as many parts."""
+    if not 0 <= (rank := integer("rank", rank)) <= MAX_RANK:
+        raise LayoutcError(f"rank {rank} is outside 0..{MAX_RANK}")
+    return rank
 
 
 def _sequence(name: str, values: Any) -> tuple[Any, ...]:

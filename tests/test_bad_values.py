@@ -104,6 +104,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "tuned is an int, expected the path of a file",
     ),
     "no threads": (lambda: layoutc.Kernel(NCHW, NCHW, threads=0), "number of threads is 0, expected 1 to"),
+    "a rank beyond all": (lambda: Layout.row_major(1 << 60), r"rank 1152921504606846976 is outside 0\.\.12"),
     "alignment of 3": (lambda: layoutc.Kernel(NCHW, NCHW, alignment=3), "3 bytes, expected a power of two"),
     "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
     "type of a list": (lambda: layoutc.desc("a", (2,), []), r"unknown element type '\[\]'"),  # pyright: ignore[reportArgumentType]
