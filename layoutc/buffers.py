@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+NATIVE = "expected this machine's byte order"
+FOREIGN = {"little": (">", "!"), "big": ("<",)}[sys.byteorder]
+"""how formats of the buffer protocol begin whose numbers are in the other byte order"""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -42,12 +46,14 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
 
     `obj` is anything with the buffer protocol (bytes, bytearray, memoryview, array), a NumPy array, a tensor that is
     lent through DLPack, or an Address, of exactly `size_bytes` bytes; errors call it `name`. Raises BufferError for
-    any other object, another size, a read-only object where `writable` is asked for, one that is not contiguous, an
-    address not a multiple of `alignment`.
+    any other object, numbers in another byte order, another size, a read-only object where `writable` is asked for,
+    one that is not contiguous, an address not a multiple of `alignment`.
     """
     array = _as_array(name, obj)
     if array.dtype.hasobject:
         raise BufferError(f"{name} holds Python objects, expected numbers")
+    if not array.dtype.isnative:
+        raise BufferError(f"{name} is an array of {array.dtype}, {NATIVE}")
     if not array.flags.c_contiguous:
         raise BufferError(f"{name} is not C-contiguous")
     if array.nbytes != size_bytes:
@@ -102,6 +108,8 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
         raise BufferError(f"{name} is {_kind(obj)}") from error
     if not view.c_contiguous:
         raise BufferError(f"{name} is not C-contiguous")
+    if view.itemsize > 1 and view.format[:1] in FOREIGN:
+        raise BufferError(f"{name} is a memoryview of format {view.format!r}, {NATIVE}")
     import numpy
 
     # An empty view cannot be cast to bytes.

@@ -59,9 +59,9 @@ def checked_call(
     """
     `function(source address, destination address)` as a call on two arrays.
 
-    They must be C-contiguous arrays of numbers of exactly these sizes, at multiples of its alignment each, apart from
-    each other, and the second writable. For all other objects `otherwise` is called: it says what is wrong, or finds
-    another way to their memory.
+    They must be C-contiguous arrays of numbers in this machine's byte order, of exactly these sizes, at multiples of
+    its alignment each, apart from each other, and the second writable. For all other objects `otherwise` is called: it
+    says what is wrong, or finds another way to their memory.
     """
 
     source_alignment, destination_alignment = alignments
@@ -73,8 +73,10 @@ def checked_call(
             views = View(), View()
         read, written = views
         try:
-            of_numbers = not (source.dtype.hasobject or destination.dtype.hasobject)
-            if of_numbers and not (hasattr(source, "mask") or hasattr(destination, "mask")):
+            read_type, written_type = source.dtype, destination.dtype
+            of_numbers = not (read_type.hasobject or written_type.hasobject)
+            of_ours = read_type.isnative and written_type.isnative
+            if of_numbers and of_ours and not (hasattr(source, "mask") or hasattr(destination, "mask")):
                 _get(source, read, READ)
                 _get(destination, written, WRITE)
                 start, to = read.buf, written.buf

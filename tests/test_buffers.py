@@ -58,6 +58,8 @@ def test_writing_through_a_buffer() -> None:
 GOOD, TARGET = np.zeros(8, np.uint8), np.zeros(16, np.uint8)
 READ_ONLY = np.zeros(4, np.uint8)
 READ_ONLY.flags.writeable = False
+FOREIGN = np.dtype(np.int16).newbyteorder("S").str
+"""numbers in the byte order that is not this machine's"""
 BAD_BUFFERS: list[tuple[Any, str]] = [
     (bytearray(3), "target has 3 bytes, expected 4"),
     (bytearray(0), "target has 0 bytes, expected 4"),
@@ -69,6 +71,11 @@ BAD_BUFFERS: list[tuple[Any, str]] = [
     (np.zeros(8, np.uint8)[::2], "target is not C-contiguous"),
     (memoryview(bytearray(8))[::2], "target is not C-contiguous"),
     (np.array([None], object), "target holds Python objects"),
+    (np.zeros(2, FOREIGN), f"target is an array of {FOREIGN}, expected this machine's byte order"),
+    (
+        np.zeros(2, FOREIGN).data,
+        f"target is a memoryview of format '{FOREIGN[0]}h', expected this machine's byte order",
+    ),
     (np.ma.masked_equal(np.zeros(4, np.uint8), 3), "target is a masked array, expected one without a mask"),
 ]
 
@@ -265,6 +272,8 @@ READ_ONLY_TARGET.flags.writeable = False
         (GOOD, np.zeros((4, 4), np.uint8).T),
         (GOOD, READ_ONLY_TARGET),
         (np.array([None]), TARGET),
+        (GOOD.view(FOREIGN), TARGET),
+        (GOOD, TARGET.view(FOREIGN)),
         (np.ma.masked_equal(GOOD, 1), TARGET),
         (GOOD, np.ma.masked_equal(TARGET, 1)),
         (GOOD, np.array([None, None])),
