@@ -13,7 +13,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 import layoutc
-from layoutc import reference
+from layoutc import desc, reference
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
@@ -205,6 +205,19 @@ def test_a_last_digit_within_a_line_is_in_every_copy() -> None:
     for copy in strided_copies(source, destination):
         (inner,) = (digit for digit in copy.digits if digit.dst == 1)
         assert (inner.extent, inner.loaded) in ((4, 4), (4, 3))
+
+
+def test_contiguous_steps_of_a_digit_are_rows_up_to_the_last_one() -> None:
+    """5 of 6 rows have 1041 elements, the last one 1040; of 211 columns the last one has 13 values of 16."""
+    source = desc("affine:(a, b) -> (a, b mod 6, b floordiv 6)", (100, 6245), "u8")
+    rows = strided_copies(source, desc("ba", (100, 6245), "u8"))
+    assert sorted(next(d.extent for d in copy.digits if d.src == 1) for copy in rows) == [1040, 1041]
+    destination = desc("affine:(a, b) -> (b mod 16, a, b floordiv 16)", (100, 3373), "u8")
+    columns = strided_copies(desc("ba", (100, 3373), "u8"), destination)
+    assert sorted(next((d.extent, d.loaded) for d in copy.digits if d.dst == 1) for copy in columns) == [
+        (211, 210),
+        (211, 211),
+    ]
 
 
 def test_small_copies_are_not_too_many() -> None:

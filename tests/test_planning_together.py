@@ -174,3 +174,12 @@ def test_digits_that_count_as_one_do_not_cut_rows_short(
     largest = max(plan.copies, key=lambda copy: copy.copy.elements)
     assert largest.store == "staged"
     assert largest.run * largest.element_bytes > 2 << 10
+
+
+def test_lines_of_the_source_are_whole_before_long_runs_grow() -> None:
+    """Rows of 3 KiB of the destination; a turn takes a line of rows of which a step has 3 bytes."""
+    destination = "affine:(a, b, c, d) -> (b, d, a, c floordiv 64, c mod 4, (c floordiv 4) mod 16)"
+    for loops in shared_loops(plan_of(("onednn:Dcab3d", destination, (16, 256, 57, 195), "s8"))):
+        steps = {(loop.src, loop.dst): loop.step for loop in loops}
+        assert steps[3, 199680] * 3 >= 60
+        assert steps[768, 64] == 16

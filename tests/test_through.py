@@ -68,6 +68,17 @@ def test_kernels_through_a_buffer_are_the_reorder(name: str, executor: Executor)
     np.testing.assert_array_equal(written, expected)
 
 
+def test_turns_that_share_lines_of_the_source_follow_each_other() -> None:
+    """A step has 8 bytes of each line; the 16 that lie side by side are turned to before other rows."""
+    destination = "(a, b, c, d) -> (d mod 3, d floordiv 3, a mod 32, b, a floordiv 32, c)"
+    dims = (816, 144, 16, 24)
+    plan = choose_plan(layoutc.desc("cAbD16a8d", dims, "s8"), layoutc.desc(destination, dims, "s8"), TARGETS["avx512"])
+    for part in plan.parts:
+        assert isinstance(part, Through)
+        *_, within = (loop for loop in part.loops if loop.step < loop.extent)
+        assert (within.extent, within.src) == (16, 8)
+
+
 def test_each_thread_has_a_buffer_of_its_own() -> None:
     source, destination = (layoutc.desc(tag, (2000, 90), "f32") for tag in ("Ab32a", "Ab5a"))
     read, written, expected = buffers(source, destination)

@@ -7,9 +7,9 @@ from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L3, NEVER, Rule
 
 TILE_RULES = (
     Rule(
-        "FINE_RUN",
-        "a digit that is loaded in part is in every copy if it spans up to 64 elements of the destination",
-        {"never": {"FINE_RUN": to(0)}, "four times": {"FINE_RUN": times(4)}},
+        "FINE",
+        "a digit whose last value is cut is in every copy where its steps lie less than 64 elements apart",
+        {"never": {"FINE": to(0)}, "a quarter": {"FINE": times(0.25)}},
         (*CACHES, IN_DRAM),
     ),
     Rule(

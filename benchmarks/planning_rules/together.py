@@ -13,6 +13,12 @@ TOGETHER_RULES = (
         (IN_L3, IN_DRAM),
     ),
     Rule(
+        "GROWN_RUN",
+        "together, lines of the source are whole before runs of more than 1 KiB grow on",
+        {"at once": {"GROWN_RUN": to(0)}, "never": {"GROWN_RUN": to(NEVER)}},
+        (IN_L3, IN_DRAM),
+    ),
+    Rule(
         "MIN_STEP",
         "together, at least 64 steps of the fastest shared digit at a time",
         {"a quarter": {"MIN_STEP": times(0.25)}, "four times": {"MIN_STEP": times(4)}},
@@ -29,7 +35,7 @@ TOGETHER_RULES = (
         "together, lines of the source that half of the second cache holds at a time",
         {
             "any": {"TURN_LINES": to(NEVER)},
-            "half": {"TURN_LINES": times(0.5)},
+            "a quarter": {"TURN_LINES": times(0.25)},
             "twice": {"TURN_LINES": times(2)},
         },
         (IN_L3, IN_DRAM),

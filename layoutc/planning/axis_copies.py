@@ -6,7 +6,7 @@ What a copy has of the axis are digits that both sides count alike, and of its s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -15,8 +15,8 @@ from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy
 
 MAX_PARTIAL, PARTIAL = 256, 64
 """the longest digit that is loaded in part, and the multiple that a longer one is cut at"""
-FINE_RUN = 64
-"""elements of the destination that a digit spans which is loaded in part, and none of whose values go by themselves"""
+FINE = 64
+"""elements apart, below which steps may share lines"""
 MAX_JOINED = 64
 """coordinates of an axis, or a period, that one tile may have all of"""
 
@@ -180,22 +180,27 @@ class Axis:
 
     def _is_fine(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> bool:
         """
-        Whether the largest digit is loaded in part, and all of it is short and inside of the others in the destination.
+        Whether steps of the largest digit are the finest, and its last value has a part of the smaller digits.
 
-        The copies of its first values and of its last one would write the same lines, all of them.
+        The copies of its first values and of its last one would have the same lines, all of them; where it is
+        contiguous, that of its last one would be single elements.
         """
-        if len(cuts) == 1 or not start < dim < stop or (dim - start) % cuts[0] == 0 or (stop - start) % cuts[0]:
+        if len(cuts) == 1 or start >= dim or (min(dim, stop) - start) % cuts[0] == 0:
             return False
-        stride = self.dst.stride(cuts[0])
-        span = (stop - start) // cuts[0] * stride
-        return span <= FINE_RUN and all(stride < self.dst.stride(cut) for cut in cuts[1:])
+        extent = -(-(stop - start) // cuts[0])
+        if dim < stop:
+            stride = _finest(self.dst, cuts)
+            return stride is not None and stride < FINE and extent * cuts[0] == stop - start and extent <= MAX_PARTIAL
+        pairs = ((self.src, self.dst), (self.dst, self.src))
+        return extent > 1 and any(_finest(one, cuts) == 1 and _lies_apart(other, cuts) for one, other in pairs)
 
     def _apart(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
         """Coordinates as copies that have all values of the largest digit, as many of them loaded in each."""
-        extent, (whole, rest) = (stop - start) // cuts[0], divmod(dim - start, cuts[0])
-        largest = self._digit(extent, cuts[0])
+        extent, (whole, rest) = -(-(stop - start) // cuts[0]), divmod(min(dim, stop) - start, cuts[0])
         for part, is_before in self._around(cuts[1:], start, rest, cuts[0]):
-            yield replace(part, digits=(replace(largest, loaded=whole + is_before), *part.digits))
+            loaded = whole + is_before
+            largest = self._digit(extent if dim < stop else loaded, cuts[0])
+            yield replace(part, digits=(replace(largest, loaded=loaded), *part.digits))
 
     def _around(self, cuts: tuple[int, ...], start: int, at: int, stop: int) -> Iterator[tuple[StridedCopy, bool]]:
         """`stop` coordinates from the start of a block, and whether they are those before `at`, or those behind."""
@@ -219,3 +224,14 @@ class Axis:
         """Steps of `cut` coordinates."""
         steps = tuple(side.stride(cut) for side in self.params)
         return CopyDigit(extent, self.src.stride(cut), self.dst.stride(cut), extent, params=steps)
+
+
+def _finest(side: Side, cuts: Sequence[int]) -> int | None:
+    """How far apart steps of the largest digit lie on a side, if that is inside of the others."""
+    strides = [side.stride(cut) for cut in cuts]
+    return strides[0] if strides[0] < min(strides[1:]) else None
+
+
+def _lies_apart(side: Side, cuts: Sequence[int]) -> bool:
+    """Whether coordinates share no lines on a side."""
+    return min(side.stride(cut) for cut in cuts) >= FINE

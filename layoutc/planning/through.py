@@ -18,7 +18,7 @@ from layoutc.planning.axis_copies import Axis, Piece, Side
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
 from layoutc.planning.plan import LINE
 from layoutc.planning.strided_copy import AxisSides, axis_sides, segments
-from layoutc.planning.together import even_step
+from layoutc.planning.together import even_step, grown, page_by_page
 from layoutc.planning.turns import SharedLoop
 
 TURN_BYTES = 64 << 10
@@ -185,14 +185,18 @@ def _loops(digits: Sequence[CopyDigit], size: int, element: int) -> tuple[Shared
 
     A turn has runs of the destination that are as long as it can hold.
     """
-    found: list[SharedLoop] = []
-    for digit in reversed(merged(StridedCopy(0, 0, tuple(digits))).digits):
-        unit = LINE // gcd(digit.dst * element, LINE)
-        most = min(-(-max(TURN_BYTES // size, 1) // unit) * unit, digit.extent) if size < TURN_BYTES else 1
-        step = even_step(digit.extent, most, unit)
-        found.insert(0, SharedLoop(digit.extent, step, digit.src * element, digit.dst * element))
-        size *= step
-    return tuple(found)
+    loops = [
+        SharedLoop(digit.extent, 1, digit.src * element, digit.dst * element)
+        for digit in merged(StridedCopy(0, 0, tuple(digits))).digits
+    ]
+    steps = dict.fromkeys(loops, 1)
+    for loop, wanted in grown(loops[::-1], element):
+        unit = LINE // gcd(loop.dst, LINE)
+        turn = size * prod(n for other, n in steps.items() if other != loop)
+        fitting = -(-max(TURN_BYTES // turn, 1) // unit) * unit if turn < TURN_BYTES else 1
+        step = max(min(fitting, wanted, loop.extent), steps[loop])
+        steps[loop] = even_step(loop.extent, step, unit)
+    return page_by_page([replace(loop, step=steps[loop]) for loop in loops])
 
 
 def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:

@@ -26,7 +26,7 @@ TURN_LINES = 4
 """times its bytes that the source's lines of a macro tile may have: half of the second cache"""
 MOST_TWICE = 1.1
 """times what turns copy in all, as the last one begins earlier, where they begin at whole lines"""
-LONG_RUN = 1 << 10
+GROWN_RUN = 1 << 10
 """bytes of a run of the destination, past which lines of the source come first"""
 MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
@@ -93,25 +93,26 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
     shared.sort(key=lambda loop: (size not in (loop.src, loop.dst), loop.dst))  # first what lanes are made of
     lines = max(_source_lines(reduced(*sized, shared), sized[1]) for sized in group)
     steps = dict.fromkeys(shared, 1)
-    for loop, wanted in _grown(shared, size):
+    for loop, wanted in grown(shared, size):
         is_contiguous, in_a_line = size in (loop.src, loop.dst), _in_a_line(loop)
         others = [(other, n) for other, n in steps.items() if other != loop]
-        most = TURN_LINES * budget // (lines * prod(-(-n // _in_a_line(other)) for other, n in others)) * in_a_line
+        turn_lines = lines * prod(-(-n // _in_a_line(other)) for other, n in others)
+        most = TURN_LINES * budget * in_a_line // turn_lines
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
         step = max(step, MIN_STEP if is_contiguous or loop == shared[0] else 1)
         unit = LINE // (size if is_contiguous else gcd(loop.dst, LINE))  # whole lines
         steps[loop] = even_step(loop.extent, min(step, loop.extent), unit)
     turns = [replace(loop, step=steps[loop]) for loop in sorted(shared, key=lambda loop: -loop.dst)]
-    return _page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
+    return page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
 
 
-def _grown(loops: Sequence[SharedLoop], size: int) -> Iterator[tuple[SharedLoop, int]]:
+def grown(loops: Sequence[SharedLoop], size: int) -> Iterator[tuple[SharedLoop, int]]:
     """Loops, and how far they grow: to long runs of the destination, to lines of the source, and as far as they can."""
     for loop in loops:
-        if loop.dst < LONG_RUN or size in (loop.src, loop.dst):
+        if loop.dst < GROWN_RUN or size in (loop.src, loop.dst):
             yield loop, loop.extent
     for loop in loops:
-        if 0 < loop.src < LINE and loop.dst >= LONG_RUN:
+        if 0 < loop.src < LINE and loop.dst >= GROWN_RUN:
             yield loop, _in_a_line(loop)
     yield from ((loop, loop.extent) for loop in loops)
 
@@ -136,7 +137,7 @@ def _source_lines(copy: StridedCopy, size: int) -> int:
     return -(-span // LINE) * LINE * prod(extent for extent, stride in steps if stride >= LINE)
 
 
-def _page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
+def page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
     """Steps that share lines, or pages, of the source follow one another, or each would read these lines again."""
     whole = [loop for loop in loops if loop.step == loop.extent]
     near = [loop for loop in loops if loop not in whole and 0 < loop.src * loop.step < NEAR]
