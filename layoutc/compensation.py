@@ -46,6 +46,12 @@ class Compensation:
         """What the parts are called, in the same order."""
         return tuple(name for name, axes in self._named() if axes is not None)
 
+    @property
+    def shared_axes(self) -> tuple[int, ...] | None:
+        """The axes of all parts, if these are the same."""
+        axes = {axes for _, axes in self.parts}
+        return axes.pop() if len(axes) == 1 else None
+
     def offsets_bytes(self, desc: MemoryDesc) -> tuple[int, ...]:
         """Where each part starts in the buffer of `desc`, in bytes, and at the end the size of it all."""
         found = [-(-desc.size_bytes // 4) * 4]

@@ -125,8 +125,16 @@ class Conversion:
 
     @cached_property
     def groupings(self) -> tuple[Grouping, ...]:
-        """Which elements share a value, of all parameters with axes; each way once."""
-        return tuple(dict.fromkeys(param.grouping for param in self.params.values() if param.axes))
+        """Which elements share a value, of all parameters with axes, or go into one sum; each way once."""
+        params = (param.grouping for param in self.params.values() if param.axes)
+        sums = () if self.sum_grouping is None else (self.sum_grouping,)
+        return tuple(dict.fromkeys((*params, *sums)))
+
+    @property
+    def sum_grouping(self) -> Grouping | None:
+        """Which weights go into one sum of a compensation, if all of its parts have the same."""
+        axes = None if self.compensation is None else self.compensation.shared_axes
+        return None if axes is None else Grouping(axes, (1,) * len(axes))
 
     @property
     def attributes(self) -> Attributes:

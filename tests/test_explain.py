@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 import layoutc
+from layoutc.compensation import Compensation
+from layoutc.conversion import Conversion
 from layoutc.notations import desc
+from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
@@ -83,3 +86,12 @@ def test_nobody_hears_what_is_said_outside() -> None:
     next_copy()
     assert (inner.reorder, inner.copies) == ({}, [{"tiles": "3"}])
     assert (outer.reorder, outer.copies) == ({"tiles": "1", "loads": "4"}, [])
+
+
+@pytest.mark.parametrize(("to", "words"), [("ABcd4b16a4b", "as tiles store weights"), ("cdba", "at the end")])
+def test_where_sums_are_added_up_is_said(to: str, words: str) -> None:
+    source, destination = (layoutc.desc(tag, (64, 64, 8, 8), "s8") for tag in ("abcd", to))
+    conversion = Conversion(dst_scale=Param(axes=1), compensation=Compensation(s8s8=(0,)))
+    for one in (conversion, replace(conversion, dst_scale=None)):
+        lines = explain_plan(source, destination, TARGETS["avx512"], 1, one)
+        assert any(line.startswith("sums: ") and line.endswith(words) for line in lines)

@@ -15,8 +15,12 @@ from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel
 from layoutc.layout import Layout
+from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.running_sums import sum_number
 from layoutc.planning.weight_sums import SumPlan, plan_weight_sums
-from layoutc.transforms.sum_lanes import lane_offsets
 from tests.descriptors import desc
 
 CASES: dict[str, tuple[MemoryDesc, tuple[int, ...]]] = {
@@ -33,6 +37,7 @@ CASES: dict[str, tuple[MemoryDesc, tuple[int, ...]]] = {
     "gaps": (desc("ab", (9, 40), strides=(50, 1), base_offset=3), (0,)),
     "a border": (desc("ab", (6, 40), low=(0, 3), high=(0, 2)), (0,)),
     "less than a register behind the last": (desc("ab", (2, 1000)), (0,)),
+    "rows of whole registers": (desc("ab", (6, 1024)), (0,)),
 }
 ONE_BY_ONE = {
     "sums with a border": (desc("ab", (40, 40), low=(1, 0)), (0,)),
@@ -41,7 +46,18 @@ ONE_BY_ONE = {
 LARGE = {
     "shared rows": (desc("ab", (600, 1000)), (0,)),
     "shared columns": (desc("ab", (600, 1000)), (1,)),
+    "shared blocks": (desc("ABcd4b16a4b", (80, 200, 3, 3)), (0,)),
+    "shared rows that are whole registers": (desc("ab", (128, 2048)), (0,)),
 }
+ALONG = {
+    "rows as they lie": (desc("ab", (512, 8192)), (0,), "f32"),
+    "columns as they lie": (desc("ab", (512, 8192)), (1,), "s8"),
+    "transposed": (desc("ba", (2048, 2048)), (1,), "s8"),
+    "blocks, the last one in part": (desc("ABcd4b16a4b", (262, 256, 8, 8)), (0,), "s8"),
+    "blocks of what is converted": (desc("ABcd4b16a4b", (64, 256, 8, 8)), (0,), "f32"),
+    "two axes": (desc("aBCde4c16b4c", (2, 32, 512, 8, 8)), (0, 1), "s8"),
+}
+"""with a type of the source; large enough for stores past the caches of a small machine"""
 S8 = element_type("s8")
 
 
@@ -65,7 +81,7 @@ def test_every_weight_belongs_to_one_sum(name: str, vector_bytes: int):
         assert places[weights.offset(*index)] == expected, index
     assert {*places.values()} == set(range(int(np.prod(padded))))
     assert plan.width <= vector_bytes
-    assert len(lane_offsets(plan)) == len(set(lane_offsets(plan)))
+    assert len(plan.lane_offsets) == len({*plan.lane_offsets})
 
 
 @pytest.mark.parametrize("name", ONE_BY_ONE)
@@ -94,6 +110,34 @@ def test_executors_agree(name: str, target: str):
     expected = written(name, "reference", target)
     for executor in ("interpret", "c"):
         np.testing.assert_array_equal(written(name, executor, target), expected, executor)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ALONG)
+def test_sums_run_along_with_copies(name: str, threads: int):
+    """What is stored past the caches is not read again; a plan that is read does the same as one that was made."""
+    weights, axes, type = ALONG[name]
+    source = MemoryDesc(weights.dims, element_type(type), Layout.row_major(weights.rank))
+    scale = Param(axes=axes) if type == "f32" else None
+    conversion = Conversion(dst_scale=scale, compensation=Compensation(s8s8=axes, asymmetric=axes))
+    target = replace(weights, element_type=S8)
+    small = replace(machine("avx512"), l2=1 << 14, llc=1 << 18)
+    plan = choose_plan(source, target, small, threads, conversion)
+    assert sum_number(plan, conversion, target) is not None or (threads > 1 and name == "columns as they lie")
+    draw = np.random.default_rng(5)
+    x = draw.normal(0, 40, weights.elements).astype(np.float32) if scale else draw.integers(-128, 128, weights.elements)
+    x = np.ascontiguousarray(x, dtype=np.float32 if scale else np.int8).view(np.int8)
+    given = {"dst_scale": draw.random(weights.dims[axes[0]]).astype(np.float32) + 0.5} if scale else {}
+    written: list[np.ndarray] = []
+    tried: list[tuple[Executor, tuple[str, ...]]] = [("reference", ()), ("c", ()), ("c", tuple(plan_lines(plan)))]
+    for executor, lines in tried:
+        kernel = Kernel(source, target, executor, "reorder", "avx512", threads, conversion, plan=lines)
+        assert not lines or ("totals" in kernel.c_source) == (sum_number(plan, conversion, target) is not None)
+        y = np.full(kernel.destination_bytes, 77, np.int8)
+        kernel(x, y, **given)
+        written.append(y)
+    for y in written[1:]:
+        np.testing.assert_array_equal(y, written[0])
 
 
 @pytest.mark.parametrize("name", LARGE)

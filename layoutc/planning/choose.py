@@ -22,11 +22,12 @@ from layoutc.planning.plan_copy import instructions, needs_box, pieces, plan_mov
 from layoutc.planning.plan_through import best_buffer, plan_through
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.running_sums import with_running_sums
 from layoutc.planning.shorter_tiles import with_shorter_tiles
 from layoutc.planning.spread_params import as_spread
 from layoutc.planning.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.stores import evict_each_other
-from layoutc.planning.strided_copy import strided_copies
+from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs
 from layoutc.planning.turns import SharedLoop, Together
 from layoutc.planning.unions import unions
@@ -61,6 +62,30 @@ def choose_plan(
     Raises NotStridedError if the reorder has no form as strided copies.
     """
     target = target or machine()
+    if conversion.compensation is not None:
+        found = _with_running_sums(source, destination, target, threads, conversion)
+        if found is not None:
+            return found
+        conversion = replace(conversion, compensation=None)
+    return _plan(source, destination, target, threads, conversion)
+
+
+def _with_running_sums(
+    source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion
+) -> Plan | None:
+    """The plan whose tiles add up the sums of a compensation, if they can."""
+    try:
+        plan = _plan(source, destination, target, threads, conversion)
+    except NotStridedError:
+        return None
+    found = with_running_sums(plan, as_spread(source, destination, conversion), destination)
+    if found is None:
+        forget_copies(len(plan.copies))
+    return found
+
+
+def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
+    """The plan of copies that, with a compensation, say which sums their elements go into."""
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     buffered = best_buffer(source, destination, target) if moves and destination.element_type.bits >= 8 else None
     if buffered is not None:
@@ -78,7 +103,7 @@ def choose_plan(
         return Plan(with_shorter_tiles(converting_plans(copies, how)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
-        moved = _joined(source, destination, moved, widths.dst, target)
+        moved = _joined(source, destination, moved, conversion, widths.dst, target)
     if threads > 1 and not streams and _streams_early(moved, destination.size_bytes, target):
         because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")
         streams = True
@@ -175,12 +200,17 @@ def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
 
 
 def _joined(
-    source: MemoryDesc, destination: MemoryDesc, apart: list[Sized], element: int, target: Machine
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    apart: list[Sized],
+    conversion: Conversion,
+    element: int,
+    target: Machine,
 ) -> list[Sized]:
     """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
     if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
         return apart
-    copies, widths = copies_of(source, destination, NO_ATTRIBUTES, joins="all")
+    copies, widths = copies_of(source, destination, conversion, joins="all")
     is_more = len(copies) > len(apart)  # than what steps leave
     if widths.are_packed or is_more or not any(digit.is_uneven for copy in copies for digit in copy.digits):
         return apart
@@ -230,7 +260,7 @@ def copies_of(
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     bits = source.element_type.bits, destination.element_type.bits
-    groupings = () if moves else as_spread(source, destination, conversion).groupings
+    groupings = as_spread(source, destination, conversion).groupings
     copies = strided_copies(source, destination, groupings, joins, along, steps=moves and min(bits) >= 8)
     src, dst = (max(width // 8, 1) for width in bits)
     widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))

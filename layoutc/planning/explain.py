@@ -14,6 +14,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.merged_tile import MergedTile
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.reasons import listening
+from layoutc.planning.running_sums import sum_number
 from layoutc.planning.spread_params import as_spread, spread_params
 from layoutc.planning.tile import TileProgram
 from layoutc.planning.turns import Through, Together
@@ -43,6 +44,9 @@ def explain_plan(
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))
         lines.append(f"{label(name)}: spread ahead of all copies, from groups of {before} to groups of {after}")
     seen = as_spread(source, destination, conversion)
+    if conversion.compensation is not None:
+        runs = sum_number(plan, seen, destination) is not None
+        lines.append(f"sums: {'as tiles store weights' if runs else 'from the weights that were written, at the end'}")
     shared = {id(copy): part for part in plan.parts if not isinstance(part, CopyPlan) for copy in part.copies}
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         part = shared.get(id(copy))
@@ -113,11 +117,11 @@ def _when(plan: CopyPlan) -> str:
 
 def _params(plan: CopyPlan, conversion: Conversion) -> Iterator[str]:
     """Of each list of parameters, what lanes have, and along which digits there are others."""
-    for number, grouping in enumerate(conversion.groupings):
+    for number, grouping in enumerate(conversion.groupings[: len(plan.copy.params)]):
         names = " and ".join(label(name) for name, param in conversion.params.items() if param.grouping == grouping)
         along = [f"digit {g}" for g, digit in enumerate(plan.copy.digits) if digit.params[number]]
         others = f"others along {' and '.join(along)}" if along else "the same everywhere"
-        yield f"{names}: {_lane_params(plan, number)}, {others}"
+        yield f"{names or 'sums'}: {_lane_params(plan, number)}, {others}"
 
 
 def _lane_params(plan: CopyPlan, number: int) -> str:

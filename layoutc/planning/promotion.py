@@ -37,7 +37,7 @@ def in_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
 def _in_pairs(copy: StridedCopy) -> StridedCopy | None:
     """The copy in elements of twice the width, if it can be seen so."""
     unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
-    if unit is None or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
+    if unit is None or any(copy.digits[unit].params) or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
         return None
     others = [d for i, d in enumerate(copy.digits) if i != unit]
     if any(step % 2 for d in others for side in SIDES for _, step in d.all_steps(side)):
@@ -66,4 +66,5 @@ def _halved(digit: CopyDigit, is_unit: bool) -> CopyDigit:
         (extent, first), *slower = digit.all_steps(side)
         fastest = (extent // count, 1 if is_unit else first // 2)
         strides.append(Carry((fastest, *((n, step // 2) for n, step in slower))))
-    return axis_digit(digit.extent // count, digit.loaded // count, *strides)
+    halved = axis_digit(digit.extent // count, digit.loaded // count, *strides)
+    return replace(halved, params=digit.params)

@@ -56,6 +56,15 @@ class SumPlan:
         return tuple(part.digit for part in self.lanes for _ in range(part.extent.bit_length() - 1))
 
     @property
+    def lane_offsets(self) -> list[int]:
+        """Where the sum of each lane goes, those of lanes that go into one sum once."""
+        offsets = [0]
+        for part in self.lanes:
+            if step := self.copy.digits[part.digit].dst:
+                offsets = [number * step + offset for number in range(part.extent) for offset in offsets]
+        return offsets
+
+    @property
     def width(self) -> int:
         """Weights in a register."""
         return prod(part.extent for part in self.lanes)

@@ -19,7 +19,6 @@ from layoutc.planning.shared_bytes import digits_apart
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.gathered_loads import GatheredLoads
-from layoutc.transforms.lane_params import param_sites
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.tile_loops import Term
 from layoutc.transforms.tiled_nest import TiledCopy
@@ -69,8 +68,7 @@ class BufferedCopy(TiledCopy):
         out = self.loops.inside()
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
-        if self.plan.converted_bytes:
-            self.param_sites = param_sites(self.plan.copy, self.loops, terms)
+        self.find_params(terms)
         src = self.source(terms) if self.load_stage is None else self.load_stage.place(self.loops, inner)
         dst = self.destination(terms) if self.store_stage is None else self.store_stage.place(self.loops, inner)
         self.body.build(self.loops.builder, src, dst)
@@ -81,7 +79,7 @@ class BufferedCopy(TiledCopy):
     def _open_outer_with_buffers(self) -> tuple[list[Term], Operation]:
         """The loops over macro tiles; the buffers are those of the function, or of each thread, or turn."""
         apart = digits_apart(self.plan) if self.threads > 1 else ()
-        ahead = self.outer if self.around is not None else [loop for loop in self.outer if loop.digit in apart]
+        ahead = self.outer if self.around is not None else [loop for loop in self.shared if loop.digit in apart]
         is_inside = bool(ahead) or self.around is not None
         terms = self.open_outer(ahead) if is_inside else []
         insert = self.loops.builder.insert if is_inside else self.nest.insert

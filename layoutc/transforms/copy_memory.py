@@ -9,6 +9,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.running_sums import RunningSums
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,12 @@ class Memory:
     """
     adds: bool = False
     """whether what the destination holds counts"""
+    sums: RunningSums | None = None
+    """where what tiles store is added up"""
     widest_bytes: int = 0
     """of the widest number that a value is on its way, where it is converted"""
 
     @property
     def as_gathered(self) -> Memory:
         """The memory of tiles that are loaded from a buffer in which elements are converted already."""
-        return Memory(self.source, self.target, self.element, self.element_bytes, self.zero)
+        return Memory(self.source, self.target, self.element, self.element_bytes, self.zero, sums=self.sums)

@@ -68,7 +68,8 @@ from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import Buffer, build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
-from layoutc.transforms.planned_nest import build_planned_nest, build_planned_sums
+from layoutc.transforms.planned_nest import build_planned_nest
+from layoutc.transforms.planned_sums import building_sums
 from layoutc.transforms.spread_params import spread
 from layoutc.walk import ops_of
 
@@ -135,8 +136,8 @@ class LowerReorder(RewritePattern):
         if plan is not None:
             conversions = Conversions.of(nest, op.conversion, source, target, arguments)
             as_planned = None if op.copies_elements else spread(nest, conversions)
-            build_planned_nest(nest, plan, source, target, op.axis_names, as_planned)
-            build_planned_sums(nest, plan, conversions, op.axis_names)
+            with building_sums(nest, plan, conversions, op.axis_names) as sums:
+                build_planned_nest(nest, plan, source, target, op.axis_names, as_planned, sums)
         elif op.moves_bits and op.target_desc.element_type.bits >= 8:
             build_plain_nest(nest, source, target, op.axis_names)
         else:

@@ -75,7 +75,7 @@ def plan_of(op: ReorderOp) -> Plan | None:
 def read_plan_of(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion) -> Plan:
     """The plan of these lines for a reorder that may convert. Raises LayoutcError as `read_plan` does."""
     if conversion.arithmetic(source.element_type, target.element_type) == "move":
-        return read_plan(lines, source, target)
+        return read_plan(lines, source, target, conversion)
     return read_converting_plan(lines, source, target, conversion)
 
 
@@ -100,7 +100,9 @@ def read_converting_plan(
     return plan
 
 
-def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
+def read_plan(
+    lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion = NO_ATTRIBUTES
+) -> Plan:
     """The plan of these lines. Raises LayoutcError for text that is no plan, or not one of this reorder."""
     if any(line.startswith(THROUGH) for line in lines) and target.element_type.bits >= 8:
         return _read_buffered(lines, source, target)
@@ -108,11 +110,14 @@ def read_plan(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> P
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
     plan = parse_plan(lines)
+    if not any(copy.copy.params for copy in plan.copies):
+        conversion = NO_ATTRIBUTES  # sums follow the copies
+    copies, _ = copies_of(source, target, conversion)
     try:
         check_covers(plan, copies, widths.dst)
     except PlanError as error:
         # All of a short axis in one digit, which wider elements may make even.
-        joined, _ = copies_of(source, target, NO_ATTRIBUTES, joins="all")
+        joined, _ = copies_of(source, target, conversion, joins="all")
         if joined == copies:
             raise
         try:

@@ -15,9 +15,7 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.turns import Through, Together
-from layoutc.planning.weight_sums import plan_weight_sums
 from layoutc.transforms.convert_integers import as_number
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
@@ -26,11 +24,10 @@ from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
-from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment, loop_names
+from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
+from layoutc.transforms.running_sums import RunningSums
 from layoutc.transforms.through_nest import build_through
 from layoutc.transforms.together_nest import build_together
-from layoutc.transforms.vector_sums import VectorSums
-from layoutc.transforms.weight_sums import build_weight_sums
 
 
 def build_planned_nest(
@@ -40,13 +37,14 @@ def build_planned_nest(
     target: Buffer,
     axis_names: Sequence[str],
     conversions: Conversions | None = None,
+    sums: RunningSums | None = None,
 ) -> None:
-    """The copies of a plan, one after the other, with the conversion that goes with them, if any."""
+    """The copies of a plan, one after the other, with the conversion that goes with them, and running sums, if any."""
     read, written = _in_bytes(nest, source), _in_bytes(nest, target)
     needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
     zero = build_zero(nest, written) if needs_zero else None
     element = written.desc.element_type
-    memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero)
+    memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero, sums=sums)
     if conversions is not None:
         loaded = mlir_element_type(read.desc.element_type)
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
@@ -68,29 +66,6 @@ def build_planned_nest(
     for number, (first, line) in enumerate(zip(made, lines, strict=True)):
         text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line.strip())
         first.attributes[COMMENT] = text
-
-
-def build_planned_sums(nest: NestBuilder, plan: Plan, conversions: Conversions, axis_names: Sequence[str]) -> None:
-    """The sums of a compensation, if there is one, after a plan's copies: by registers as wide as theirs."""
-    compensation, weights = conversions.conversion.compensation, conversions.target
-    if compensation is None:
-        return
-    vector_bytes = max(copy.vector_bytes for copy in plan.copies)
-    by_axes: dict[tuple[int, ...], list[tuple[int, SSAValue]]] = {}
-    for (factor, axes), sums in zip(compensation.parts, conversions.sums, strict=True):
-        by_axes.setdefault(axes, []).append((factor, sums.memory))
-    try:
-        planned = [plan_weight_sums(weights.desc, axes, vector_bytes) for axes in by_axes]
-    except NotStridedError:
-        build_weight_sums(nest, conversions, loop_names(axis_names))
-        return
-    for sums, (axes, parts) in zip(planned, by_axes.items(), strict=True):
-        outermost = VectorSums(nest, sums, weights.memory, parts, plan.threads).build()
-        if outermost is not None:
-            factors = " and ".join(f"{factor}" for factor, _ in parts)
-            others = ", ".join(axis_names[axis] for axis in axes)
-            text = f"{factors} times the sums of the weights over all axes but {others}"
-            outermost.attributes[COMMENT] = StringAttr(text)
 
 
 def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:

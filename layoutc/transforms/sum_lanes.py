@@ -7,14 +7,13 @@ sum are added at once, others have totals of their own; so with lanes of 32 bits
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
-from layoutc.planning.weight_sums import SumPlan
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
@@ -25,12 +24,14 @@ Values = list[SSAValue]
 
 
 class SumLanes:
-    """What the lanes of a plan's registers are added up to: `count` totals of `lanes` times 32 bits."""
+    """
+    What the lanes of registers of so many weights are added up to: `count` totals of `lanes` times 32 bits.
 
-    def __init__(self, nest: NestBuilder, plan: SumPlan):
-        self.nest, self.width, self.lanes = nest, plan.width, plan.width // 4
-        self.kept = [plan.is_kept(digit) for digit in plan.lane_bits]
-        """whether lanes that differ in a bit of their number go into other sums"""
+    `kept` says of each bit of a lane's number whether lanes that differ in it go into other sums.
+    """
+
+    def __init__(self, nest: NestBuilder, width: int, kept: Sequence[bool]):
+        self.nest, self.width, self.lanes, self.kept = nest, width, width // 4, kept
         self.count = (1 + self.kept[0]) * (1 + self.kept[1])
         self.length = 1 << sum(self.kept[2:])
         """lanes of the vectors of sums"""
@@ -41,14 +42,18 @@ class SumLanes:
 
     def added(self, lanes: Lanes, weights: Sequence[SSAValue], totals: Sequence[SSAValue]) -> Values:
         """The totals with a few registers of weights added."""
+        lanes_32 = replace(lanes, count=self.lanes)
+        long = self.added_up(lanes, weights)
+        return [lanes_32.add(total, part, "total") for total, part in zip(totals, long, strict=True)]
+
+    def added_up(self, lanes: Lanes, weights: Sequence[SSAValue]) -> Values:
+        """What a few registers of weights add up to, 128 at most."""
         short: Values = []
         for register in weights:
             parts = self._parts(lanes, register, 16, self.kept[0])
             lanes_16 = replace(lanes, count=self.width // 2)
             short = [lanes_16.add(a, b, "pairs") for a, b in zip(short, parts, strict=True)] if short else parts
-        long = chain.from_iterable(self._parts(lanes, part, 32, self.kept[1]) for part in short)
-        lanes_32 = replace(lanes, count=self.lanes)
-        return [lanes_32.add(total, part, "total") for total, part in zip(totals, long, strict=True)]
+        return [*chain.from_iterable(self._parts(lanes, part, 32, self.kept[1]) for part in short)]
 
     def _parts(self, lanes: Lanes, value: SSAValue, bits: int, are_apart: bool) -> Values:
         """The halves of each lane of so many bits, as lanes of all of them, or their sum."""
@@ -85,6 +90,12 @@ class SumLanes:
         parts = mask[: self.length], mask[self.length :]
         return [self._shuffled(lanes, *pair, part) for pair in zip(evens, odds, strict=True) for part in parts]
 
+    def runs(self, offsets: Sequence[int]) -> Iterator[tuple[int, int, range]]:
+        """Sums that are stored at once, of lanes that go to these offsets: their vector, their offset, its lanes."""
+        for number, first in enumerate(range(0, len(offsets), self.length)):
+            for run in _contiguous(offsets[first : first + self.length]):
+                yield number, offsets[first + run.start], run
+
     def cut(self, lanes: Lanes, sums: SSAValue, run: range) -> SSAValue:
         """Some lanes of a vector of sums that follow one another."""
         return sums if len(run) == self.length else self._shuffled(lanes, sums, sums, run)
@@ -94,11 +105,10 @@ class SumLanes:
         return inserted(lanes.builder, vector_ops.shuffle(a, b, mask, IntegerType(32), "lanes"))
 
 
-def lane_offsets(plan: SumPlan) -> list[int]:
-    """Where the sum of each lane goes, those of lanes that go into one sum once."""
-    offsets = [0]
-    for part in plan.lanes:
-        digit = plan.copy.digits[part.digit]
-        if digit.dst:
-            offsets = [step * digit.dst + offset for step in range(part.extent) for offset in offsets]
-    return offsets
+def _contiguous(offsets: Sequence[int]) -> Iterator[range]:
+    """The positions of offsets that follow one another."""
+    start = 0
+    for end in range(1, len(offsets) + 1):
+        if end == len(offsets) or offsets[end] != offsets[end - 1] + 1:
+            yield range(start, end)
+            start = end

@@ -27,6 +27,7 @@ from layoutc.transforms.creation import insert, inserted
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.running_sums import TileAdder
 from layoutc.transforms.shared_bytes import packed, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_site import TileSite, constant_offset
@@ -62,6 +63,10 @@ class VectorBody:
         self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
         """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
         self.zero: SSAValue | None = None
+        sums = copy.memory.sums if copy.adds_up else None
+        self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
+        self.added: list[tuple[int, SSAValue]] = []
+        """what a tile has stored, and where, in elements of the plan"""
         self.masks: dict[int, SSAValue] = {}
         """of some lanes of memory, by their bits"""
 
@@ -127,6 +132,9 @@ class VectorBody:
             return
         for register, value in zip(self.stores, results, strict=True):
             self._store(register, value, base)
+        if self.adder is not None:
+            self.adder.add(self.builder, self.site.params[self.adder.sums.number], self.added)
+            self.added = []
 
     def _moved_through(self, registers: Sequence[Register], base: int) -> list[SSAValue]:
         """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
@@ -217,6 +225,7 @@ class VectorBody:
             assert piece is not None
             index = self._at(self.site.dst, piece, base, "dst")
             stored = self._stored(register, number, value, index)
+            self.added.append((piece.offset, stored))
             if piece.mask:
                 mask = self.masks[self._mask(piece)]
                 insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))

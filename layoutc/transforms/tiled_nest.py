@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plan import CopyPlan
+from layoutc.planning.running_sums import own_loops
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.element_body import ElementBody
 from layoutc.transforms.lane_params import ParamSite, param_sites
@@ -81,10 +82,27 @@ class TiledCopy:
         """Builds what is prepared; returns the outermost operation."""
         outer = [replace(loop, is_cut=self._is_cut(loop)) for loop in self.outer]
         terms = self.loops.tiles(self.open_outer(outer), outer, self.inner)
-        if self.plan.converted_bytes:
-            self.param_sites = param_sites(self.plan.copy, self.loops, terms)
+        self.find_params(terms)
         first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
         return self.loops.outermost or first
+
+    def find_params(self, terms: Sequence[Term]) -> None:
+        """Where the parameters of a tile are, and its sums, if it has any."""
+        if self.plan.converted_bytes or self.adds_up:
+            self.param_sites = param_sites(self.plan.copy, self.loops, terms)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether what tiles store is added to sums."""
+        return self.memory.sums is not None and not self.plan.copy.is_fill
+
+    @property
+    def shared(self) -> list[Steps]:
+        """The loops over macro tiles that threads may share: where there are sums, each is one thread's."""
+        if self.memory.sums is None or self.plan.copy.is_fill:
+            return self.outer
+        own = own_loops(self.plan, self.memory.sums.number)
+        return [loop for loop in self.outer if loop.digit in own]
 
     def _is_cut(self, loop: Steps) -> bool:
         """Whether the last macro tile has fewer tiles, not some of the one before again; in a buffer it is whole."""
@@ -117,8 +135,9 @@ class TiledCopy:
         if self.around is not None:
             shared = [Term(len(self.plan.tile) + term.digit, term.position) for term in self.around.terms]
             return shared + self.loops.serial(outer)
-        if self.threads > 1 and outer:
-            return self.loops.parallel(outer, self.threads)
+        ahead = [loop for loop in outer if any(loop.digit == other.digit for other in self.shared)]
+        if self.threads > 1 and ahead:
+            return self.loops.parallel(ahead, self.threads) + self.loops.serial(outer[len(ahead) :])
         return self.loops.serial(outer)
 
     def source(self, terms: Sequence[Term]) -> Place | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import count, product
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
@@ -19,7 +19,7 @@ from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
-from layoutc.transforms.sum_lanes import SumLanes, Values, lane_offsets
+from layoutc.transforms.sum_lanes import SumLanes, Values
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import vector_type
 
@@ -41,7 +41,11 @@ class VectorSums:
         self, nest: NestBuilder, plan: SumPlan, weights: SSAValue, sums: Sequence[tuple[int, SSAValue]], threads: int
     ):
         self.nest, self.plan, self.weights, self.sums, self.threads = nest, plan, weights, sums, threads
-        self.digits, self.loops, self.lanes = plan.copy.digits, TileLoops(nest), SumLanes(nest, plan)
+        self.digits, self.loops, self.lanes = (
+            plan.copy.digits,
+            TileLoops(nest),
+            SumLanes(nest, plan.width, [plan.is_kept(digit) for digit in plan.lane_bits]),
+        )
         self.weight_strides, self.sum_strides = ([getattr(d, side) for d in self.digits] for side in ("src", "dst"))
         self.outer = [
             Steps.of(g, plan.kept[g], d.extent) for g, d in enumerate(self.digits) if d.dst and plan.kept[g] < d.extent
@@ -135,11 +139,10 @@ class VectorSums:
 
     def _runs(self) -> Iterator[tuple[int, int, range]]:
         """The sums that are stored at once: the number of their vector, their offset, and its lanes."""
-        lanes, length = lane_offsets(self.plan), self.lanes.length
-        vectors = product(self.places, range(0, len(lanes), length))
-        for number, (place, first) in enumerate(vectors):
-            for run in _contiguous(lanes[first : first + length]):
-                yield number, _offset(place, self.sum_strides) + lanes[first + run.start], run
+        offsets = self.plan.lane_offsets
+        for vectors, place in zip(count(0, len(offsets) // self.lanes.length), self.places):
+            for number, offset, run in self.lanes.runs(offsets):
+                yield vectors + number, _offset(place, self.sum_strides) + offset, run
 
     def _store(self, terms: Sequence[Term], totals: Values) -> None:
         """Each sum times each factor."""
@@ -156,12 +159,3 @@ class VectorSums:
 
 def _offset(place: Sequence[int], strides: Sequence[int]) -> int:
     return sum(step * stride for step, stride in zip(place, strides, strict=True))
-
-
-def _contiguous(offsets: Sequence[int]) -> Iterator[range]:
-    """The positions of offsets that follow one another."""
-    start = 0
-    for end in range(1, len(offsets) + 1):
-        if end == len(offsets) or offsets[end] != offsets[end - 1] + 1:
-            yield range(start, end)
-            start = end
