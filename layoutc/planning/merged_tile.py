@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.merging import ANY, ZERO, Elements, merge
@@ -28,8 +29,9 @@ class MergedTile:
         self.plan = plan
         self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.widths.moved
         source = self._sources()
+        loaded = {place: place for place in source.values()}
         self.held = [
-            self._held("src", first, count, {place: place for place in source.values()}, ZERO)
+            self._held("src", first, count, loaded, ZERO)
             for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
         ]
         self.wanted = [
@@ -41,9 +43,10 @@ class MergedTile:
         self, side: SideName, first: int, count: int, elements: Mapping[int, int], missing: int
     ) -> tuple[Piece, Elements]:
         """A piece and the elements of its lanes, by their places; it has no other lanes, where something is missing."""
-        found = [first + lane in elements if lane < count else False for lane in range(self.lanes)]
-        lanes = tuple(elements[first + lane] if there else missing for lane, there in enumerate(found))
-        mask = 0 if all(found) else sum(there << lane for lane, there in enumerate(found))
+        places, left = range(first, first + count), self.lanes - count
+        found = [*map(elements.__contains__, places), *[False] * left]
+        lanes = (*map(elements.get, places, repeat(missing)), *[missing] * left)
+        mask = 0 if all(found) else sum(1 << lane for lane, there in enumerate(found) if there)
         return Piece(first, 0, self._params(side, first, found), mask), lanes
 
     @cached_property

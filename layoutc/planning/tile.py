@@ -7,9 +7,9 @@ Everything here is numbers: offsets are relative to the tile's first element, in
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from layoutc.planning.copy_digits import CopyDigit, SideName
 from layoutc.planning.interleave import deinterleave, interleave
@@ -94,10 +94,9 @@ class TileProgram:
         if channels is not None and plan.source_lanes == plan.target_lanes:
             return Network(channels.extent, self.lanes, (), tuple(range(channels.extent)))
         if channels is not None:
-            go_together = channels in plan.target_lanes
-            return (interleave if go_together else deinterleave)(channels.extent, self.lanes, *vectors)
-        registers = [bit for bit in self.bits if bit not in self.source_lanes]
-        return synthesize(self.source_lanes, registers, self.target_lanes, *vectors)
+            return _of_channels(channels in plan.target_lanes, channels.extent, self.lanes, *vectors)
+        registers = tuple(bit for bit in self.bits if bit not in self.source_lanes)
+        return _of_bits(tuple(self.source_lanes), registers, tuple(self.target_lanes), *vectors)
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded, of the tile that starts at these values of the digits loaded in part."""
@@ -189,6 +188,18 @@ class TileProgram:
         base = self._params_of([values])
         params = tuple(tuple(first + lane for lane in many) for (first,), many in zip(base, lanes, strict=True))
         return Piece(offset, step, params)
+
+
+@lru_cache(maxsize=256)
+def _of_channels(go_together: bool, channels: int, lanes: int, *vectors: Any) -> Network:
+    """The network of a few channels, of which several plans are made, and the one that is chosen is built."""
+    return (interleave if go_together else deinterleave)(channels, lanes, *vectors)
+
+
+@lru_cache(maxsize=256)
+def _of_bits(source: tuple[Bit, ...], registers: tuple[Bit, ...], target: tuple[Bit, ...], *vectors: Any) -> Network:
+    """The same of index bits."""
+    return synthesize(source, registers, target, *vectors)
 
 
 def _bits(parts: Sequence[Part]) -> list[Bit]:

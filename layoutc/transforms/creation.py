@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, SSAValues, Use
 
 Kind = TypeVar("Kind", bound=Operation)
 
@@ -55,13 +55,18 @@ def created(
 def inserted(builder: Builder, op: Operation) -> SSAValue:
     """The result of an op without regions that is put where a builder stands."""
     insert(builder, op)
-    return op.results[0]
+    (result,) = op.results
+    return result
 
 
 def insert(builder: Builder, op: Operation) -> None:
     """Puts a new op without regions where a builder stands, as `Builder.insert` does."""
     place = builder.insertion_point
-    block, behind = place.block, place.insert_before
+    put(op, place.block, place.insert_before)
+
+
+def put(op: Operation, block: Block, behind: Operation | None) -> None:
+    """Puts a new op without regions into a block, ahead of another one, or at the end."""
     ahead = block._last_op if behind is None else behind._prev_op
     op.parent, op._prev_op, op._next_op = block, ahead, behind
     if ahead is None:

@@ -24,7 +24,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from layoutc.transforms.creation import created, inserted
+from layoutc.transforms.creation import created, inserted, put
 
 INDEX = IndexType()
 UI8 = IntegerType(8, Signedness.UNSIGNED)
@@ -64,9 +64,9 @@ class NestBuilder:
     def constant(self, value: int) -> SSAValue:
         """An index constant, ahead of all nests: it may be asked for inside of one."""
         if (known := self.constants.get(value)) is None:
-            op = created(arith.ConstantOp, (), INDEX, {"value": _index(value)})
-            known = self.constants[value] = self.insert_ahead(op).results[0]
-            known.name_hint = f"c{value}"
+            op = created(arith.ConstantOp, (), INDEX, {"value": _index(value)}, f"c{value}")
+            (known,) = self.insert_ahead(op).results
+            self.constants[value] = known
         return known
 
     def element(self, value: TypedAttribute) -> SSAValue:
@@ -96,11 +96,8 @@ class NestBuilder:
     def insert_ahead(self, op: Operation) -> Operation:
         """An operation ahead of all nests."""
         block = self.before.parent
-        assert block is not None and block.first_op is not None
-        if self._ahead is None:
-            block.insert_op_before(op, block.first_op)
-        else:
-            block.insert_op_after(op, self._ahead)
+        assert block is not None and not op.regions
+        put(op, block, block.first_op if self._ahead is None else self._ahead.next_op)
         self._ahead = op
         return op
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType
+from xdsl.dialects.builtin import IntegerType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, SideName
@@ -73,7 +73,7 @@ class VectorBody:
     def prepare(self) -> None:
         """The register of zeros, if any piece is zero, and masks."""
         if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
-            self.zero = zeros(self.copy.nest, VectorType(self.lane_type, [self.program.lanes]))
+            self.zero = zeros(self.copy.nest, vector_type(self.lane_type, self.program.lanes))
         self._prepare_masks()
 
     def _prepare_masks(self) -> None:
@@ -94,6 +94,8 @@ class VectorBody:
 
     def _mask(self, piece: Piece) -> int:
         """The lanes of memory that a piece has, as bits (0: all)."""
+        if self.copy.ratio == 1:
+            return piece.mask
         each = (1 << self.copy.ratio) - 1
         return sum(each << at * self.copy.ratio for at in range(piece.mask.bit_length()) if piece.mask >> at & 1)
 

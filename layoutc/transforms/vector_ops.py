@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -145,17 +146,19 @@ def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
     return created(vector.BitcastOp, (value,), type, name=value.name_hint)
 
 
+@lru_cache(maxsize=256)
+def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
+    """A constant whose bits are all zero, of integers where arith has none of the elements."""
+    if isinstance(element, FLOATS):
+        return DenseIntOrFPElementsAttr.from_list(vector_type(element, lanes), [0.0])
+    assert isinstance(element, FixedBitwidthType)
+    return DenseIntOrFPElementsAttr.from_list(vector_type(integer_type(element.bitwidth), lanes), [0])
+
+
 def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
     """A vector whose bits are all zero, ahead of the loops."""
-    element = type.get_element_type()
-    if isinstance(element, FLOATS):
-        made = DenseIntOrFPElementsAttr.from_list(VectorType(element, type.get_shape()), [0.0])
-    else:
-        width = IntegerType(element.bitwidth)
-        made = DenseIntOrFPElementsAttr.from_list(VectorType(width, type.get_shape()), [0])
-    value = nest.insert(arith.ConstantOp(made)).results[0]
-    value.name_hint = "zeros"
+    made = _zeros(type.get_element_type(), type.get_shape()[0])
+    value = nest.insert(created(arith.ConstantOp, (), made.type, {"value": made}, "zeros")).results[0]
     if value.type != type:
-        value = nest.insert(vector.BitcastOp(value, type)).results[0]
-        value.name_hint = "zeros"
+        value = nest.insert(bitcast(value, type)).results[0]
     return value
