@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
@@ -39,7 +39,7 @@ class Narrowed(NamedTuple):
 def narrowed(op: Operation) -> Narrowed | None:
     """What an op narrows: a truncf, or a shuffle that puts two of them side by side. None for other ops."""
     if op.__class__ is not vector.ShuffleOp:
-        return _truncated(op) if isinstance(op, arith.TruncFOp) else None
+        return _truncated(cast("arith.TruncFOp", op)) if op.__class__ is arith.TruncFOp else None
     if lanes_of(op) != SIDE_BY_SIDE:
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
@@ -50,9 +50,7 @@ def narrowed(op: Operation) -> Narrowed | None:
 
 def lanes_of(shuffle: Operation) -> bytes:
     """The lanes of a shuffle, as the IR keeps them: 8 bytes of each."""
-    mask = shuffle.properties["mask"]
-    assert isinstance(mask, DenseArrayBase)
-    return mask.data.data
+    return cast("DenseArrayBase[Any]", shuffle.properties["mask"]).data.data
 
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from typing import cast
 
 from xdsl.dialects import affine
 from xdsl.dialects.builtin import IndexType
@@ -48,8 +49,9 @@ def used_operands(op: affine.ApplyOp | affine.MinOp) -> list[int]:
     """The operands that the map looks at."""
     dims = op.map.data.num_dims
     exprs = [expr for result in op.map.data.results for expr in result.dfs()]
-    positions = {e.position for e in exprs if isinstance(e, AffineDimExpr)}
-    return sorted(positions | {dims + e.position for e in exprs if isinstance(e, AffineSymExpr)})
+    positions = {cast("AffineDimExpr", e).position for e in exprs if e.__class__ is AffineDimExpr}
+    symbols = {dims + cast("AffineSymExpr", e).position for e in exprs if e.__class__ is AffineSymExpr}
+    return sorted(positions | symbols)
 
 
 def _check_divisors(expr: AffineExpr) -> None:

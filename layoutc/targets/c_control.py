@@ -83,7 +83,7 @@ def _mention_unused(printer: FunctionPrinter, results: Sequence[SSAValue], insid
     """Variables that are set and never read are warnings."""
     for position, result in enumerate(results):
         uses = [*result.uses, *(inside[position].uses if inside else ())]
-        if not any(use.operation in printer.live for use in uses):
+        if not any(id(use.operation) in printer.live for use in uses):
             printer.line(f"(void){printer.values[result].text};")
 
 

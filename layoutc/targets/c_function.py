@@ -90,7 +90,7 @@ class FunctionPrinter:
             self.values[argument] = Expression(name)
         for buffer, size in aligned_buffers(self.function.body.block.args, self.ops, self.divisors).items():
             self.ask_alignment(buffer, size)
-        if any(op in self.live and is_fusible(op) for op in self.ops):
+        if any(is_fusible(op) and id(op) in self.live for op in self.ops):
             self.zero = self.names.fresh("zero")
             self.line(f"const int64_t {self.zero} = {self.helper('opaque_zero').text};")
         self.block(self.function.body.block)
@@ -114,7 +114,7 @@ class FunctionPrinter:
 
     def is_live(self, value: SSAValue) -> bool:
         """Whether a value has a text: not if all that use it leave it out, as affine.apply may."""
-        return value.owner in self.live or isinstance(value.owner, Block)
+        return id(value.owner) in self.live or isinstance(value.owner, Block)
 
     def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
         """A variable for a value, which may be a mask; its name."""
@@ -162,7 +162,7 @@ class FunctionPrinter:
 
     def block(self, block: Block) -> None:
         for op in block.ops:
-            if op in self.live:
+            if id(op) in self.live:
                 self.operation(op)
 
     def operation(self, op: Operation) -> None:
@@ -204,10 +204,10 @@ class FunctionPrinter:
 
     def addition(self, op: arith.AddiOp) -> None:
         """Of indices, which offsets are made of by the hundred; of others as arithmetic is spelt."""
-        if op.results[0].type.__class__ is IndexType:
-            lhs, rhs = (self.take(value) for value in op.operands)
-            self.define(op, index_sum(lhs, rhs))
-        elif is_vector(op.results[0].type):
+        (result,), (lhs, rhs) = op.results, op.operands
+        if result.type.__class__ is IndexType:
+            self.define(op, index_sum(self.take(lhs), self.take(rhs)))
+        elif is_vector(result.type):
             self.spelled(op, LANE_SPELLINGS[arith.AddiOp])
         else:
             self.scalars(op, SPELLINGS[arith.AddiOp])
@@ -222,7 +222,7 @@ class FunctionPrinter:
             raise no_spelling(op, f"with {len(op.res)} results, expected one at most")
         called = call(self.function_names[op.callee.string_value()], *(self.take(value) for value in op.arguments))
         self.settle_reads()
-        if op.res and any(use.operation in self.live for use in op.res[0].uses):
+        if op.res and any(id(use.operation) in self.live for use in op.res[0].uses):
             self.declare(op.res[0], called.text)
         else:
             self.line(f"{called.text};")

@@ -55,8 +55,7 @@ Store = vector.StoreOp | vector.MaskedStoreOp
 
 
 def _spell_shuffle(site: Site) -> Expression:
-    op = site.op
-    assert isinstance(op, vector.ShuffleOp)
+    op = cast("vector.ShuffleOp", site.op)
     types = [operand.type for operand in op.operands]
     if types[0] is not types[1] and types[0] != types[1]:
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
@@ -141,7 +140,7 @@ def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     address = _address(printer, op, base, indices)
     if op.attributes:
         _print_prefetch(printer, op, address)
-    if not any(use.operation in printer.live or isinstance(use.operation, arith.TruncFOp) for use in result.uses):
+    if not any(id(use.operation) in printer.live or isinstance(use.operation, arith.TruncFOp) for use in result.uses):
         return
     loaded = call(f"load_{vector_name(typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
@@ -164,7 +163,7 @@ def _aligned(printer: FunctionPrinter, op: vector.StoreOp, address: Expression) 
 
     Where the offset is known to be a multiple of the vector, the buffer's start says so once for all stores.
     """
-    buffer = printer.aligned_buffers.get(root(op.base))
+    buffer = printer.aligned_buffers.get(root(op.operands[1]))
     if buffer is not None and _is_aligned_within(op, printer.divisors):
         return buffer
     return printer.helper("is_aligned", address, integer(vector_bytes(typed(op.vector)), INDEX)).text
@@ -248,9 +247,9 @@ def aligned_buffers(arguments: Sequence[SSAValue], ops: Iterable[Operation], div
     found: dict[SSAValue, int] = {}
     for op in of_kind(ops, vector.StoreOp):
         if streams(op) and _is_aligned_within(op, divisors):
-            buffer = root(op.base)
+            buffer = root(op.operands[1])
             if buffer in arguments:
-                found[buffer] = max(found.get(buffer, 0), vector_bytes(typed(op.vector)))
+                found[buffer] = max(found.get(buffer, 0), vector_bytes(typed(op.operands[0])))
     return found
 
 

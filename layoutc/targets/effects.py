@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.dialects import func, memref, vector
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
@@ -27,8 +28,8 @@ WRITTEN: dict[type[Operation], int] = {
 
 def root(value: SSAValue) -> SSAValue:
     """The value that brought the buffer: an argument, or the result of an allocation."""
-    while isinstance(owner := value.owner, ALIASES):
-        value = owner.operands[0]
+    while (owner := value.owner).__class__ in ALIASES:
+        value = cast("Operation", owner).operands[0]
     return value
 
 

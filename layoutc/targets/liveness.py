@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from xdsl.dialects import affine, arith, vector
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.c_affine import used_operands
@@ -13,22 +14,26 @@ from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 
-MENTIONS_LESS = (affine.ApplyOp, affine.MinOp, vector.MaskedLoadOp, vector.MaskedStoreOp)
+AFFINE = (affine.ApplyOp, affine.MinOp)
+MENTIONS_LESS = (*AFFINE, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
 REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
 
 
-def live_ops(ops: Iterable[Operation]) -> set[Operation]:
-    """Of all ops of a function those that do something, prefetch too, and those whose results such ops use."""
-    worklist = [op for op in ops if op.__class__ not in REMOVABLE or PREFETCH in op.attributes]
-    live = set(worklist)
-    while worklist:
-        for value in _needed(worklist.pop()):
-            op = value.owner
-            if op not in live and not isinstance(op, Block):
-                live.add(op)
-                worklist.append(op)
+def live_ops(ops: Sequence[Operation]) -> set[int]:
+    """
+    Of all ops of a function, in the order of the text, the `id` of those that do something, prefetch too, and of those
+    whose results such ops use.
+    """
+    # What uses a value stands below it. By identity: the hash of an op, or of a value, is a call of Python.
+    live: set[int] = set()
+    used: set[int] = set()
+    for op in reversed(ops):
+        is_used = op.__class__ not in REMOVABLE or PREFETCH in op.attributes
+        if is_used or not used.isdisjoint(map(id, op.results)):
+            live.add(id(op))
+            used.update(map(id, _needed(op)))
     return live
 
 
@@ -36,8 +41,9 @@ def _needed(op: Operation) -> Iterable[SSAValue]:
     """The operands that the text of an op mentions."""
     if op.__class__ not in MENTIONS_LESS:
         return operands_of(op)
-    if isinstance(op, affine.ApplyOp | affine.MinOp):
-        return [op.operands[i] for i in used_operands(op)]
+    if op.__class__ in AFFINE:
+        operands = tuple(op.operands)
+        return [operands[i] for i in used_operands(cast("affine.ApplyOp | affine.MinOp", op))]
     *places, mask, lanes = op.operands
     # Of a constant mask only the number of its lanes that are on is printed.
     return (*places, lanes) if isinstance(mask.owner, arith.ConstantOp) else op.operands
