@@ -43,11 +43,11 @@ class Stage:
     leaves_ours: bool = False
     """whether it has nothing to do in a module out of `reorder_module`"""
 
-    def run(self, context: Context, module: ModuleOp) -> None:
-        """Applies the pass and checks that nothing forbidden remains."""
+    def run(self, context: Context, module: ModuleOp, *, is_ours: bool = False) -> None:
+        """Applies the pass and checks that nothing forbidden remains, but in a module out of `reorder_module`."""
         if self.module_pass is not None:
             self.module_pass.apply(context, module)
-        if not self.forbidden_layouts:
+        if is_ours or not self.forbidden_layouts:
             return
         ops = ops_of(module)
         if remaining := [op for op in ops if op.__class__ in self.forbidden_ops]:
@@ -115,7 +115,8 @@ def lower(
     Runs the stages on a module in place, up to and including the one named `until`.
 
     `target`, `threads` and `alignment` are what reorders are planned for (see `PlanReordersPass`).
-    A module that `is_ours`, out of `reorder_module`, is neither verified nor made canonical, which it is.
+    A module that `is_ours`, out of `reorder_module`, is neither verified nor checked after each stage, nor made
+    canonical, which it is.
     `after` is called with each stage and the module behind it. Raises LayoutcError for an unknown stage.
     """
     names = [stage.name for stage in STAGES]
@@ -128,7 +129,7 @@ def lower(
     for stage in stages(target, threads, alignment)[: names.index(until) + 1]:
         if not (is_ours and stage.leaves_ours):
             with without_collections():
-                stage.run(context, module)
+                stage.run(context, module, is_ours=is_ours)
         if after is not None:
             after(stage, module)
 

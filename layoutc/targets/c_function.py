@@ -8,7 +8,7 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -32,6 +32,7 @@ from layoutc.targets.c_vectors import VECTOR_SPELLINGS, VECTOR_STATEMENTS, align
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import MENTIONS_LESS, live_ops
 from layoutc.targets.multiples import Divisors
+from layoutc.walk import of_kind
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
@@ -232,7 +233,7 @@ class FunctionPrinter:
         self.line(f"{self.helper('stream_fence').text};")
 
     def return_(self, op: func.ReturnOp) -> None:
-        if any(streams(inner) and not is_in_parallel(inner) for inner in self.ops):
+        if any(streams(inner) and not is_in_parallel(inner) for inner in of_kind(self.ops, vector.StoreOp)):
             self.fence()
         for value in op.arguments:
             self.line(f"return {self.take(value).text};")

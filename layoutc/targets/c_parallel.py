@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from xdsl.dialects import scf
+from xdsl.dialects import scf, vector
 from xdsl.dialects.builtin import IntegerAttr
 
 from layoutc.targets.c_control import loop
 from layoutc.targets.c_expressions import Expression
 from layoutc.targets.c_vectors import streams
 from layoutc.targets.errors import no_spelling
-from layoutc.walk import ops_of
+from layoutc.walk import of_kind, ops_of
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -28,7 +28,7 @@ def print_parallel(printer: FunctionPrinter, op: scf.ParallelOp) -> None:
     bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
     taken = [(printer.take(low), printer.take(high), printer.take(step)) for low, high, step in bounds]
     printer.settle_reads()
-    if not any(map(streams, ops_of(op))):
+    if not any(map(streams, of_kind(ops_of(op), vector.StoreOp))):
         printer.line(_pragma("parallel for", _collapse(op), _threads(op)))
         _print_loops(printer, op, taken)
         return

@@ -129,8 +129,8 @@ def _balance(op: vector.ShuffleOp) -> int:
 
 def _is_narrow(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> bool:
     """Whether a shuffle takes lanes of two large registers, which do not move as words."""
-    bits = _bits(op)
-    if bits * len(lanes) != COVERED_BITS or op.v1 is op.v2:
+    bits, (first, second) = _bits(op), op.operands
+    if bits * len(lanes) != COVERED_BITS or first is second:
         return False
     while bits < WORD_BITS and (wider := _pairs_moved(lanes)):
         lanes, bits = wider, 2 * bits
@@ -138,7 +138,7 @@ def _is_narrow(op: vector.ShuffleOp, lanes: tuple[int, ...]) -> bool:
 
 
 def _bits(op: vector.ShuffleOp) -> int:
-    return width(cast("VectorType[Any]", op.v1.type).get_element_type())
+    return width(cast("VectorType[Any]", op.operands[0].type).get_element_type())
 
 
 def _builtin(lanes: Iterable[int], first: str, second: str, name: str = BUILTIN) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
 from layoutc.targets.bf16_ops import helper_of, narrowed
 from layoutc.targets.bounds import Interval
@@ -119,8 +118,8 @@ def _lanes(values: DenseIntOrFPElementsAttr) -> list[str]:
 
 
 def _lane(value: int | float, type: Attribute) -> Expression:
-    if isa(type, IntegerType):
-        return integer(int(value), type)
+    if isinstance(type, IntegerType):
+        return integer(int(value), cast(Attribute, type))
     return floating(value, type) if is_float(type) else bits_literal(value, type)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, scf
@@ -73,5 +74,8 @@ def _moved(builder: Builder, place: Place, step: int, counter: SSAValue) -> Plac
 
 def constant_offset(offset: SSAValue) -> int | None:
     """The value of an offset that is made ahead of all loops."""
-    value = offset.owner.value if isinstance(offset.owner, arith.ConstantOp) else None
+    owner = offset.owner
+    if owner.__class__ is not arith.ConstantOp:
+        return None
+    value = cast("arith.ConstantOp", owner).properties["value"]
     return value.value.data if isinstance(value, IntegerAttr) else None
