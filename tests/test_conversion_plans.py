@@ -376,6 +376,16 @@ def test_short_rows_are_merged_before_they_are_converted(type: str, to_type: str
     np.testing.assert_array_equal(written, expected)
 
 
+@pytest.mark.parametrize(("channels", "macro"), [(64, 64), (96, 96), (128, 128), (256, 32)])
+def test_short_rows_of_the_source_are_whole_past_the_caches(channels: int, macro: int) -> None:
+    """They follow one another in memory then; longer ones are taken apart."""
+    dims = (64, channels, 56, 56)
+    plan = choose_plan(desc("acdb", dims, "s32"), desc("abcd", dims, "s8"), machine("avx512"), 1)
+    (copy,) = plan.copies
+    assert (copy.load, copy.store) == ("staged", "nontemporal")
+    assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro
+
+
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])
 def test_rows_are_converted_on_their_way_into_a_buffer(stores: str) -> None:
     """By vectors along each row, also where their lanes have parameters of their own; tiles then move bytes."""

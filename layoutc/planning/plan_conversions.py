@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, contiguous, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.far_parts import with_far_parts
@@ -15,7 +15,7 @@ from layoutc.planning.gathered_rows import is_transposed, row_digits
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
-from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, with_macro
+from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
 from layoutc.planning.merged_conversions import converts_few, merged_plan
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
@@ -44,6 +44,8 @@ MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
+WHOLE_ROW = 512
+"""bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
 
@@ -257,7 +259,18 @@ def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
     fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
     shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
+    if shape is GATHERED and streams:
+        shape = _with_whole_rows(plan, shape)
     return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
+
+
+def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
+    """The shape of macro tiles with all of short rows of the source, which follow one another in memory then."""
+    _, digit = next(contiguous(plan.copy, "src"))
+    row = digit.extent * plan.widths.src
+    if not shape.source_run < row <= WHOLE_ROW:
+        return shape
+    return replace(shape, source_run=row, budget=shape.budget * row // shape.source_run, filled=shape.budget)
 
 
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
