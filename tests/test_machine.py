@@ -32,7 +32,7 @@ def detected(folder: Path, monkeypatch: pytest.MonkeyPatch, sizes: dict[int, str
     [
         ("32768K", 32 * MIB, False, 8 * MIB),
         ("98304K", 64 * MIB, False, 16 * MIB),
-        ("491520K", 64 * MIB, True, 4 * MIB),
+        ("491520K", 64 * MIB, True, 2 * MIB),
     ],
 )
 def test_of_a_large_last_cache_a_part_counts(
@@ -52,7 +52,7 @@ def test_a_machine_that_tells_no_sizes_has_those_of_its_registers(
 
 @pytest.mark.parametrize(
     ("megabytes", "threads", "streams"),
-    [(3, 1, False), (4, 1, True), (5, 2, False), (6, 2, True), (8, 3, False), (9, 3, True)],
+    [(1, 1, False), (2, 1, True), (3, 2, False), (4, 2, True), (5, 3, False), (6, 3, True)],
 )
 def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_second_ones(
     megabytes: int, threads: int, streams: bool
@@ -60,3 +60,18 @@ def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_seco
     dims = (megabytes * 256, 1024)
     plan = choose_plan(layoutc.desc("ab", dims, "f32"), layoutc.desc("ab", dims, "f32"), SERVER, threads)
     assert [copy.store for copy in plan.copies] == ["nontemporal" if streams else "normal"]
+
+
+def test_where_the_last_cache_is_far_threads_write_past_them_early_what_would_leave_a_buffer_in_them() -> None:
+    source, destination = (layoutc.desc(name, (1000, 500), "f32") for name in ("ab", "ba"))
+    (cached,) = choose_plan(source, destination, SERVER, threads=2).copies
+    source, destination = (layoutc.desc(name, (1000, 1000), "f32") for name in ("ab", "ba"))
+    (streamed,) = choose_plan(source, destination, SERVER, threads=2).copies
+    assert (cached.store, streamed.store) == ("aligned", "staged")
+
+
+@pytest.mark.parametrize(("rows", "order"), [(1024, (0, 1)), (16384, (1, 0))])
+def test_lines_leave_one_behind_the_other_where_a_far_cache_holds_the_source(rows: int, order: tuple[int, int]) -> None:
+    source, destination = (layoutc.desc(name, (rows, 1024), "f32") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, SERVER).copies
+    assert (copy.store, copy.inner_order) == ("nontemporal", order)

@@ -589,7 +589,7 @@ def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer(
     rows: int, columns: int, element: str, store: Store
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, l2=3 << 19, llc_is_far=True)).copies
+    (copy,) = choose_plan(source, destination, replace(AVX512, l2=5 << 19, llc_is_far=True)).copies
     assert copy.store == store
 
 
@@ -597,6 +597,20 @@ def test_long_rows_that_come_from_a_near_cache_are_stored_straight() -> None:
     source, destination = (layoutc.desc(name, (1000, 600), "f32") for name in ("ab", "ba"))
     (copy,) = choose_plan(source, destination, AVX512).copies
     assert copy.store == "normal"
+
+
+@pytest.mark.parametrize(("side", "store"), [(7, "staged"), (8, "nontemporal")])
+def test_lines_that_tiles_would_store_twice_leave_a_buffer_past_the_caches(side: int, store: Store) -> None:
+    source, destination = (layoutc.desc(name, (128, 512, side, side), "f32") for name in ("nchw", "nhwc"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert copy.store == store
+
+
+@pytest.mark.parametrize(("dims", "asks"), [((44, 28, 28, 4, 48), False), ((64, 32, 28, 4, 48), True)])
+def test_what_lies_behind_the_end_of_the_source_is_not_asked_for(dims: tuple[int, ...], asks: bool) -> None:
+    source, destination = (layoutc.desc(name, dims, "s8") for name in ("abcde", "edcba"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, l2=2 << 20, llc_is_far=True, shuffles="any")).copies
+    assert bool(copy.prefetch) == asks
 
 
 @pytest.mark.parametrize(("dims", "streams"), [((4096, 4096), True), ((4000, 4000), False), ((2048, 2048), False)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import answering, shape, shapes, times, to
-from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, MIB, NEVER, Rule
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, KIB, MIB, NEVER, Rule
 
 CACHED_RULES = (
     Rule("NORMAL", "macro tiles in the caches: 16 KiB, along the destination", shapes("NORMAL"), CACHES),
@@ -69,7 +69,7 @@ CACHED_RULES = (
             "a quarter": {"MIN_LONG_ROW": times(0.25)},
             "four times": {"MIN_LONG_ROW": times(4)},
         },
-        (6 * MIB,),
+        (1536 * KIB, 3 * MIB),
     ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule(

@@ -37,15 +37,15 @@ CACHE_RULES = (
     ),
     Rule(
         "FAR_STREAMED",
-        "where the last cache is far, one thread writes past the caches what is twice as large as its second one",
+        "where the last cache is far, one thread writes past the caches what is as large as its second one",
         {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
-        (4 * MIB, 6 * MIB, 12 * MIB),
+        (3 * MIB, 4 * MIB, 6 * MIB),
     ),
     Rule(
         "FAR_STREAMED_SHARED",
-        "there several threads write past them what is 1.5 times as large for each",
+        "there several threads write past them what is so large for each",
         {"half": {"FAR_STREAMED_SHARED": times(0.5)}, "twice": {"FAR_STREAMED_SHARED": times(2)}},
-        (8 * MIB, 12 * MIB, 24 * MIB),
+        (6 * MIB, 12 * MIB),
         threads=2,
     ),
 )

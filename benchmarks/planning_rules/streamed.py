@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
-from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, NEVER, Rule
+from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
 
 STREAMED_RULES = (
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
+    Rule(
+        "STREAMED_FROM_CACHE",
+        "the same, where a last cache that is far holds the source",
+        shapes("STREAMED_FROM_CACHE", prefetches=True),
+        (4 * MIB, 12 * MIB),
+    ),
+    Rule(
+        "MOST_STORED_TWICE",
+        "tiles that store more than 1.2 times as many lines as there are store them out of a buffer",
+        {"never": {"MOST_STORED_TWICE": to(NEVER)}, "1.1 times": {"MOST_STORED_TWICE": to(1.1)}},
+        (12 * MIB, IN_DRAM),
+    ),
+    Rule(
+        "MOST_BEYOND",
+        "loads do not ask for what lies behind the end of the source for more than 0.6 of it",
+        {"all do": {"MOST_BEYOND": to(NEVER)}, "0.3": {"MOST_BEYOND": to(0.3)}},
+        (12 * MIB, IN_DRAM),
+    ),
     Rule(
         "STREAMED_SMALL",
         "macro tiles past the caches, elements of 1 and 2 bytes",

@@ -105,7 +105,7 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
     if len(copies) > 1:
         moved = _joined(source, destination, moved, conversion, widths.dst, target)
     if threads > 1 and not streams and _streams_early(moved, destination.size_bytes, target):
-        because("caches", "past them, as in them rows would evict each other, and one thread would go past them too")
+        because("caches", "past them, as in them rows would evict each other or leave a buffer; one thread goes too")
         streams = True
     if destination.size_bytes < target.l2:
         return Plan(_parts_in_cache(moved, target, streams), threads)
@@ -282,7 +282,7 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     if target.llc_is_far:
         least = FAR_STREAMED if threads == 1 else FAR_STREAMED_SHARED
         streams = destination_bytes >= target.streamed * threads * least / FAR_STREAMED
-        limit = f"the destination is {least} times as large as what its threads have of the second one"
+        limit = f"the destination is {least:g} times as large as what its threads have of the second one"
     elif threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:
@@ -293,12 +293,12 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
 
 
 def _streams_early(copies: Sequence[Sized], destination_bytes: int, target: Machine) -> bool:
-    """Whether several threads gain as early as one, as rows in the caches would evict each other."""
+    """Whether several threads gain as early as one, as rows in the caches would evict each other, or leave a buffer."""
     if destination_bytes < target.streamed:
         return False
-    evict = [evict_each_other(plan_moved(*copy, target, streams=False), target) for copy in copies]
-    forget_copies(len(evict))
-    return any(evict)
+    plans = [plan_moved(*copy, target, streams=False) for copy in copies]
+    forget_copies(len(plans))
+    return any(plan.store == "aligned" or evict_each_other(plan, target) for plan in plans)
 
 
 def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:

@@ -26,9 +26,9 @@ FAR_LLC = 96 << 20
 """bytes of the largest last cache that a few cores share; a larger one is a server's, far from each of its cores"""
 STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
-FAR_STREAMED = 2
+FAR_STREAMED = 1.0
 """one thread writes past the caches what is so many times as large as the second one, if the last one is far"""
-FAR_STREAMED_SHARED = 1.5
+FAR_STREAMED_SHARED = 1.0
 """the same for each of several threads"""
 
 Shuffles = Literal["any", "words", "unpack"]
@@ -64,7 +64,7 @@ class Machine:
     def streamed(self) -> int:
         """Bytes of a destination from which on one thread writes past the caches."""
         part = self.llc // STREAMED_PART
-        return min(FAR_STREAMED * self.l2, part) if self.llc_is_far else part
+        return min(int(FAR_STREAMED * self.l2), part) if self.llc_is_far else part
 
     @property
     def aligns_lines(self) -> bool:

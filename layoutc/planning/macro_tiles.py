@@ -67,6 +67,8 @@ The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 and 10
 of the time, `abcd` to `acbd` of 32 heads of 64 bf16 0.82
 """
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
+STREAMED_FROM_CACHE = replace(STREAMED, inner="dst")
+"""the same, where a last cache that is far holds the source: lines leave one behind the other"""
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
 COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
@@ -154,6 +156,10 @@ MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from"""
 
 
+MOST_BEYOND = 0.6
+"""of the source, that may lie behind its end so far ahead: what is asked for there has no page, or another's data"""
+
+
 def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
@@ -203,6 +209,8 @@ def next_macro_tile(plan: CopyPlan) -> int:
     if _carrying(digit, step) > MOST_CARRYING:
         return 0
     ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
+    if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
+        return 0
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
     goes_on = _goes_on(plan, loops[-1]) and _straddles_lines(plan)
     return ahead + min(lane_count(plan.source_lanes), LINE // plan.element_bytes) - 1 if goes_on else ahead

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
-from layoutc.planning.boxes import best_box, boxed, tile_cost, with_box
+from layoutc.planning.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.copy_digits import SIDES, StridedCopy, without_partial
 from layoutc.planning.element_macros import with_element_macro
 from layoutc.planning.joined_lines import with_joined_lines
@@ -29,6 +29,9 @@ from layoutc.planning.widths import Widths
 INTO_SHARED_BUFFER = (
     "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 )
+
+MOST_STORED_TWICE = 1.2
+"""times the lines of the destination that tiles store past the caches: there each store of a line is one of memory"""
 
 
 def plan_copy(
@@ -74,7 +77,9 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
             INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one",
         )
         return with_macro(plan, NORMAL)
-    if streams and target.streams_whole_lines and stores_whole_lines(lines := with_joined_lines(plan, target), target):
+    lines = with_joined_lines(plan, target)
+    goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
+    if goes_straight and (buffered or converted or not _stores_lines_twice(lines)):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
@@ -84,6 +89,12 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
     return with_staged_stores(plan, target)
+
+
+def _stores_lines_twice(plan: CopyPlan) -> bool:
+    """Whether many lines are stored again by last tiles, which begin earlier, and a buffer would store them once."""
+    repeats = waste(plan.copy, plan.tile) > MOST_STORED_TWICE
+    return repeats and not plan.copy.is_fill and has_staged_runs(plan)
 
 
 def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:

@@ -18,6 +18,7 @@ from layoutc.planning.macro_tiles import (
     NORMAL_BY_SOURCE,
     STREAMED,
     STREAMED_COPY,
+    STREAMED_FROM_CACHE,
     STREAMED_PACKED,
     STREAMED_SMALL,
     loop_order,
@@ -141,7 +142,8 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
     if plan.widths.moved not in COLLIDING:
-        return with_macro(plan, STREAMED)
+        is_held = target.llc_is_far and 2 * plan.copy.elements * plan.element_bytes <= target.llc
+        return with_macro(plan, STREAMED_FROM_CACHE if is_held else STREAMED)
     if plan.converted_bytes:
         return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
     return _gathered(plan, target, COLLIDING_ROWS) or with_macro(plan, STREAMED_SMALL)
