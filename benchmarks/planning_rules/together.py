@@ -14,8 +14,12 @@ TOGETHER_RULES = (
     ),
     Rule(
         "GROWN_RUN",
-        "together, lines of the source are whole before runs of more than 1 KiB grow on",
-        {"at once": {"GROWN_RUN": to(0)}, "never": {"GROWN_RUN": to(NEVER)}},
+        "together, runs of the source have 256 bytes before those of the destination that have 1 KiB grow on",
+        {
+            "never": {"GROWN_RUN": to(NEVER)},
+            "64 bytes": {"SOURCE_RUN": to(64)},
+            "1 KiB": {"SOURCE_RUN": to(KIB)},
+        },
         (IN_L3, IN_DRAM),
     ),
     Rule(
