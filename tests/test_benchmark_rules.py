@@ -25,7 +25,7 @@ from benchmarks.report import Report
 from benchmarks.rules import about, shuffled, tasks_of
 from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
-from layoutc.planning import choose, lanes
+from layoutc.planning import lanes, plan_together
 from layoutc.planning.machine import TARGETS
 from layoutc.runtime import find_compiler
 
@@ -60,12 +60,12 @@ def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.Monkey
 
 
 def test_the_planner_is_as_before_after_a_change() -> None:
-    before = vars(choose).copy(), vars(lanes).copy()
+    before = vars(plan_together).copy(), vars(lanes).copy()
     plan = plan_of(TRANSPOSE, "avx512", 1)
     with pytest.raises(ZeroDivisionError), changed({"TILE_REGISTERS": to(8), "PIECE_BYTES": to(8)}):
-        assert (lanes.TILE_REGISTERS, choose.PIECE_BYTES, lanes.PIECE_BYTES) == (8, 8, 8)
+        assert (lanes.TILE_REGISTERS, plan_together.PIECE_BYTES, lanes.PIECE_BYTES) == (8, 8, 8)
         raise ZeroDivisionError
-    assert (vars(choose), vars(lanes)) == before and plan_of(TRANSPOSE, "avx512", 1) == plan
+    assert (vars(plan_together), vars(lanes)) == before and plan_of(TRANSPOSE, "avx512", 1) == plan
     assert plan_of(TRANSPOSE, "avx512", 1, {"TILE_REGISTERS": to(8)}) != plan
 
 
