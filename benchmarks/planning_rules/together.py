@@ -14,11 +14,12 @@ TOGETHER_RULES = (
     ),
     Rule(
         "GROWN_RUN",
-        "together, runs of the source have 256 bytes before those of the destination that have 1 KiB grow on",
+        "together, runs of the source have 256 bytes before those of the destination that have 512 grow on",
         {
             "never": {"GROWN_RUN": to(NEVER)},
             "64 bytes": {"SOURCE_RUN": to(64)},
             "1 KiB": {"SOURCE_RUN": to(KIB)},
+            "cut": {"MOST_GROWN": to(1)},
         },
         (IN_L3, IN_DRAM),
     ),

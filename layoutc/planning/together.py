@@ -26,8 +26,10 @@ TURN_LINES = 4
 """times its bytes that the source's lines of a macro tile may have: half of the second cache"""
 MOST_TWICE = 1.1
 """times what turns copy in all, as the last one begins earlier, where they begin at whole lines"""
-GROWN_RUN, SOURCE_RUN = 1 << 10, 256
+GROWN_RUN, SOURCE_RUN = 512, 256
 """bytes of a run of the destination, past which those of the source come first, up to so many"""
+MOST_GROWN = 3
+"""times as long a run is still not cut there"""
 MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
@@ -109,8 +111,11 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
 def grown(loops: Sequence[SharedLoop], size: int) -> Iterator[tuple[SharedLoop, int]]:
     """Loops, and how far they grow: to runs of the destination, to those of the source, and as far as they can."""
     for loop in loops:
-        if loop.dst < GROWN_RUN or size in (loop.src, loop.dst):
+        if size in (loop.src, loop.dst):
             yield loop, loop.extent
+        elif loop.dst < GROWN_RUN:
+            is_long = loop.extent * loop.dst > MOST_GROWN * GROWN_RUN
+            yield loop, GROWN_RUN // loop.dst if is_long else loop.extent
     for loop in loops:
         if 0 < loop.src < LINE and loop.dst >= GROWN_RUN:
             yield loop, SOURCE_RUN // loop.src
