@@ -265,6 +265,21 @@ def test_threads_share_a_copy_that_is_cut_where_other_caches_ask_for_it() -> Non
         read_converting_plan([*whole, *rest], source, destination)
 
 
+def test_rows_that_overlap_are_not_merged_where_they_were_converted_apart() -> None:
+    """Rows of the source that begin 2 elements further on, each with a scale of its own, are rows of a buffer."""
+    source = desc("abcd", (5, 8, 4, 12), "s8", strides=(4, 2, 4, 1))
+    destination = desc("cdab", (5, 8, 4, 12), "f64", strides=(3240, 270, 54, 6))
+    conversion = Conversion(dst_scale=Param(axes=(1,)))
+    plan = choose_plan(source, destination, replace(machine("avx512"), shuffles="any"), 1, conversion)
+    assert read_converting_plan(plan_lines(plan), source, destination, conversion) == plan
+    values, scales = np.arange(source.size_bytes, dtype=np.int8), np.arange(1, 9, dtype=np.float32)
+    got, expected = (np.zeros(destination.size_bytes, np.uint8) for _ in range(2))
+    kernel = Kernel(source, destination, executor="interpret", plan=tuple(plan_lines(plan)), conversion=conversion)
+    kernel(values, got, dst_scale=scales)
+    replace(kernel, executor="reference", plan=())(values, expected, dst_scale=scales)
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_an_element_that_becomes_several_by_the_same_parameters_is_converted_once() -> None:
     """What the planner makes can be read; only elements with parameters of their own are converted each."""
     source = desc("dabec", (13, 1, 6, 17, 11), "u8", strides=(0, 66, 66, 6, 1))

@@ -125,8 +125,8 @@ def rows(copy: StridedCopy, tile: Sequence[int], side: SideName, across: Sequenc
 
 
 def converts_twice(plan: CopyPlan) -> bool:
-    """Whether elements of a source that overlaps itself would become several of a tile, by parameters of their own."""
-    if plan.widths.converted_at != "src" or not plan.copy.params:
+    """Whether elements of a source that overlaps itself would be merged as one, but have parameters of their own."""
+    if not plan.merges or plan.widths.converted_at != "src" or not plan.copy.params:
         return False
     found = {*_placed_params(plan)}
     return len({at for at, _ in found}) < len(found)

@@ -17,6 +17,7 @@ from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_cou
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
 from layoutc.planning.merged_conversions import converts_few, merged_plan
+from layoutc.planning.merged_tile import converts_twice
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
     instructions_each,
@@ -231,7 +232,7 @@ def _row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], 
         plan = plan if plan.stages_stores else _small(plan, how.streams)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
-        if row >= least:
+        if row >= least and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)
