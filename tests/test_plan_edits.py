@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from xdsl.utils.exceptions import PassFailedException
@@ -19,11 +20,12 @@ from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.strided_copy import NotStridedError
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.descriptors import PAIRS, pair
 from tests.kernel_batches import c_text, failures
 from tests.random_kernels import runnable, toolchain
-from tests.random_reorders import PlannedKernel, random_kernel
+from tests.random_reorders import MACHINES, NO_CACHE, PlannedKernel, random_kernel
 
 EDITS = {
     "elements of 4": (
@@ -209,3 +211,16 @@ def test_plans_of_the_planner_pass() -> None:
             except LayoutcError:
                 continue
             assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_what_is_planned_for_other_caches_can_be_read(number: int) -> None:
+    """Who reads a plan does not know the caches, nor threads but by its first line."""
+    kernel = random_kernel(9, number, tuple(MACHINES))
+    target, sides = MACHINES[kernel.target], (kernel.source, kernel.destination)
+    for llc, threads in product((NO_CACHE, 1 << 40), (1, 3)):
+        try:
+            plan = choose_plan(*sides, replace(target, llc=llc), threads, kernel.conversion)
+        except NotStridedError:
+            continue
+        assert read_plan_of(plan_lines(plan), *sides, kernel.conversion) == plan
