@@ -190,7 +190,8 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     if target.llc_is_far:
         least = FAR_STREAMED if threads == 1 else FAR_STREAMED_SHARED
         streams = destination_bytes >= target.streamed * threads * least / FAR_STREAMED
-        limit = f"the destination is {least:g} times as large as what its threads have of the second one"
+        times = "" if least == 1 else f"{least:g} times "
+        limit = f"the destination is {times}as large as what its threads have of the second one"
     elif threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:

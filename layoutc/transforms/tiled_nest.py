@@ -98,11 +98,10 @@ class TiledCopy:
 
     @property
     def shared(self) -> list[Steps]:
-        """The loops over macro tiles that threads may share: where there are sums, each is one thread's."""
+        """The outermost loops over macro tiles, which threads may share: where there are sums, each is one thread's."""
         if self.memory.sums is None or self.plan.copy.is_fill:
             return self.outer
-        own = own_loops(self.plan, self.memory.sums.number)
-        return [loop for loop in self.outer if loop.digit in own]
+        return self.outer[: len(own_loops(self.plan, self.memory.sums.number))]
 
     def _is_cut(self, loop: Steps) -> bool:
         """Whether the last macro tile has fewer tiles, not some of the one before again; in a buffer it is whole."""
@@ -135,9 +134,8 @@ class TiledCopy:
         if self.around is not None:
             shared = [Term(len(self.plan.tile) + term.digit, term.position) for term in self.around.terms]
             return shared + self.loops.serial(outer)
-        ahead = [loop for loop in outer if any(loop.digit == other.digit for other in self.shared)]
-        if self.threads > 1 and ahead:
-            return self.loops.parallel(ahead, self.threads) + self.loops.serial(outer[len(ahead) :])
+        if self.threads > 1 and (count := len(self.shared)):
+            return self.loops.parallel(outer[:count], self.threads) + self.loops.serial(outer[count:])
         return self.loops.serial(outer)
 
     def source(self, terms: Sequence[Term]) -> Place | None:
