@@ -27,8 +27,10 @@ from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.far_parts import FAR_PARTS
 from layoutc.planning.gathered_rows import row_cycle
+from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.tile import Piece
 from layoutc.targets.c import emit_c
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.c_programs import compiled, compiler_named
@@ -263,6 +265,13 @@ def test_threads_share_a_copy_that_is_cut_where_other_caches_ask_for_it() -> Non
     whole, rest = plan_lines(plans[0]), plan_lines(plans[1])[2:]
     with pytest.raises(LayoutcError, match=r"175x.*, expected .* 174x.* for this reorder"):
         read_converting_plan([*whole, *rest], source, destination)
+
+
+def test_pieces_are_a_line_only_where_they_follow_one_another() -> None:
+    """Rows of 36 elements, of which a register has 32, are as many in 128 elements as fill them."""
+    apart, together = ([Piece(row * step) for row in range(4)] for step in (36, 32))
+    assert side_by_side(together, 32, 128) == [[0, 1, 2, 3]]
+    assert side_by_side(apart, 32, 128) == [[0], [1], [2], [3]]
 
 
 def test_rows_that_overlap_are_not_merged_where_they_were_converted_apart() -> None:

@@ -67,5 +67,8 @@ def side_by_side(places: Sequence[Piece], count: int, line: int) -> list[list[in
     lines = dict[tuple[int, int], list[int]]()
     for number in sorted(range(len(places)), key=lambda n: places[n].offset):
         lines.setdefault((places[number].step, places[number].offset // line), []).append(number)
-    groups = [[found] if len(found) * count == line else [[n] for n in found] for found in lines.values()]
-    return [group for found in groups for group in found]
+    groups: list[list[int]] = []
+    for (_, number), found in lines.items():
+        follow = [places[n].offset for n in found] == [*range(number * line, (number + 1) * line, count)]
+        groups += [found] if follow else [[n] for n in found]
+    return groups
