@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from operator import is_
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -16,7 +14,7 @@ from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.c_buffers import BUFFER_STATEMENTS, print_alias
-from layoutc.targets.c_comments import comment_lines
+from layoutc.targets.c_comments import COMMENT, comment_lines
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
 from layoutc.targets.c_expressions import Expression, call
@@ -26,7 +24,7 @@ from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_parallel import print_parallel, print_reduce
 from layoutc.targets.c_shuffles import Shuffles
-from layoutc.targets.c_text import INDENT, mentions, wrapped
+from layoutc.targets.c_text import INDENT, MAX_WIDTH, mentions, wrapped
 from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name, type_name
 from layoutc.targets.c_vectors import VECTOR_SPELLINGS, VECTOR_STATEMENTS, aligned_buffers, print_constant, streams
 from layoutc.targets.errors import no_spelling
@@ -76,7 +74,11 @@ class FunctionPrinter:
 
     def long_line(self, text: str) -> None:
         """A statement that is broken where it is too wide."""
-        self.lines += wrapped(INDENT * self.depth + text)
+        line = INDENT * self.depth + text
+        if len(line) <= MAX_WIDTH:
+            self.lines.append(line)
+        else:
+            self.lines += wrapped(line)
 
     @contextmanager
     def nested(self) -> Generator[None, None, None]:
@@ -162,12 +164,14 @@ class FunctionPrinter:
     # --- ops -----------------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
-        for op in block.ops:
-            if id(op) in self.live:
+        op, live = block.first_op, self.live
+        while op is not None:
+            if id(op) in live:
                 self.operation(op)
+            op = op.next_op
 
     def operation(self, op: Operation) -> None:
-        if op.attributes:
+        if COMMENT in op.attributes:
             for line in comment_lines(op):
                 self.line(line)
         if (statement := STATEMENTS.get(op.__class__)) is not None:
@@ -187,7 +191,7 @@ class FunctionPrinter:
         else:
             operands = [self.take(value) for value in operands_of(op)]
         expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
-        self.define(op, expression, changes=not any(map(partial(is_, expression), operands)))
+        self.define(op, expression, changes=all(expression is not operand for operand in operands))
 
     def constant(self, op: arith.ConstantOp) -> None:
         (value,) = op.results

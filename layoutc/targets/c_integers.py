@@ -11,6 +11,8 @@ from xdsl.ir import Attribute, Operation
 from layoutc.targets.bounds import Bounds, type_range
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import (
+    PRODUCT,
+    SUM,
     UNARY,
     Expression,
     binary,
@@ -60,7 +62,9 @@ def wrapping(operator: str) -> Spelling:
 
 def index_sum(lhs: Expression, rhs: Expression) -> Expression:
     """The sum of two indices, which do not overflow."""
-    return binary("+", *widened((lhs, rhs), INDEX))
+    if lhs.literal is not None and rhs.literal is not None:
+        lhs = wide(lhs, INDEX)
+    return Expression(f"{lhs.at_least(SUM)} + {rhs.at_least(PRODUCT)}", SUM, lhs.reads or rhs.reads)
 
 
 def _cannot_overflow(op: Operation, type: Attribute, bounds: Bounds) -> bool:

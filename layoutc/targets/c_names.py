@@ -107,16 +107,25 @@ class Names:
 
     def fresh(self, hint: str | None, *defaults: str) -> str:
         """The hint, or the first default that is free, with a number behind it where it is taken."""
-        candidates = (base,) if (base := _base(hint or "")) else defaults
-        first, number = candidates[0], self._numbers.get(candidates[0], 2)
-        # A hint that has a number by now is taken.
-        free = None if base in self._numbers else next(filter(self._is_free, candidates), None)
-        while free is None:
-            numbered = f"{first}_{number}"
-            free = numbered if self._is_free(numbered) else None
-            number += 1
-        self._numbers[first] = number
+        base = _base(hint) if hint else ""
+        if base in self._numbers:  # A hint that has a number by now is taken.
+            return self._numbered(base)
+        candidates = (base,) if base else defaults
+        free = next(filter(self._is_free, candidates), None)
+        if free is None:
+            return self._numbered(candidates[0])
+        self._numbers.setdefault(candidates[0], 2)
         self._take(free)
+        return free
+
+    def _numbered(self, base: str) -> str:
+        """The name with the least number behind it that is free."""
+        number = self._numbers.get(base, 2)
+        while not self._is_free(free := f"{base}_{number}"):
+            number += 1
+        self._numbers[base] = number + 1
+        self._taken.add(free)
+        self._scope.add(free)
         return free
 
 

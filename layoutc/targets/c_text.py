@@ -25,8 +25,6 @@ def words(text: str) -> set[str]:
 
 def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
     """A line broken behind commas, each next part below what follows the innermost open bracket."""
-    if len(line) <= width:
-        return [line]
     lines: list[str] = []
     # The part that is not yet broken is the indentation and what follows `start`: a line may have a million numbers.
     start, indentation = 0, ""
@@ -43,6 +41,9 @@ def wrapped(line: str, width: int = MAX_WIDTH) -> list[str]:
 
 def _hanging_column(text: str) -> int:
     """Where the text after the last bracket that is still open starts; the text's indentation if none is."""
+    opening = max(text.rfind("("), text.rfind("["), text.rfind("{"))
+    if opening > max(text.rfind(")"), text.rfind("]"), text.rfind("}")):
+        return opening + 1
     open_brackets: list[int] = []
     for bracket in BRACKETS.finditer(text):
         if bracket[0] in "([{":

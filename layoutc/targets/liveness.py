@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects import affine, arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.bf16_ops import operands_of
+from layoutc.targets.bf16_ops import NARROWING, operands_of
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
@@ -17,6 +17,8 @@ from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 AFFINE = (affine.ApplyOp, affine.MinOp)
 MENTIONS_LESS = (*AFFINE, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
+MENTIONS_OTHERS = {*MENTIONS_LESS, *NARROWING}
+"""those, and ops whose text may be made from other values than their operands"""
 REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
 
@@ -30,10 +32,11 @@ def live_ops(ops: Sequence[Operation]) -> set[int]:
     live: set[int] = set()
     used: set[int] = set()
     for op in reversed(ops):
-        is_used = op.__class__ not in REMOVABLE or PREFETCH in op.attributes
+        kind = op.__class__
+        is_used = kind not in REMOVABLE or PREFETCH in op.attributes
         if is_used or not used.isdisjoint(map(id, op.results)):
             live.add(id(op))
-            used.update(map(id, _needed(op)))
+            used.update(map(id, _needed(op) if kind in MENTIONS_OTHERS else op.operands))
     return live
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from xdsl.dialects import func
+from xdsl.dialects import func, vector
 from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from layoutc.dialects.memory import is_shaped
+
+SHAPELESS = (vector.LoadOp, vector.MaskedLoadOp, vector.ShuffleOp, vector.StoreOp, vector.MaskedStoreOp)
+"""ops by the hundred whose results, and own attributes, are neither memrefs nor tensors"""
 
 
 def defined_values(op: Operation) -> Sequence[SSAValue]:
@@ -29,6 +32,8 @@ def with_shapes(ops: Iterable[Operation]) -> list[Operation]:
 
 def _holds_shape(op: Operation) -> bool:
     """Whether a type of an op's results, or one of its attributes, is a memref or a tensor."""
+    if op.__class__ in SHAPELESS and not op.attributes:
+        return False
     # Asked of every op of a module, of which nearly none does: loops, as `any` makes a generator each time.
     for value in op.results:
         if is_shaped(value.type):

@@ -38,8 +38,10 @@ def created(
     op._operands = SSAValues(operands)
     uses: list[Use] = []
     for number, operand in enumerate(operands):
-        use = Use(op, number)
-        operand.add_use(use)
+        first = operand.first_use
+        operand.first_use = use = Use(op, number, None, first)
+        if first is not None:
+            first._prev_use = use
         uses.append(use)
     op._operand_uses = tuple(uses)
     if type is not None:
