@@ -1,4 +1,4 @@
-"""Rules of copies that run together: which, how much in a turn, and what they ask for ahead."""
+"""Rules of small copies, and of copies that run together: which, how much in a turn, and what they ask for ahead."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from benchmarks.planning_changes import first_of, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, KIB, NEVER, Rule
 
 TOGETHER_RULES = (
+    Rule(
+        "SMALL_COPY",
+        "a copy that runs alone and writes less than a 1024th of its reorder goes element by element",
+        {"never": {"SMALL_COPY": to(NEVER)}, "a 128th": {"SMALL_COPY": times(1 / 8)}},
+        (IN_L3, IN_DRAM),
+    ),
     Rule(
         "NEAR",
         "copies that begin within 4 KiB of each other run together, if they are larger than L2",

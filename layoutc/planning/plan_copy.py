@@ -42,14 +42,19 @@ def plan_copy(
     converted: int,
     buffered: bool = False,
     is_even: bool = False,
+    is_small: bool = False,
 ) -> CopyPlan:
     """
     The plan of a copy.
 
-    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, and `is_even` if its tiles
-    must divide it.
+    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, `is_even` if its tiles
+    must divide it, and `is_small` if its time is none of the reorder's: its digits are whole.
     """
     next_copy()
+    if is_small:
+        because("tiles", "element by element, as it is so little of the reorder that tiles are not worth their text")
+        because("stores", "normal, through the caches")
+        return with_element_macro(with_lanes(copy, widths, target, (), (), converted), target)
     plan = _tiled(copy, widths, target, converted, is_even)
     if streams and not (buffered or converted):
         plan = _with_longer_runs(plan, copy, target)
@@ -130,9 +135,12 @@ def _run(plan: CopyPlan) -> int:
     return rows.run * plan.widths.dst
 
 
-def plan_moved(copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
+def plan_moved(
+    copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False, is_small: bool = False
+) -> CopyPlan:
     """The plan of a copy of elements of so many bytes, which are moved as they are."""
-    return plan_copy(copy, Widths(element, element), target, streams, converted=0, buffered=buffered)
+    widths = Widths(element, element)
+    return plan_copy(copy, widths, target, streams, converted=0, buffered=buffered, is_small=is_small)
 
 
 def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:

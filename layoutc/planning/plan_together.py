@@ -15,6 +15,7 @@ from layoutc.planning.padded import padded_lanes
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.plan_copy import needs_box, plan_moved
 from layoutc.planning.reasons import forget_copies
+from layoutc.planning.small_copies import most_small, plans_alone
 from layoutc.planning.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs
 from layoutc.planning.turns import SharedLoop, Together
@@ -38,6 +39,7 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
     That pays where lines are what a copy waits for, not shuffles, and the first one holds a turn.
     """
     parts: list[CopyPlan | Together] = []
+    most = most_small(moved)
     for loops, group in groups(moved, target.l1 // L1_TURN_PART):
         turns = [(reduced(copy, size, loops), size) for copy, size in group]
         if loops and sum(copy.elements * size for copy, size in turns) <= target.l1 // 2:
@@ -48,7 +50,7 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
                 parts.append(Together(loops, together))
                 continue
             forget_copies(len(together))
-        parts += [plan_moved(*sized, target, streams) for sized in group]
+        parts += (plan for sized in group for plan in plans_alone(sized, target, streams, most))
     return tuple(parts)
 
 
@@ -61,7 +63,7 @@ def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
 
 def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:
     """The copies of a reorder that does not fit the second cache, those together that share lines."""
-    budget = target.l2 // TURN_PART
+    budget, most = target.l2 // TURN_PART, most_small(moved)
     parts: list[CopyPlan | Together] = []
     left = list(moved)
     found = tried = groups(moved, budget)
@@ -84,11 +86,14 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         # What is a whole line in the first turn need be none in the others.
         turns = [loop.dst for loop in loops if loop.step < loop.extent]
         of_turn = replace(target, alignment=gcd(target.alignment, *turns))
-        planned = tuple(plan_moved(*piece, of_turn, streams) for piece in (inner if loops else group))
-        if loops and streams and _largest(planned).store == "normal" and not _is_cached(group, target):
-            forget_copies(len(planned))
-            loops, planned = (), tuple(plan_moved(*piece, target, streams) for piece in group)
-        parts += [Together(loops, planned)] if loops else planned
+        together = tuple(plan_moved(*piece, of_turn, streams) for piece in inner) if loops else ()
+        if together and streams and _largest(together).store == "normal" and not _is_cached(group, target):
+            forget_copies(len(together))
+            together = ()
+        if together:
+            parts.append(Together(loops, together))
+        else:
+            parts += (plan for sized in group for plan in plans_alone(sized, target, streams, most))
     return tuple(parts)
 
 

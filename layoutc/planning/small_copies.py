@@ -1,0 +1,43 @@
+"""Copies that are nearly nothing of their reorder, as tails of tails are: they are not worth the text of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from layoutc.planning.copy_digits import StridedCopy, without_partial
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan_copy import pieces, plan_moved
+from layoutc.planning.together import Sized
+
+SMALL_COPY = 1 << 10
+"""times that a copy is smaller than all together which moves its elements one by one"""
+MOST_PARTS = 3
+"""of a small copy, what it loads and fills of the rest: threads start for each"""
+
+
+def most_small(moved: Sequence[Sized]) -> int:
+    """Bytes that a small copy of these writes at most."""
+    return sum(copy.elements * size for copy, size in moved) // SMALL_COPY
+
+
+def plans_alone(sized: Sized, target: Machine, streams: bool, most: int) -> Iterator[CopyPlan]:
+    """The plan of a copy that runs by itself; plans of its parts, if it is small and zero in places."""
+    copy, size = sized
+    parts: list[Sized] = []
+    if copy.elements * size <= most and all(digit.is_whole or not digit.is_uneven for digit in copy.digits):
+        parts = list(_parts(copy, size, target))
+    is_small = 0 < len(parts) <= MOST_PARTS
+    for part, element in parts if is_small else [sized]:
+        yield plan_moved(part, element, target, streams, is_small=is_small and not part.is_fill)
+
+
+def _parts(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
+    """What a copy loads, and fills of the rest."""
+    partial = None if copy.is_fill else next((g for g, digit in enumerate(copy.digits) if not digit.is_whole), None)
+    if partial is None:
+        yield copy, size
+        return
+    loaded, rest = without_partial(copy, partial)
+    yield from _parts(loaded, size, target)
+    yield from pieces(rest, size, target)
