@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,10 +12,11 @@ import pytest
 
 import layoutc
 from layoutc.element_type import element_type
+from layoutc.targets.two_products import Beginnings, Integers, two_products
 from tests.c_programs import compiled, compiler_named
 from tests.exact import float_code
 
-RANGES = {"s8": (-128, 127), "u8": (0, 255), "s32": (-(2**31), 2**31 - 1)}
+RANGES = {"s8": (-128, 127), "u8": (0, 255), "s16": (-(2**15), 2**15 - 1), "s32": (-(2**31), 2**31 - 1)}
 BUILDS = [
     ("gcc", ("-O3", "-march=native", "-ffp-contract=fast")),
     ("clang", ("-O3", "-march=native", "-ffp-contract=fast")),
@@ -68,7 +70,8 @@ def expected(x: np.ndarray, scales: np.ndarray, zero_point: int | None, type: st
     ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
 )
 @pytest.mark.parametrize(
-    ("type", "zero_point"), [("s8", None), ("s8", -100), ("u8", 2**31 - 1), ("u8", 7), ("s32", None)]
+    ("type", "zero_point"),
+    [("s8", None), ("s8", -100), ("u8", 2**31 - 1), ("u8", 7), ("s16", -(2**20)), ("u8", None), ("s32", None)],
 )
 def test_any_divisor(compiler: str, flags: tuple[str, ...], type: str, zero_point: int | None, tmp_path: Path) -> None:
     path = compiler_named(compiler)
@@ -80,22 +83,63 @@ def test_any_divisor(compiler: str, flags: tuple[str, ...], type: str, zero_poin
     source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
     conversion = layoutc.Conversion(dst_scale=layoutc.Param(axes=0), dst_zero_point=zero_point)
     text = layoutc.Kernel(source, destination, target="avx512", conversion=conversion).c_source
-    assert "quotient_f32x16(" in text
-    got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8, "s32": np.int32}[type])
+    assert ("quotient_f32x16(" if type == "s32" else "whole_") in text
+    got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "s32": np.int32}[type])
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales))
     compiled(text, path, tmp_path, *flags, "-Wno-psabi")("reorder", [ctypes.c_void_p] * 3)(*pointers)
     np.testing.assert_array_equal(got, expected(x, scales, zero_point, type))
 
 
 @pytest.mark.parametrize("scale", [0.43, -0.0236, 1.0, float.fromhex("0x1.fffffep-1"), 3e-18, 1e18, 1e-30, 1e38, 1e-44])
-def test_constant_divisor(scale: float) -> None:
+@pytest.mark.parametrize(("type", "zero_point"), [("s8", None), ("s8", -100), ("u8", 7), ("u8", 2**31 - 1)])
+def test_constant_divisor(scale: float, type: str, zero_point: int | None) -> None:
     rng = np.random.default_rng(8)
     scales = np.array([scale], np.float32)
     x = dividends(np.repeat(scales, 64), rng)
-    got = np.empty(x.shape, np.int8)
-    source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", "s8"))
-    layoutc.Kernel(source, destination, conversion=layoutc.Conversion(dst_scale=scale))(x, got)
-    np.testing.assert_array_equal(got, expected(x, scales, None, "s8"))
+    got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8}[type])
+    source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
+    conversion = layoutc.Conversion(dst_scale=scale, dst_zero_point=zero_point)
+    layoutc.Kernel(source, destination, conversion=conversion)(x, got)
+    np.testing.assert_array_equal(got, expected(x, scales, zero_point, type))
+
+
+@pytest.mark.parametrize(("low", "high", "zero_point"), [(-128, 127, 0), (0, 255, 3), (-8, 7, 0), (-128, 127, -40000)])
+def test_two_products(low: int, high: int, zero_point: int) -> None:
+    """Where they are taken, they become the integers of the quotient beside each place where one begins."""
+    rng = np.random.default_rng(9)
+    random = rng.uniform(1, 2, 400).astype(np.float32) * (2.0 ** rng.integers(-60, 60, 400)).astype(np.float32)
+    integers = Integers(low, high, float(zero_point))
+    taken = 0
+    for divisor in (random * rng.choice([-1, 1], 400).astype(np.float32)).tolist():
+        if (factors := two_products(divisor, integers)) is None:
+            continue
+        taken += 1
+        begins = (rng.integers(low, high, 8) - 0.5 - zero_point) * divisor
+        near = begins.astype(np.float32).view(np.int32)[:, None] + rng.integers(-2, 3, 8, np.int32)
+        for x in near.view(np.float32).ravel().tolist():
+            product = float(np.float32(x) * np.float32(factors[1]))
+            total = rounded(Fraction(x) * Fraction(factors[0]) + Fraction(product))
+            became = integers.of(np.array([float(total), np.float32(x) / np.float32(divisor)]))
+            assert became[0] == became[1]
+    assert taken > 390
+
+
+def test_two_products_that_differ() -> None:
+    """Of other factors than those of the divisor it is found that they make other integers."""
+    begins = Beginnings.of(np.float32(0.02), Integers(-128, 127, 0.0))
+    factors = two_products(0.02, begins.integers)
+    assert factors is not None
+    high, low = map(np.float32, factors)
+    assert begins.are_those_of(high, low)
+    assert not begins.are_those_of(high, np.float32(0))
+    assert not begins.are_those_of(np.nextafter(high, np.float32(100)), low)
+
+
+@pytest.mark.parametrize("divisor", [0.0, 1.0, 2.0**-61, 1e30, float("inf"), float("nan")])
+def test_divisors_without_two_products(divisor: float) -> None:
+    assert two_products(divisor, Integers(-128, 127, 0.0)) is None
+    assert two_products(0.02, Integers(-(2**15), 2**15 - 1, 0.0)) is None
+    assert two_products(0.02, Integers(-128, 127, 2.0**17)) is None
 
 
 def rounded(value: Fraction) -> Fraction:
@@ -126,9 +170,15 @@ def test_where_products_are_taken() -> None:
     """Where a register holds 16, the divisor is used again, only the integer counts, and the caches hold it."""
     rows, columns = (layoutc.Param(axes=(axis,)) for axis in (0, 1))
     fraction = layoutc.Param(0.5, dtype="f32")
-    assert "quotient_usual_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
-    assert "quotient_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
-    assert "quotient_f32x16(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
+    shifted = layoutc.Conversion(dst_scale=0.1, dst_zero_point=layoutc.Param())
+    assert "quotient_usual_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=0.1))
+    assert "quotient_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=1e-30))
+    assert "whole_known_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
+    assert "whole_known_shifted_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=1))
+    assert "whole_shifted_f32x16(" in text_of("s8", "avx512", shifted)
+    assert "whole_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
+    assert "whole_f32x16(" in text_of("s16", "avx512", layoutc.Conversion(dst_scale=0.1))
+    assert "whole_f32x16(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
     for type, target, conversion in (
         ("s8", "avx2", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=columns)),
@@ -136,5 +186,5 @@ def test_where_products_are_taken() -> None:
         ("boolean", "avx512", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=fraction)),
     ):
-        assert "quotient" not in text_of(type, target, conversion)
-    assert "quotient" not in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)
+        assert not re.search("quotient|whole_", text_of(type, target, conversion))
+    assert "whole_" not in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)

@@ -53,12 +53,6 @@ def lanes_of(shuffle: Operation) -> bytes:
     return cast("DenseArrayBase[Any]", shuffle.properties["mask"]).data.data
 
 
-def operands_of(op: Operation) -> Sequence[SSAValue]:
-    """What the text of an op is made from: its operands, or what lanes of bf16 are narrowed from."""
-    found = narrowed(op) if op.__class__ in NARROWING else None
-    return op.operands if found is None else found.numbers
-
-
 def helper_of(found: Narrowed) -> str:
     """The helper that narrows so many registers."""
     word = "narrow_usual_bf16" if found.has_usual_nan else "narrow_bf16"

@@ -10,7 +10,6 @@ from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from layoutc.targets.bf16_ops import operands_of
 from layoutc.targets.bounds import Bounds
 from layoutc.targets.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.c_buffers import BUFFER_STATEMENTS, print_alias
@@ -29,6 +28,7 @@ from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name
 from layoutc.targets.c_vectors import VECTOR_SPELLINGS, VECTOR_STATEMENTS, aligned_buffers, print_constant, streams
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import MENTIONS_LESS, live_ops
+from layoutc.targets.mentioned import operands_of
 from layoutc.targets.multiples import Divisors
 from layoutc.walk import of_kind
 

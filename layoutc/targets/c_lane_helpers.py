@@ -13,6 +13,7 @@ from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_usual
 from layoutc.targets.c_quotient import quotient, quotient_usual
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
+from layoutc.targets.c_whole import whole, whole_known, whole_known_shifted, whole_needs, whole_shifted
 
 OPERATIONS = (
     "select",
@@ -27,6 +28,10 @@ OPERATIONS = (
     "quotient",
     "quotient_usual",
     "fused",
+    "whole_known_shifted",
+    "whole_known",
+    "whole_shifted",
+    "whole",
 )
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
@@ -34,6 +39,7 @@ SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
 
 def lane_helpers(used: set[str]) -> list[str]:
     """The macros among the names that code uses, in a fixed order."""
+    used = used | whole_needs(used)
     found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
     resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
@@ -224,4 +230,8 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "unfused": _unfused,
     "quotient": quotient,
     "quotient_usual": quotient_usual,
+    "whole": whole,
+    "whole_known": whole_known,
+    "whole_known_shifted": whole_known_shifted,
+    "whole_shifted": whole_shifted,
 }

@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.bf16_ops import helper_of, narrowed
 from layoutc.targets.c_context import Site, Spelling
-from layoutc.targets.c_expressions import UNARY, Expression, binary, call
+from layoutc.targets.c_expressions import UNARY, Expression, binary, call, floating
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
@@ -22,6 +22,7 @@ from layoutc.targets.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, sp
 from layoutc.targets.c_quotient import quotient_helper
 from layoutc.targets.c_types import is_boolean, is_float, vector_name, width
 from layoutc.targets.errors import no_spelling
+from layoutc.targets.whole_ops import whole
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -65,6 +66,17 @@ def _float_operator(operator: str) -> Spelling:
         if not is_float(element_of(site.op.results[0])):
             raise no_spelling(site.op, f"on {site.op.results[0].type}")
         return binary(operator, *site.operands)
+
+    return spell
+
+
+def _or_whole(spelling: Spelling) -> Spelling:
+    """Of an op that ends a chain of those that make integers of quotients, the macro for all of them."""
+
+    def spell(site: Site) -> Expression:
+        if (found := whole(site.op)) is None:
+            return spelling(site)
+        return call(found.helper, *site.operands, *(floating(number, Float32Type()) for number in found.numbers))
 
     return spell
 
@@ -175,8 +187,8 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.MaxUIOp: _integer_extremum(">", "u"),
     arith.CmpiOp: spell_cmpi,
     arith.CmpfOp: spell_cmpf,
-    arith.SelectOp: spell_select,
-    arith.AddfOp: _float_operator("+"),
+    arith.SelectOp: _or_whole(spell_select),
+    arith.AddfOp: _or_whole(_float_operator("+")),
     arith.SubfOp: _float_operator("-"),
     arith.MulfOp: _spell_mulf,
     arith.DivfOp: _spell_divf,

@@ -43,14 +43,19 @@ LARGEST, SMALLEST = 0x7F000000, 0x00400000
 
 
 def quotient_helper(op: Operation) -> str | None:
-    """The macro for a division, if it becomes integers in the caches, and its divisor is used again."""
+    """The macro for a division, if it is made of products."""
+    if not is_by_products(op):
+        return None
+    return f"{'quotient_usual' if _is_usual(op.operands[1]) else 'quotient'}_f32x{LANES}"
+
+
+def is_by_products(op: Operation) -> bool:
+    """Whether a division becomes integers in the caches, and its divisor is used again."""
     type = cast("VectorType[Any]", op.results[0].type)
     if TO_INTEGER not in op.attributes or not isinstance(type.element_type, Float32Type):
-        return None
+        return False
     divisor = op.operands[1]
-    if type.get_shape() != (LANES,) or not _is_used_again(divisor, op) or _streams(_function_of(op)):
-        return None
-    return f"{'quotient_usual' if _is_usual(divisor) else 'quotient'}_f32x{LANES}"
+    return type.get_shape() == (LANES,) and _is_used_again(divisor, op) and not _streams(_function_of(op))
 
 
 def _function_of(op: Operation) -> Operation:
@@ -114,6 +119,12 @@ def _quotient(name: str, type: Lanes, given: tuple[str, ...]) -> str:
         f"const {type.mask} nan_ = ({type.mask})(p_ != p_)",
         f"({type})((({type.mask})q_ & nan_) | (({type.mask})p_ & ~nan_))",
     )
+    return with_fused(type, by_products, f"#define {called}(x, s) ((x) / (s))")
+
+
+def with_fused(type: Lanes, text: str, otherwise: str) -> str:
+    """A text that adds to products without rounding them, and one for processors that cannot."""
+    fused = f"fused_{type}"
     native = f"(({type})__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4))"
     lines = (
         f"#if defined(__AVX512F__) && !defined({fused})",
@@ -125,9 +136,9 @@ def _quotient(name: str, type: Lanes, given: tuple[str, ...]) -> str:
         "#endif",
         "",
         f"#ifdef {fused}",
-        by_products,
+        text,
         "#else",
-        f"#define {called}(x, s) ((x) / (s))",
+        otherwise,
         "#endif",
     )
     return "\n".join(lines)

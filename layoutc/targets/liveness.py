@@ -8,16 +8,16 @@ from typing import cast
 from xdsl.dialects import affine, arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.bf16_ops import NARROWING, operands_of
 from layoutc.targets.c_affine import used_operands
 from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
+from layoutc.targets.mentioned import ENDS, operands_of
 
 AFFINE = (affine.ApplyOp, affine.MinOp)
 MENTIONS_LESS = (*AFFINE, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
-MENTIONS_OTHERS = {*MENTIONS_LESS, *NARROWING}
+MENTIONS_OTHERS = {*MENTIONS_LESS, *ENDS}
 """those, and ops whose text may be made from other values than their operands"""
 REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""

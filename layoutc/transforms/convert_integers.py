@@ -55,13 +55,15 @@ def float_to_integer(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAVa
 def _to_short(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
     """To a type whose limits are numbers of the float type: clamped, then rounded."""
     low, high = type.integer_range[0], type.integer_range[-1]
-    if low < 0:
-        number = lanes.select(lanes.compare("uno", number, number), 0.0, number, "number")
-    # NaN is not greater than 0.
+    has_low_bits = lanes.count is not None and high.bit_length() < PRECISION[lanes.bits(number)] - 1
+    # NaN is not greater than the lower limit, which is right where that is 0.
+    is_nan = lanes.compare("uno", number, number) if low < 0 else None
+    if is_nan is not None and not has_low_bits:
+        number = lanes.select(is_nan, 0.0, number, "number")
     number = lanes.select(lanes.compare("ogt", number, float(low)), number, lanes.like(float(low), number), "clamped")
     number = lanes.select(lanes.compare("olt", number, float(high)), number, lanes.like(float(high), number), "clamped")
-    if lanes.count is not None and high.bit_length() < PRECISION[lanes.bits(number)] - 1:
-        return _low_bits(lanes, number, max(8, type.bits))
+    if has_low_bits:
+        return _low_bits(lanes, number, is_nan, max(8, type.bits))
     whole = lanes.round_even(number, "whole")
     # Processors convert to signed integers of 32 bits best.
     is_long = high >= 1 << 31
@@ -69,16 +71,19 @@ def _to_short(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
     return lanes.resize(integer, max(8, type.bits), is_signed=True, name="value")
 
 
-def _low_bits(lanes: Lanes, number: SSAValue, width: int) -> SSAValue:
+def _low_bits(lanes: Lanes, number: SSAValue, is_zero: SSAValue | None, width: int) -> SSAValue:
     """
-    A number of few bits rounded half to even, as an integer.
+    A number of few bits rounded half to even, as an integer; 0 where it is said to be.
 
     The sum with 1.5 times the power of two whose last place is 1 has it in its low bits, which such vectors take in
-    two steps; processors without an instruction for it round in seven.
+    two steps; processors without an instruction for it round in seven. Zero is chosen last, as sums with a mask leave
+    it in the other lanes.
     """
     large = 1.5 * 2.0 ** (PRECISION[lanes.bits(number)] - 1)
-    bits = lanes.as_bits(lanes.add(number, large, "rounded"), "bits")
-    return lanes.resize(bits, width, is_signed=True, name="value")
+    rounded = lanes.add(number, large, "rounded")
+    if is_zero is not None:
+        rounded = lanes.select(is_zero, 0.0, rounded, "rounded")
+    return lanes.resize(lanes.as_bits(rounded, "bits"), width, is_signed=True, name="value")
 
 
 def _to_long(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
