@@ -15,7 +15,8 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.merging import ZERO, merge, staying
+from layoutc.planning.merged_tile import MergedTile
+from layoutc.planning.merging import ANY, ZERO, merge, staying
 from layoutc.planning.network import Network, check_elements, execute
 from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
@@ -72,6 +73,32 @@ def test_pieces_are_inserted_into_registers_where_stores_are_whole_lines(side: i
     text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
     assert len(re.findall(r"= \(i8x32\)join_halves\(\w+, \w+\);", text)) == (32 if inserts else 0)
     assert ("#define join_halves(a, b)" in text) == inserts
+
+
+@pytest.mark.parametrize("rows", [24, 25])
+def test_short_rows_are_gathered_from_memory_where_shuffles_take_longest(rows: int):
+    """Rows of 12 are two pieces of 8, the second of which begins earlier, and four of these are a register."""
+    copy = planned((3, rows, 24), "abc", "acb", "bf16", VBMI)
+    tile = MergedTile(copy)
+    registers = tile.loads([])
+    assert all(register.inserted == 8 for register in registers)
+    assert sum(len(register.pieces) for register in registers) == 2 * rows
+    held: list[list[int]] = []
+    for register in registers:
+        lanes = [piece.offset + lane for piece in register.pieces if piece is not None for lane in range(8)]
+        held.append([*lanes, *lanes[:8] * (4 - len(register.pieces))])
+    for (_, wanted), row in zip(tile.wanted, execute(tile.network, held), strict=True):
+        assert row[: len(wanted) - wanted.count(ANY)] == [element for element in wanted if element != ANY]
+    source, destination = (layoutc.desc(name, (3, rows, 24), "bf16") for name in ("abc", "acb"))
+    plan = tuple(plan_lines(Plan((copy,))))
+    text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
+    assert len(re.findall(r"= \(\w+\)(spread|insert)_quarter\(", text)) == 2 * rows
+    assert "load_u16x32(src" not in text
+
+
+def test_rows_of_words_are_loaded_as_they_are():
+    tile = MergedTile(planned((14, 11, 14, 4, 12), "abcde", "eadcb", "f32", VBMI))
+    assert not any(register.inserted for register in tile.loads([]))
 
 
 def test_merging_powers_of_two_takes_as_many_shuffles_as_exchanges():

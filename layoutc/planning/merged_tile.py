@@ -13,9 +13,10 @@ from functools import cached_property
 from itertools import repeat
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.gathered_pieces import Held, gathered
 from layoutc.planning.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.network import Network
-from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.plan import LINE, CopyPlan, Part
 from layoutc.planning.tile import Piece, Register
 
 Runs = list[tuple[int, int]]
@@ -52,12 +53,25 @@ class MergedTile:
     @cached_property
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
-        held, wanted = (tuple(elements for _, elements in rows) for rows in (self.held, self.wanted))
-        return merge(held, wanted, self.lanes)
+        return merge(tuple(elements for _, elements in self.registers), self._elements_wanted, self.lanes)
+
+    @cached_property
+    def registers(self) -> Sequence[Held]:
+        """What is loaded: a row, or pieces of rows, and their elements."""
+        rows = [(Register((piece,)), elements) for piece, elements in self.held]
+        plan, widths = self.plan, self.plan.widths
+        converts_loads = plan.converted_bytes and widths.converted_at == "src"
+        if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
+            return rows
+        return gathered(rows, self._elements_wanted, self.lanes)
+
+    @cached_property
+    def _elements_wanted(self) -> tuple[Elements, ...]:
+        return tuple(elements for _, elements in self.wanted)
 
     def loads(self, starts: Sequence[int]) -> list[Register]:
         """The registers as loaded."""
-        loaded = [Register((piece,)) for piece, _ in self.held]
+        loaded = [register for register, _ in self.registers]
         return loaded + [Register((None,))] * (self.network.inputs - len(loaded))
 
     def stores(self) -> list[Register]:

@@ -29,11 +29,11 @@ def cheaper(network: Network, staying: Network) -> Network:
     A step whose lanes stay has an instruction beside the shuffle, and two constants.
     """
     fewer = len(staying.steps) < len(network.steps)
-    gains = len(staying.steps) == len(network.steps) and _cost(staying) <= GAIN * _cost(network)
+    gains = len(staying.steps) == len(network.steps) and shuffles(staying) <= GAIN * shuffles(network)
     return staying if fewer or gains else network
 
 
-def _cost(network: Network) -> int:
+def shuffles(network: Network) -> int:
     """Instructions that shuffle, of a network of narrow lanes."""
     return sum(ANY_LANES if _takes_any(step, network.lanes) else 1 for step in network.steps)
 

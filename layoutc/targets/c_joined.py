@@ -1,8 +1,8 @@
 """
-Vectors of 16 bytes joined to one of 32, as C says it.
+Vectors of 16 bytes joined to one of 32 or 64, as C says it.
 
-gcc shuffles both halves as wide registers where it is asked for their lanes. x86 inserts the second half by an
-instruction that needs no shuffle where that comes from memory.
+gcc shuffles all of them as wide registers where it is asked for their lanes. x86 spreads or inserts what comes from
+memory by an instruction that needs no shuffle.
 """
 
 from __future__ import annotations
@@ -11,15 +11,22 @@ from typing import Any, cast
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Operation
 
 from layoutc.targets.c_types import vector_name, width
 
 INSERTED = "layout.inserted"
-"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first"""
-HALF_BITS = 128
+"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
 JOIN = "join_halves"
+SPREAD, INSERT = "spread_quarter", "insert_quarter"
 HALF, WORDS = (f"{type} __attribute__((vector_size(16)))" for type in ("int", "uint64_t"))
-DEFINITION = f"""#if defined(__AVX__) && !defined(__clang__)
+REGISTER, REGISTER_WORDS = (f"{type} __attribute__((vector_size(64)))" for type in ("int", "uint64_t"))
+SPREADING = f"""__builtin_shufflevector( \\
+      ({WORDS})(a), \\
+      ({WORDS})(a), 0, 1, 0, 1, 0, 1, 0, 1)"""
+QUARTERS = ", ".join(f"{lane} + 8 * ((n) == {lane // 2})" for lane in range(8))
+DEFINITIONS = {
+    JOIN: f"""#if defined(__AVX__) && !defined(__clang__)
 #define {JOIN}(a, b) \\
   __builtin_ia32_vinsertf128_si256( \\
       __builtin_ia32_si256_si(({HALF})(a)), \\
@@ -29,20 +36,61 @@ DEFINITION = f"""#if defined(__AVX__) && !defined(__clang__)
   __builtin_shufflevector( \\
       ({WORDS})(a), \\
       ({WORDS})(b), 0, 1, 2, 3)
-#endif"""
+#endif""",
+    SPREAD: f"""#if defined(__AVX512F__) && !defined(__clang__)
+#define {SPREAD}(a) \\
+  __builtin_ia32_broadcasti32x4_512(({HALF})(a), ({REGISTER}){{0}}, (uint16_t)-1)
+#else
+#define {SPREAD}(a) \\
+  {SPREADING}
+#endif""",
+    INSERT: f"""#if defined(__AVX512F__) && !defined(__clang__)
+#define {INSERT}(a, b, n) \\
+  __builtin_ia32_inserti32x4_mask( \\
+      ({REGISTER})(a), \\
+      ({HALF})(b), n, ({REGISTER})(a), (uint16_t)-1)
+#else
+#define {INSERT}(a, b, n) \\
+  __builtin_shufflevector( \\
+      ({REGISTER_WORDS})(a), \\
+      {SPREADING.replace("(a)", "(b)").replace("      ", "          ")}, \\
+      {QUARTERS[: QUARTERS.index("4 +")]}\\
+      {QUARTERS[QUARTERS.index("4 +") :]})
+#endif""",
+}
 
 
-def joining(op: vector.ShuffleOp) -> str:
-    """The macro for a shuffle that is said to insert, with the type of its result; nothing for others."""
-    if INSERTED not in op.attributes:
-        return ""
-    type, result = (cast("VectorType[Any]", value.type) for value in (op.v1, op.results[0]))
-    count = type.get_shape()[0]
-    is_join = op.v2.type == type and op.mask.get_values() == tuple(range(2 * count))
-    fits = width(type.get_element_type()) * count == HALF_BITS
-    return f"({vector_name(result)}){JOIN}" if is_join and fits else ""
+def is_joining(op: Operation) -> bool:
+    """Whether a shuffle is said to insert, and has a macro."""
+    return INSERTED in op.attributes and bool(joining(cast("vector.ShuffleOp", op), "", ""))
+
+
+def joining(op: vector.ShuffleOp, first: str, second: str) -> str:
+    """The text of such a shuffle, with the type of its result; nothing for others."""
+    one, other, result = (cast("VectorType[Any]", value.type) for value in (op.v1, op.v2, op.results[0]))
+    lanes, bits = op.mask.get_values(), width(one.get_element_type())
+    counts = [type.get_shape()[0] for type in (one, other, result)]
+    text = ""
+    match [bits * count for count in counts]:
+        case [128, 128, 256] if lanes == tuple(range(2 * counts[0])):
+            text = f"{JOIN}({first}, {second})"
+        case [128, 128, 512] if lanes == (*range(counts[0]),) * 4:
+            text = f"{SPREAD}({first})"
+        case [512, 128, 512] if (number := _quarter(lanes, counts[1])) is not None:
+            text = f"{INSERT}({first}, {second}, {number})"
+        case _:
+            pass
+    return text and f"({vector_name(result)}){text}"
+
+
+def _quarter(lanes: tuple[int, ...], count: int) -> int | None:
+    """Which quarter of a register comes from a second vector, if all other lanes stay."""
+    number = next((n for n in range(4) if lanes[n * count] != n * count), 0)
+    inserted = range(4 * count, 5 * count)
+    expected = (*range(number * count), *inserted, *range((number + 1) * count, 4 * count))
+    return number if lanes == expected else None
 
 
 def joining_prelude(used: set[str]) -> list[str]:
-    """The macro, if it is among the words that code uses."""
-    return [DEFINITION] if JOIN in used else []
+    """The macros that are among the words that code uses."""
+    return [definition for name, definition in DEFINITIONS.items() if name in used]

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.bf16_ops import lanes_of
 from layoutc.targets.c_covered import COVERED_BITS, covering
-from layoutc.targets.c_joined import joining
+from layoutc.targets.c_joined import is_joining, joining
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.c_types import lane_count, type_name, vector_name, width
 
@@ -45,7 +45,7 @@ class Shuffles:
     """The names of masks in one file."""
 
     def __init__(self, ops: Iterable[Operation]) -> None:
-        shuffles = [op for op in ops if op.__class__ is vector.ShuffleOp]
+        shuffles = [op for op in ops if op.__class__ is vector.ShuffleOp and not is_joining(op)]
         masks = Counter(map(lanes_of, shuffles))
         self._covers = _most_stay(shuffles)
         self._often = {mask for mask, uses in masks.items() if uses >= MIN_USES and len(mask) >= 8 * MIN_LANES}
@@ -57,8 +57,8 @@ class Shuffles:
 
     def call(self, op: vector.ShuffleOp, first: str, second: str) -> str:
         """The text of a shuffle of two vectors."""
-        if name := joining(op):
-            return f"{name}({first}, {second})"
+        if is_joining(op):
+            return joining(op, first, second)
         source, other = op.operands
         key = lanes_of(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:

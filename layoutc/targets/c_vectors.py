@@ -23,6 +23,7 @@ from layoutc.targets.c_expressions import (
     integer,
 )
 from layoutc.targets.c_expressions import cast as spell_cast
+from layoutc.targets.c_joined import is_joining
 from layoutc.targets.c_lane_types import typed
 from layoutc.targets.c_memory import INDEX, address_at
 from layoutc.targets.c_types import (
@@ -57,7 +58,7 @@ Store = vector.StoreOp | vector.MaskedStoreOp
 def _spell_shuffle(site: Site) -> Expression:
     op = cast("vector.ShuffleOp", site.op)
     types = [operand.type for operand in op.operands]
-    if types[0] is not types[1] and types[0] != types[1]:
+    if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     first, second = site.operands
     if (found := narrowed(op)) is not None:

@@ -24,6 +24,7 @@ from layoutc.planning.tile import Piece, Register, TileProgram, runs_of
 from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import insert, inserted
+from layoutc.transforms.inserted_lanes import put_together
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
@@ -167,8 +168,10 @@ class VectorBody:
         """A register, put together from its pieces."""
         if self.plan.pads_elements:
             return self._padded(register, base)
-        parts = [self._load_piece(piece, base) for piece in register.pieces]
         lanes = self.program.load_piece
+        parts = [self._load_piece(piece, base, register.inserted or lanes) for piece in register.pieces]
+        if register.inserted:
+            return put_together(self.builder, parts, lanes, self.lane_type)
         while len(parts) > 1:
             lanes *= 2
             parts = [self._joined(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
@@ -180,7 +183,7 @@ class VectorBody:
         assert value is not None
         for number, piece in enumerate(register.pieces):
             if piece is not None:
-                loaded = self._load_piece(piece, base)
+                loaded = self._load_piece(piece, base, self.program.load_piece)
                 element = inserted(self.builder, vector_ops.lane(loaded, self.lane_type, 0))
                 value = inserted(self.builder, vector_ops.with_lane(value, element, number))
         return value
@@ -193,8 +196,7 @@ class VectorBody:
             both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
         return both
 
-    def _load_piece(self, piece: Piece | None, base: int) -> SSAValue:
-        lanes = self.program.load_piece
+    def _load_piece(self, piece: Piece | None, base: int, lanes: int) -> SSAValue:
         if piece is None:
             assert self.zero is not None
             if lanes == self.program.lanes:

@@ -1,0 +1,70 @@
+"""
+Registers that are put together from memory, four pieces of 16 bytes at a time, before they are merged.
+
+Rows that fill no register are loaded by parts of one, and their first merges only bring them together. A piece that is
+inserted from memory takes no shuffle, but a port that most other instructions can use too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+
+from layoutc.planning.merging import Elements, merge
+from layoutc.planning.staying import is_narrow, shuffles
+from layoutc.planning.tile import Piece, Register
+
+PIECES = 4
+"""of 16 bytes, in a register of 64"""
+MOST_LOADED = 3
+"""of these pieces in a row: longer ones fill registers by themselves"""
+LEAST_SHUFFLES = 3.5
+"""for each store, of what merges pieces: fewer take no longer than memory does, and more loads do"""
+
+Held = tuple[Register, Elements]
+"""a register as loaded, and the elements of its lanes"""
+
+
+def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int) -> Sequence[Held]:
+    """The registers of rows, or those of pieces of them where shuffles take longest."""
+    lengths, size = [_length(row) for row in rows], lanes // PIECES
+    if not is_narrow(lanes) or min(lengths) < size or max(lengths) > MOST_LOADED * size:
+        return rows
+    found = _of_pieces(
+        [piece for row, length in zip(rows, lengths, strict=True) for piece in _pieces(row, length, size)]
+    )
+    network = merge(tuple(elements for _, elements in found), wanted, lanes)
+    return found if shuffles(network) >= LEAST_SHUFFLES * len(wanted) else rows
+
+
+def _length(row: Held) -> int:
+    """The elements of a row, 0 if there are gaps between them."""
+    (piece,) = row[0].pieces
+    assert piece is not None
+    if not piece.mask:
+        return len(row[1])
+    return 0 if piece.mask & (piece.mask + 1) else piece.mask.bit_length()
+
+
+def _pieces(row: Held, length: int, size: int) -> Iterator[tuple[int, Piece, Elements]]:
+    """A row by pieces, the last of which begins earlier, and where they begin."""
+    (whole,), elements = row[0].pieces, row[1]
+    assert whole is not None
+    for first in range(0, length, size):
+        start = min(first, length - size)
+        yield start, Piece(whole.offset + start), elements[start : start + size]
+
+
+def _of_pieces(pieces: list[tuple[int, Piece, Elements]]) -> list[Held]:
+    """Registers of pieces that lie equally far from the beginning of their rows."""
+    found: list[Held] = []
+    pieces.sort(key=lambda piece: piece[0])
+    for _, group in groupby(pieces, key=lambda piece: piece[0]):
+        together = list(group)
+        for first in range(0, len(together), PIECES):
+            part = together[first : first + PIECES]
+            # The first one fills the whole register, before the others cover their lanes.
+            lanes = [elements for *_, elements in part] + [part[0][2]] * (PIECES - len(part))
+            register = Register(tuple(piece for _, piece, _ in part), len(lanes[0]))
+            found.append((register, tuple(chain(*lanes))))
+    return found
