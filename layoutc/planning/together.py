@@ -111,7 +111,7 @@ def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
 def grown(loops: Sequence[SharedLoop], size: int) -> Iterator[tuple[SharedLoop, int]]:
     """Loops, and how far they grow: to runs of the destination, to those of the source, and as far as they can."""
     for loop in loops:
-        if size in (loop.src, loop.dst):
+        if size == loop.src:
             yield loop, loop.extent
         elif loop.dst < GROWN_RUN:
             is_long = loop.extent * loop.dst > MOST_GROWN * GROWN_RUN
