@@ -461,12 +461,12 @@ def test_bf16_is_rounded_by_definition_where_there_is_an_instruction(
     np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize(("tag", "dims", "type"), [("BA16a64b", (4096, 4096), "s4"), ("ba", (4096, 4096), "bf16")])
-def test_short_runs_past_the_caches_ask_ahead(tag: str, dims: tuple[int, ...], type: str) -> None:
-    """Where elements are converted and stored through the caches, in parts of lines."""
-    plan = choose_plan(desc("ab", dims, "f32"), desc(tag, dims, type), machine("avx2"))
+@pytest.mark.parametrize(("tag", "type", "stores"), [("BA16a64b", "s4", "normal"), ("ba", "bf16", "staged")])
+def test_short_runs_past_the_caches_ask_ahead(tag: str, type: str, stores: str) -> None:
+    """Where elements are converted, and a tile stores parts of lines: those leave a buffer if no byte is shared."""
+    plan = choose_plan(desc("ab", (4096, 4096), "f32"), desc(tag, (4096, 4096), type), machine("avx2"))
     (line,) = [line for line in plan_lines(plan) if line.startswith("copy")]
-    assert ", normal stores, prefetch 64" in line
+    assert f", {stores} stores, prefetch 64" in line
 
 
 @pytest.mark.parametrize(
@@ -492,5 +492,35 @@ def test_past_the_caches_far_parts_are_read_side_by_side(
     values = np.resize(interesting_codes(sides[0].element_type), sides[0].size_bytes // 4).view(np.uint8)
     got, want = np.zeros(sides[1].size_bytes, np.uint8), np.zeros(sides[1].size_bytes, np.uint8)
     Kernel(*sides, "interpret", target="avx512", plan=tuple(lines))(values, got)
+    reference.reorder(*sides, values, want)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "types"),
+    [
+        ("ab", "ba", (97, 333), "s32->f32"),
+        ("ab", "ba", (97, 333), "f64->f32"),
+        ("aB16b", "ab", (33, 517), "f32->s32"),
+        ("ba", "ba", (161, 77), "s8->s32"),
+        ("ab", "ba", (97, 333), "s32->bf16"),
+        ("ab", "ba", (97, 334), "u4->f32"),
+    ],
+)
+@pytest.mark.parametrize("target", TARGETS)
+def test_past_the_caches_tiles_that_convert_leave_a_buffer_by_whole_lines(
+    source: str, destination: str, dims: tuple[int, ...], types: str, target: str
+) -> None:
+    """Where they store parts of lines; the plan is one of its reorder still."""
+    type, to_type = types.split("->")
+    sides = desc(source, dims, type), desc(destination, dims, to_type)
+    plan = choose_plan(*sides, replace(machine(target), llc=0))
+    assert plan.copies[0].store == "staged"
+    lines = plan_lines(plan)
+    assert read_converting_plan(lines, *sides) == plan
+    codes = np.resize(interesting_codes(sides[0].element_type), sides[0].span)
+    values = in_memory(codes, sides[0].element_type)
+    got, want = (np.full(sides[1].size_bytes, POISON, np.uint8) for _ in range(2))
+    Kernel(*sides, "interpret", target=target, plan=tuple(lines))(values, got)
     reference.reorder(*sides, values, want)
     np.testing.assert_array_equal(got, want)

@@ -183,3 +183,10 @@ def test_lines_of_the_source_are_whole_before_long_runs_grow() -> None:
         steps = {(loop.src, loop.dst): loop.step for loop in loops}
         assert steps[3, 199680] * 3 >= 60
         assert steps[768, 64] == 16
+
+
+def test_runs_of_the_destination_stop_growing_where_they_are_contiguous_too() -> None:
+    """Rows of 3520 bytes would be whole, of 1760 pieces of 16 bytes of lines that come again for each of 14 others."""
+    reorder = ("onednn:ceaBd8b", "onednn:dbEac16e", (128, 55, 110, 2, 16), "bf16")
+    loops = {loop.src: loop for shared in shared_loops(plan_of(reorder)) for loop in shared}
+    assert loops[28672].step < 1760 and loops[16].step == 2

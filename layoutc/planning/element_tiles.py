@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.lanes import converted_lanes
+from layoutc.planning.macro_tiles import NORMAL, with_macro
 from layoutc.planning.plan import ELEMENT_TILE, CopyPlan
 from layoutc.planning.reasons import because
 
@@ -24,6 +25,8 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     """
     if not _can_be_without_lanes(plan) or (lanes := converted_lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
         return plan
+    if plan.stages_stores:
+        plan = with_macro(replace(plan, store="normal"), NORMAL)
     tile, room = [1] * len(plan.tile), ELEMENT_TILE
     for position in reversed(plan.inner_order):
         digit = plan.copy.digits[position]

@@ -265,8 +265,8 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
             _balance(macro, position, digit.extent, plan.tile[position], line)
             return
         if side == "src" and not digit.is_whole:
-            # Longer runs of pixels that are loaded in part took 1.2 times as long in DRAM.
-            return
+            # Runs of pixels that are loaded in part took 1.2 times as long in DRAM where they are longer than a line.
+            run = min(run, LINE)
 
 
 def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:

@@ -251,7 +251,9 @@ class CopyPlan:
 
     def stage_width(self, side: SideName) -> int:
         """Bytes of an element in the buffer of a side."""
-        return 1 if self._takes_apart(side) else self.widths.moved
+        if self._takes_apart(side):
+            return 1
+        return self.widths.dst if side == "dst" else self.widths.moved
 
     def _takes_apart(self, side: SideName) -> bool:
         """Whether elements that share bytes of memory have one each in the buffer of a side."""

@@ -222,8 +222,8 @@ def _check_buffers(plan: CopyPlan) -> None:
             raise LayoutcError(f"{kind} {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
         if kind in ("packed", "unpacked") and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
             raise LayoutcError(f"{kind} {name} are of lanes of elements that share bytes")
-    if plan.stages_stores and (plan.gathered.converted_bytes or plan.widths.dst_per_byte > 1):
-        raise LayoutcError("what is converted when stored, or shares bytes, is not staged")
+    if plan.stages_stores and plan.widths.dst_per_byte > 1:
+        raise LayoutcError("what shares bytes is not staged")
     for position, digit in enumerate(plan.copy.digits):
         steps = max((carry.period for _, carry in digit.carries), default=0) + plan.tile[position]
         if steps * STEP_BYTES > MAX_STAGE_BYTES:

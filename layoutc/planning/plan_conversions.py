@@ -232,7 +232,7 @@ def _row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], 
         plan = plan if plan.stages_stores else _small(plan, how.streams)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
-        if row >= least and not converts_twice(plan):
+        if row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)

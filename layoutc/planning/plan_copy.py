@@ -90,7 +90,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     if buffered:
         because("stores", INTO_SHARED_BUFFER)
         return with_macro(plan, NORMAL)
-    if converted:
+    if plan.widths.dst_per_byte > 1:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
     return with_staged_stores(plan, target)

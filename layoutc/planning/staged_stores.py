@@ -39,7 +39,7 @@ def has_staged_runs(plan: CopyPlan) -> bool:
     """Whether a macro tile has runs that leave a buffer by whole lines."""
     rows = with_macro(plan, STAGED_ROWS)
     together = not plan.merges or all(part.digit in rows.run_digits for part in plan.target_lanes)
-    return together and rows.run * plan.widths.src >= MIN_STAGED_RUN
+    return together and rows.run * plan.widths.dst >= MIN_STAGED_RUN
 
 
 def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -47,9 +47,9 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
     because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
     staged = _with_runs(plan, target)
-    if staged.run * plan.widths.src < MIN_STAGED_RUN:
+    if staged.run * plan.widths.dst < MIN_STAGED_RUN:
         because(
-            "stores", f"through the caches, as runs of {staged.run * plan.widths.src} bytes have too few whole lines"
+            "stores", f"through the caches, as runs of {staged.run * plan.widths.dst} bytes have too few whole lines"
         )
         return with_macro(plan, STREAMED)
     if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
@@ -58,7 +58,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     joined = with_joined_rows(replace(staged, store="staged"))
     if joined.macro != staged.macro:
         return joined
-    return with_gathered_rows(joined, target) if rows_collide(joined, target) else joined
+    return with_gathered_rows(joined, target) if rows_collide(joined, target) and not plan.converted_bytes else joined
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -73,7 +73,7 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     staged = with_macro(plan, shape)
     if not rows_collide(staged, target):
         staged = _one_tile_wide(plan, shape, staged, target)
-    if staged.run * plan.widths.src >= MIN_STAGED_RUN:
+    if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
         return staged
     return with_macro(plan, replace(shape, budget=2 * shape.budget))
 
@@ -112,7 +112,7 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.merges or not plan.source_lanes:
         return plan
     lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
-    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=0)
+    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=plan.converted_bytes)
     if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
