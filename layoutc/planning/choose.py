@@ -10,7 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.copy_digits import StridedCopy
-from layoutc.planning.machine import FAR_STREAMED, FAR_STREAMED_SHARED, Machine, machine, merges_registers
+from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_conversions import Converting, converting_plans
@@ -188,9 +188,8 @@ def _streams(source_bytes: int, destination_bytes: int, target: Machine, threads
     where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
     """
     if target.llc_is_far:
-        least = FAR_STREAMED if threads == 1 else FAR_STREAMED_SHARED
-        streams = destination_bytes >= target.streamed * threads * least / FAR_STREAMED
-        times = "" if least == 1 else f"{least:g} times "
+        streams = destination_bytes >= target.streamed * threads
+        times = "" if FAR_STREAMED == 1 else f"{FAR_STREAMED:g} times "
         limit = f"the destination is {times}as large as what its threads have of the second one"
     elif threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"

@@ -27,9 +27,7 @@ FAR_LLC = 96 << 20
 STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
 FAR_STREAMED = 1.0
-"""one thread writes past the caches what is so many times as large as the second one, if the last one is far"""
-FAR_STREAMED_SHARED = 1.0
-"""the same for each of several threads"""
+"""times as large as the second caches of its threads is what these write past them, if the last one is far"""
 
 Shuffles = Literal["any", "words", "unpack"]
 """what a register's lanes can be moved by: anything, anything of 2 bytes or more, or unpacking alone"""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, contiguous, without_partial
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.far_parts import with_far_parts
-from layoutc.planning.gathered_rows import is_transposed, row_digits
+from layoutc.planning.gathered_rows import is_transposed
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
-from layoutc.planning.machine import Machine, of_registers
-from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
+from layoutc.planning.machine import of_registers
 from layoutc.planning.merged_conversions import converts_few, merged_plan
-from layoutc.planning.merged_tile import converts_twice
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
     instructions_each,
@@ -29,13 +27,12 @@ from layoutc.planning.plan_copy import (
 )
 from layoutc.planning.promotion import in_bytes
 from layoutc.planning.reasons import because, forget_copies, next_copy
+from layoutc.planning.row_conversions import Converting, row_by_row
 from layoutc.planning.shared_bytes import (
     can_be_buffered,
-    first_inside_a_byte,
     macro_apart,
     with_buffers,
     with_even_buffers,
-    with_packed_stores,
 )
 from layoutc.planning.widths import Widths
 
@@ -45,24 +42,8 @@ MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
-WHOLE_ROW = 512
-"""bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
-
-
-@dataclass(frozen=True, slots=True)
-class Converting:
-    """What the copies of a reorder have in common whose elements are converted, or share bytes."""
-
-    widths: Widths
-    target: Machine
-    streams: bool
-    threads: int
-    adds: bool
-    """whether what the destination holds counts, so that nothing is stored twice"""
-    moves: bool
-    """whether elements stay what they are"""
 
 
 def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator[CopyPlan]:
@@ -163,7 +144,7 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     pays = vectors > TILE_REGISTERS or lanes * FEW_LANES <= whole
     if not pays and not _has_better_tiles(copy, how):
         return None
-    return _row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+    return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
 
 
 def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
@@ -210,7 +191,7 @@ def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     whole = how.target.vector // max(widths.src, widths.dst)
 
     def planned(how: Converting) -> CopyPlan | None:
-        return _row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
+        return row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
 
     # Whether the copy is one or several follows from the registers alone: who reads the plan has other caches.
     by_registers = replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
@@ -218,25 +199,6 @@ def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
         return None
     forget_copies(1)
     return planned(how) or planned(by_registers)
-
-
-def _row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
-    """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
-    widths = how.widths
-    moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
-    plan = plan_copy(copy, moved, how.target, how.streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
-    if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
-        per_byte = widths.src_per_byte, widths.dst_per_byte
-        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
-        row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = plan if plan.stages_stores else _small(plan, how.streams)
-        if first_inside_a_byte(plan.gathered) == "dst":
-            plan = with_packed_stores(plan)
-        if row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
-            because("loads", "row by row into a buffer, which converts whole registers")
-            return plan
-    forget_copies(1)
-    return None
 
 
 def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
@@ -254,24 +216,6 @@ def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:
     one, widths = fused(copy, how.widths, how.target), how.widths
     straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target), converted=widths.dst)
     return instructions_each(copy, widths.dst, how.target) + GATHERING < BOX_GAIN * tile_cost(straight)
-
-
-def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
-    """The plan with macro tiles of few lines of each row."""
-    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
-    shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
-    if shape is GATHERED and streams:
-        shape = _with_whole_rows(plan, shape)
-    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
-
-
-def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
-    """The shape of macro tiles with all of short rows of the source, which follow one another in memory then."""
-    _, digit = next(contiguous(plan.copy, "src"))
-    row = digit.extent * plan.widths.src
-    if not shape.source_run < row <= WHOLE_ROW:
-        return shape
-    return replace(shape, source_run=row, budget=shape.budget * row // shape.source_run, filled=shape.budget)
 
 
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.axis_copies import Axis, Piece, Side
+from layoutc.planning.axis_segments import segments
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
 from layoutc.planning.plan import LINE
-from layoutc.planning.strided_copy import AxisSides, axis_sides, segments
+from layoutc.planning.strided_copy import AxisSides, axis_sides
 from layoutc.planning.together import even_step, grown, page_by_page
 from layoutc.planning.turns import SharedLoop
 

@@ -31,7 +31,7 @@ from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.running_sums import TileAdder
 from layoutc.transforms.shared_bytes import packed, unpacked
 from layoutc.transforms.step_table import Place
-from layoutc.transforms.tile_site import TileSite, constant_offset
+from layoutc.transforms.tile_site import TileSite, further
 from layoutc.transforms.vector_ops import vector_type, zeros
 
 if TYPE_CHECKING:
@@ -277,22 +277,8 @@ class VectorBody:
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
         """Where a piece begins."""
-        offset, distance = place.offset, base + self.copy.in_memory(side, piece.offset)
-        if place.steps is not None:
-            offset = inserted(self.builder, vector_ops.sum_of(offset, self._step(place, piece)))
-        if distance == 0:
-            return offset
-        if (value := constant_offset(offset)) is not None:
-            return self.copy.nest.constant(value + distance)
-        return inserted(self.builder, vector_ops.sum_of(offset, self.copy.nest.constant(distance)))
-
-    def _step(self, place: Place, piece: Piece) -> SSAValue:
-        """How far the step that a piece lies at is from the start of its period."""
-        assert place.steps is not None and place.first is not None
-        at = place.first
-        if piece.step:
-            at = inserted(self.builder, vector_ops.sum_of(at, self.copy.nest.constant(piece.step)))
-        return inserted(self.builder, vector_ops.element(place.steps, at))
+        distance = base + self.copy.in_memory(side, piece.offset)
+        return further(self.builder, self.copy.nest, place, piece.step, distance)
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
         if a is b is self.zero and len(mask) == self.program.lanes:

@@ -18,6 +18,8 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import CopyDigit
+from layoutc.transforms import vector_ops
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.lane_params import ParamSite
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.step_table import Place
@@ -79,3 +81,24 @@ def constant_offset(offset: SSAValue) -> int | None:
         return None
     value = cast("arith.ConstantOp", owner).properties["value"]
     return value.value.data if isinstance(value, IntegerAttr) else None
+
+
+def further(builder: Builder, nest: NestBuilder, place: Place, step: int, distance: int) -> SSAValue:
+    """The offset so many elements of memory behind a place, or behind where a step of its digit that carries lies."""
+    offset = place.offset
+    if place.steps is not None:
+        offset = inserted(builder, vector_ops.sum_of(offset, _step(builder, nest, place, step)))
+    if distance == 0:
+        return offset
+    if (value := constant_offset(offset)) is not None:
+        return nest.constant(value + distance)
+    return inserted(builder, vector_ops.sum_of(offset, nest.constant(distance)))
+
+
+def _step(builder: Builder, nest: NestBuilder, place: Place, step: int) -> SSAValue:
+    """How far a step is from the start of its period."""
+    assert place.steps is not None and place.first is not None
+    at = place.first
+    if step:
+        at = inserted(builder, vector_ops.sum_of(at, nest.constant(step)))
+    return inserted(builder, vector_ops.element(place.steps, at))

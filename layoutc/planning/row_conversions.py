@@ -1,0 +1,72 @@
+"""Copies whose tiles take rows that were converted into a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+from layoutc.planning.copy_digits import StridedCopy, contiguous
+from layoutc.planning.gathered_rows import row_digits
+from layoutc.planning.machine import Machine
+from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
+from layoutc.planning.merged_tile import converts_twice
+from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan_copy import plan_copy
+from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.shared_bytes import first_inside_a_byte, with_packed_stores
+from layoutc.planning.widths import Widths
+
+WHOLE_ROW = 512
+"""bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
+
+
+@dataclass(frozen=True, slots=True)
+class Converting:
+    """What the copies of a reorder have in common whose elements are converted, or share bytes."""
+
+    widths: Widths
+    target: Machine
+    streams: bool
+    threads: int
+    adds: bool
+    """whether what the destination holds counts, so that nothing is stored twice"""
+    moves: bool
+    """whether elements stay what they are"""
+
+
+def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
+    """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
+    widths = how.widths
+    moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
+    plan = plan_copy(copy, moved, how.target, how.streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
+    if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
+        per_byte = widths.src_per_byte, widths.dst_per_byte
+        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
+        row = prod(plan.loaded_steps(g) for g in row_digits(plan))
+        plan = plan if plan.stages_stores else _small(plan, how.streams)
+        if first_inside_a_byte(plan.gathered) == "dst":
+            plan = with_packed_stores(plan)
+        if row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
+            because("loads", "row by row into a buffer, which converts whole registers")
+            return plan
+    forget_copies(1)
+    return None
+
+
+def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
+    """The plan with macro tiles of few lines of each row."""
+    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
+    shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
+    if shape is GATHERED and streams:
+        shape = _with_whole_rows(plan, shape)
+    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
+
+
+def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
+    """The shape of macro tiles with all of short rows of the source, which follow one another in memory then."""
+    _, digit = next(contiguous(plan.copy, "src"))
+    row = digit.extent * plan.widths.src
+    if not shape.source_run < row <= WHOLE_ROW:
+        return shape
+    return replace(shape, source_run=row, budget=shape.budget * row // shape.source_run, filled=shape.budget)
