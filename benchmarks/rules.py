@@ -3,7 +3,8 @@ The planner's rules against others: `python -m benchmarks.rules` measures plans 
 another, in turns with those that it makes. Results are saved at once;
 `python -m benchmarks.pages` makes the tables of a run that was stopped.
 
-Each rule is looked at where it decides something: on named reorders, and on random ones, by which no rule was found.
+Each rule is looked at where it decides something: on named reorders, and on random ones, by which no rule was found;
+rules of conversions on those of data/conversions.txt.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from pathlib import Path
 import click
 
 from benchmarks import machine, rules_table, session
-from benchmarks.cases import Case, named_cases
+from benchmarks.cases import Case, conversion_cases, named_cases
 from benchmarks.machine import Machine
 from benchmarks.measure import Options
-from benchmarks.planning_rules import RULES, plan_of, rule
+from benchmarks.planning_rules import RULES, made_of, rule
 from benchmarks.planning_rules.rule import IN_DRAM, Rule
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report
@@ -80,7 +81,7 @@ def measure(
     report.rows = [row for row in report.rows if (row["rule"], row["footprint"]) != (found.name, footprint)]
     tasks = [
         task
-        for cases in (named_cases(), random_cases(TRIED, seed))
+        for cases in ([conversion_cases()] if found.converts else [named_cases(), random_cases(TRIED, seed)])
         for task in islice(about(found, shuffled(tasks_of(cases, footprint, here), seed)), count)
     ]
     print(f"{found.name}, {footprint >> 10} KiB: {len(tasks)} reorders", flush=True)
@@ -103,7 +104,7 @@ def tasks_of(cases: Iterable[Case], footprint: int, here: Machine) -> Iterator[T
     """The cases for all their element types, brought to about that many bytes of both buffers."""
     for case in cases:
         for element_type in case.types:
-            task = Task(case.name, "l3", element_type, case.dims, case.source, case.destination)
+            task = Task(case.name, "l3", element_type, case.dims, case.source, case.destination, case.attributes)
             while task.footprint < footprint:
                 axis = min(case.scaled[0], key=lambda axis: task.dims[axis])
                 task = with_extent(task, axis, 2 * task.dims[axis])
@@ -120,8 +121,9 @@ def shuffled(tasks: Iterable[Task], seed: int) -> Sequence[Task]:
 def about(found: Rule, tasks: Iterable[Task]) -> Iterator[Task]:
     """Those that another value of the rule would plan otherwise."""
     for task in tasks:
-        chosen = plan_of(task, found.target, found.threads)
-        if any(plan_of(task, found.target, found.threads, changes) != chosen for changes in found.others.values()):
+        asked = found, task, found.target, found.threads
+        chosen = made_of(*asked)
+        if any(made_of(*asked, changes) != chosen for changes in found.others.values()):
             yield task
 
 

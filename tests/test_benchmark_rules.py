@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from benchmarks import rules_table
-from benchmarks.cases import named_cases
+from benchmarks.cases import conversion_cases, named_cases
 from benchmarks.machine import Machine
 from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
 from benchmarks.placement import Placement
 from benchmarks.planning_changes import changed, to
-from benchmarks.planning_rules import RULES, plan_of, rule
+from benchmarks.planning_rules import RULES, made_of, plan_of, rule
 from benchmarks.planning_rules.rule import Rule
 from benchmarks.random_cases import random_case, random_cases
 from benchmarks.report import Report
@@ -44,16 +44,17 @@ def on_avx512(found: Rule) -> str:
 @pytest.mark.parametrize("found", RULES, ids=lambda found: found.name)
 def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine whose last cache is near, or on one where it is far. And the planner has all values."""
-    target, tasks = on_avx512(found), named_cases() + random_cases(100, 77)
+    target, tasks = on_avx512(found), conversion_cases() if found.converts else named_cases() + random_cases(100, 77)
+    rare = [] if found.converts else RARE
     for other, changes in found.others.items():
         assert changes, other
         with changed(changes):
             pass
     monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True))
     assert any(
-        plan_of(task, place, found.threads, changes) != plan_of(task, place, found.threads)
+        made_of(found, task, place, found.threads, changes) != made_of(found, task, place, found.threads)
         for footprint in found.footprints
-        for task in (*tasks_of(RARE, footprint, MACHINE), *shuffled(tasks_of(tasks, footprint, MACHINE), 1))
+        for task in (*tasks_of(rare, footprint, MACHINE), *shuffled(tasks_of(tasks, footprint, MACHINE), 1))
         for place in (target, "far")
         for changes in found.others.values()
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from benchmarks.peers import layoutc_kernel
 from benchmarks.peers.work import Prepared, Work
-from benchmarks.planning_rules import plan_of, rule
+from benchmarks.planning_changes import changed
+from benchmarks.planning_rules import made_of, rule
 from layoutc.errors import LayoutcError
 
 
@@ -22,12 +23,16 @@ class OtherPlan:
 
     def prepare(self, work: Work) -> Prepared | None:
         """None if the plan is no other, or cannot be lowered."""
-        changes = rule(self.rule).others[self.other]
+        found = rule(self.rule)
+        changes = found.others[self.other]
         asked = work.task, work.target, work.threads
-        plan = plan_of(*asked, changes)
-        if plan == plan_of(*asked):
+        made = made_of(found, *asked, changes)
+        if made == made_of(found, *asked):
             return None
         try:
-            return replace(layoutc_kernel.prepare(replace(work, plan=plan)), facts={})
+            if not found.converts:
+                return replace(layoutc_kernel.prepare(replace(work, plan=made)), facts={})
+            with changed(changes):
+                return replace(layoutc_kernel.prepare(work), facts={})
         except LayoutcError:
             return None

@@ -2,16 +2,19 @@
 The planner's rules, each with other values that it might have: what benchmarks.rules measures.
 
 They stand in the order in which a plan is made. A value is changed under its name, in every module of the planner that
-knows it; so other plans are found, and what is decided in the text of C alone cannot be measured here.
+knows it; so other plans are found, and what is decided in the text of C alone cannot be measured here. Conversions ask
+for values again when loops are made of their plans: of these rules the texts are made with other values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import layoutc
 from benchmarks.planning_changes import Change, changed
 from benchmarks.planning_rules.cached import CACHED_RULES
 from benchmarks.planning_rules.caches import CACHE_RULES
+from benchmarks.planning_rules.conversions import CONVERSION_RULES
 from benchmarks.planning_rules.rule import Rule
 from benchmarks.planning_rules.streamed import STREAMED_RULES
 from benchmarks.planning_rules.tiles import TILE_RULES
@@ -23,7 +26,7 @@ from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 
-RULES = (*CACHE_RULES, *TILE_RULES, *CACHED_RULES, *STREAMED_RULES, *TOGETHER_RULES)
+RULES = (*CACHE_RULES, *TILE_RULES, *CACHED_RULES, *STREAMED_RULES, *TOGETHER_RULES, *CONVERSION_RULES)
 
 
 def rule(name: str) -> Rule:
@@ -42,3 +45,24 @@ def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change]
         except NotStridedError:
             return ()
     return tuple(plan_lines(plan))
+
+
+def text_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> str:
+    """The C text of a task, with changes of the planner that last until it is there; none where they do not lower."""
+    with changed(changes or {}):
+        kernel = layoutc.Kernel(
+            task.source_desc, task.destination_desc, "c", conversion=task.conversion, target=target, threads=threads
+        )
+        try:
+            return kernel.c_source
+        except LayoutcError:
+            return ""
+
+
+def made_of(
+    found: Rule, task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None
+) -> tuple[str, ...]:
+    """What another value of a rule may change: the lines of the plan, or of the text."""
+    if found.converts:
+        return tuple(text_of(task, target, threads, changes).splitlines())
+    return plan_of(task, target, threads, changes)

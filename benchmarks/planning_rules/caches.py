@@ -42,9 +42,9 @@ CACHE_RULES = (
         (3 * MIB, 4 * MIB, 6 * MIB),
     ),
     Rule(
-        "FAR_STREAMED_SHARED",
+        "FAR_STREAMED of 2 threads",
         "there several threads write past them what is so large for each",
-        {"half": {"FAR_STREAMED_SHARED": times(0.5)}, "twice": {"FAR_STREAMED_SHARED": times(2)}},
+        {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
         (6 * MIB, 12 * MIB),
         threads=2,
     ),

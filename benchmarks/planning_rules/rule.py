@@ -17,7 +17,8 @@ CACHES = IN_L2, IN_L3
 class Rule:
     """
     A rule, in a sentence; other values by their names, as changes of what the planner has; and where it is looked at:
-    bytes of both buffers together, threads, target.
+    bytes of both buffers together, threads, target. Rules of conversions are looked at where elements are converted;
+    the C text of other values is made with them, as loops ask for them too.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Rule:
     footprints: tuple[int, ...]
     threads: int = 1
     target: str = "native"
+    converts: bool = False
 
     @property
     def peers(self) -> tuple[str, ...]:

@@ -1,0 +1,37 @@
+"""Rules of conversions: how rows come to tiles, and where sums of a compensation run along."""
+
+from __future__ import annotations
+
+from benchmarks.planning_changes import times, to
+from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, NEVER, Rule
+
+CONVERSION_RULES = (
+    Rule(
+        "WHOLE_ROW",
+        "macro tiles have all of source rows up to 512 bytes that are converted into a buffer past the caches",
+        {"never": {"WHOLE_ROW": to(0)}, "twice": {"WHOLE_ROW": times(2)}, "any": {"WHOLE_ROW": to(NEVER)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "FAR_PARTS",
+        "rows of elements that share bytes are taken from 4 parts of the source at a time",
+        {"half": {"FAR_PARTS": to(2)}, "twice": {"FAR_PARTS": to(8)}},
+        (IN_L3, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
+        "MOST_TOTALS",
+        "sums of a compensation run along with the copies if they are at most 32 K",
+        {"never": {"MOST_TOTALS": to(0)}},
+        (IN_L2, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
+        "FOLDED_REGISTERS",
+        "where stores go through the caches they do so if 4 registers are added up before their lanes are folded",
+        {"always": {"FOLDED_REGISTERS": to(0)}, "never": {"FOLDED_REGISTERS": to(NEVER)}},
+        (IN_L2,),
+        converts=True,
+    ),
+)
