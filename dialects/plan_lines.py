@@ -23,11 +23,13 @@ def parse_plan_lines(parser: Parser) -> list[Line]:
         return []
     from layoutc.planning.plan_text import parse_plan
 
+    first = parser.pos
     lines = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_line(parser))
     try:
         parse_plan([text for _, text, _ in lines])
     except PlanError as error:
-        start, _, end = lines[error.line - 1]
+        # Of a plan without lines its brackets are at fault.
+        start, _, end = lines[error.line - 1] if lines else (first, "", first + 2)
         if error.column is not None:
             start = min(start + 1 + error.column, end - 1)
             end = start + 1

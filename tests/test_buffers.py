@@ -196,6 +196,7 @@ def test_shapes_of_tensors() -> None:
         (Tensor(np.zeros(3, np.uint8)), "target has 3 bytes, expected 4"),
         (Tensor(type("X", (), {"__dlpack__": lambda *_, **__: 3})()), "target gave a int, expected a DLPack capsule"),
         (type("X", (), {"__dlpack__": None})(), "target, a X, is not read through DLPack"),
+        (type("Image", (), {"__dlpack__": None})(), "target, an Image, is not read through DLPack"),
     ],
 )
 def test_tensors_that_are_not_lent(tensor: Any, message: str) -> None:

@@ -49,7 +49,7 @@ ALLOWED = {
     "interpreter": {"errors", "strides"} | NUMBERS,
     "garbage": set[str](),
     "pipeline": IR | {"transforms", "planning", "garbage", "walk"},
-    "dlpack": {"errors", "element_type"},
+    "dlpack": {"errors", "checks", "element_type"},
     "buffers": {"errors", "checks", "dlpack"},
     "views": CORE - {"equality", "split"} - CONVERSION | {"buffers", "dlpack"},
     "after_fork": set[str](),

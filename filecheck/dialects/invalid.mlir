@@ -194,3 +194,14 @@ func.func @wrong_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, 
 func.func @short_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
   layout.reorder %a into %b plan ["threads 1"] : memref<4x4xf32> into memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>
 }
+
+// -----
+
+// So is a plan without lines, at its brackets.
+// CHECK: axes ["a", "b"] plan []
+// CHECK-NEXT: {{^}}                                                   ^
+// CHECK-NEXT: expected 'threads', got the end of the line
+func.func @empty_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
+  layout.reorder %a into %b axes ["a", "b"] plan [] : memref<4x4xf32> into memref<4x4xf32>
+  func.return
+}
