@@ -112,7 +112,7 @@ def lend(name: str, tensor: Any) -> Lent:
     # Each library has errors of its own for tensors that it does not lend.
     except (AttributeError, TypeError, ValueError, RuntimeError, builtins.BufferError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise BufferError(f"{name}, {a_class(type(tensor))}, is not read through DLPack: {reason}") from None
+        raise BufferError(f"{name}, {a_class(tensor.__class__)}, is not read through DLPack: {reason}") from None
     if capsule is None:
         device = f"{DEVICES.get(kind, f'type {kind}')} device {number}"
         raise BufferError(f"{name} is on {device}, expected memory of the CPU")
