@@ -23,6 +23,11 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.transforms.plan_reorders import read_plan
 
 VBMI = replace(TARGETS["avx512"], shuffles="any")
+ROWS_OF_8 = (
+    "threads 1",
+    "copy 0 -> 0: 8x(1, 112) 8x(8, 14) 14x(64, 1), elements of 1, vectors of 64, any shuffles, tile 8x4x14, merged "
+    "lanes 0:8 -> 2:14 1:4, macro 8x8x14, outer 0 1 2, inner 0 1 2, normal stores",
+)
 WEIGHTS = (64, 64, 3, 3), "abcd", "ABcd4b16a4b"
 
 
@@ -94,6 +99,23 @@ def test_short_rows_are_gathered_from_memory_where_shuffles_take_longest(rows: i
     text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
     assert len(re.findall(r"= \(\w+\)(spread|insert)_quarter\(", text)) == 2 * rows
     assert "load_u16x32(src" not in text
+
+
+def test_rows_of_less_than_16_bytes_are_gathered_by_8():
+    (copy,) = parse_plan(ROWS_OF_8).copies
+    tile = MergedTile(copy)
+    registers = tile.loads([])
+    assert all(register.inserted == 8 for register in registers)
+    held: list[list[int]] = []
+    for register in registers:
+        lanes = [piece.offset + lane for piece in register.pieces if piece is not None for lane in range(8)]
+        held.append([*lanes, *lanes[:8] * (8 - len(register.pieces))])
+    for (_, wanted), row in zip(tile.wanted, execute(tile.network, held), strict=True):
+        assert all(found == element for found, element in zip(row, wanted, strict=True) if element != ANY)
+    source, destination = (layoutc.desc(name, (14, 8, 8), "s8") for name in ("abc", "cba"))
+    text = layoutc.Kernel(source, destination, target="avx512", plan=ROWS_OF_8).c_source
+    assert len(re.findall(r"= \(\w+\)(spread|insert)_eighth\(", text)) == 56
+    assert "load_i8x64(src" not in text
 
 
 def test_rows_of_words_are_loaded_as_they_are():

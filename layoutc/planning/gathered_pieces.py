@@ -14,8 +14,8 @@ from layoutc.planning.merging import Elements, merge
 from layoutc.planning.staying import is_narrow, shuffles
 from layoutc.planning.tile import Piece, Register
 
-PIECES = 4
-"""of 16 bytes, in a register of 64"""
+PIECES = 4, 8
+"""of 16 bytes, or of 8 where rows are shorter, in a register of 64"""
 MOST_LOADED = 3
 """of these pieces in a row: longer ones fill registers by themselves"""
 LEAST_SHUFFLES = 3.5
@@ -27,11 +27,13 @@ Held = tuple[Register, Elements]
 
 def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int) -> Sequence[Held]:
     """The registers of rows, or those of pieces of them where shuffles take longest."""
-    lengths, size = [_length(row) for row in rows], lanes // PIECES
-    if not is_narrow(lanes) or min(lengths) < size or max(lengths) > MOST_LOADED * size:
+    lengths = [_length(row) for row in rows]
+    pieces = next((count for count in PIECES if lanes // count <= min(lengths)), 0)
+    if not is_narrow(lanes) or not pieces or max(lengths) > MOST_LOADED * lanes // PIECES[0]:
         return rows
+    size = lanes // pieces
     found = _of_pieces(
-        [piece for row, length in zip(rows, lengths, strict=True) for piece in _pieces(row, length, size)]
+        [piece for row, length in zip(rows, lengths, strict=True) for piece in _pieces(row, length, size)], pieces
     )
     network = merge(tuple(elements for _, elements in found), wanted, lanes)
     return found if shuffles(network) >= LEAST_SHUFFLES * len(wanted) else rows
@@ -55,16 +57,16 @@ def _pieces(row: Held, length: int, size: int) -> Iterator[tuple[int, Piece, Ele
         yield start, Piece(whole.offset + start), elements[start : start + size]
 
 
-def _of_pieces(pieces: list[tuple[int, Piece, Elements]]) -> list[Held]:
+def _of_pieces(pieces: list[tuple[int, Piece, Elements]], count: int) -> list[Held]:
     """Registers of pieces that lie equally far from the beginning of their rows."""
     found: list[Held] = []
     pieces.sort(key=lambda piece: piece[0])
     for _, group in groupby(pieces, key=lambda piece: piece[0]):
         together = list(group)
-        for first in range(0, len(together), PIECES):
-            part = together[first : first + PIECES]
+        for first in range(0, len(together), count):
+            part = together[first : first + count]
             # The first one fills the whole register, before the others cover their lanes.
-            lanes = [elements for *_, elements in part] + [part[0][2]] * (PIECES - len(part))
+            lanes = [elements for *_, elements in part] + [part[0][2]] * (count - len(part))
             register = Register(tuple(piece for _, piece, _ in part), len(lanes[0]))
             found.append((register, tuple(chain(*lanes))))
     return found

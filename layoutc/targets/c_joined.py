@@ -19,12 +19,15 @@ INSERTED = "layout.inserted"
 """discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
 JOIN = "join_halves"
 SPREAD, INSERT = "spread_quarter", "insert_quarter"
+SPREAD_EIGHTH, INSERT_EIGHTH = "spread_eighth", "insert_eighth"
 HALF, WORDS = (f"{type} __attribute__((vector_size(16)))" for type in ("int", "uint64_t"))
 REGISTER, REGISTER_WORDS = (f"{type} __attribute__((vector_size(64)))" for type in ("int", "uint64_t"))
 SPREADING = f"""__builtin_shufflevector( \\
       ({WORDS})(a), \\
       ({WORDS})(a), 0, 1, 0, 1, 0, 1, 0, 1)"""
 QUARTERS = ", ".join(f"{lane} + 8 * ((n) == {lane // 2})" for lane in range(8))
+PAIR, LONGS = (f"long long __attribute__((vector_size({size})))" for size in (16, 64))
+EIGHTHS = ", ".join(f"{lane} + {8 - lane} * ((n) == {lane})" for lane in range(8))
 DEFINITIONS = {
     JOIN: f"""#if defined(__AVX__) && !defined(__clang__)
 #define {JOIN}(a, b) \\
@@ -57,6 +60,23 @@ DEFINITIONS = {
       {QUARTERS[: QUARTERS.index("4 +")]}\\
       {QUARTERS[QUARTERS.index("4 +") :]})
 #endif""",
+    SPREAD_EIGHTH: f"""#if defined(__AVX512F__) && !defined(__clang__)
+#define {SPREAD_EIGHTH}(a) \\
+  __builtin_ia32_pbroadcastq512(({PAIR}){{(int64_t)(a)}}, ({LONGS}){{0}}, (uint8_t)-1)
+#else
+#define {SPREAD_EIGHTH}(a) \\
+  (({LONGS}){{0}} + (int64_t)(a))
+#endif""",
+    INSERT_EIGHTH: f"""#if defined(__AVX512F__) && !defined(__clang__)
+#define {INSERT_EIGHTH}(a, b, n) \\
+  __builtin_ia32_pbroadcastq512(({PAIR}){{(int64_t)(b)}}, ({LONGS})(a), (uint8_t)(1 << (n)))
+#else
+#define {INSERT_EIGHTH}(a, b, n) \\
+  __builtin_shufflevector( \\
+      ({LONGS})(a), \\
+      ({LONGS}){{(int64_t)(b)}}, {EIGHTHS[: EIGHTHS.index("4 +")]}\\
+      {EIGHTHS[EIGHTHS.index("4 +") :]})
+#endif""",
 }
 
 
@@ -76,19 +96,21 @@ def joining(op: vector.ShuffleOp, first: str, second: str) -> str:
             text = f"{JOIN}({first}, {second})"
         case [128, 128, 512] if lanes == (*range(counts[0]),) * 4:
             text = f"{SPREAD}({first})"
-        case [512, 128, 512] if (number := _quarter(lanes, counts[1])) is not None:
-            text = f"{INSERT}({first}, {second}, {number})"
+        case [64, 64, 512] if lanes == (*range(counts[0]),) * 8:
+            text = f"{SPREAD_EIGHTH}({first})"
+        case [512, 128 | 64, 512] if (number := _part(lanes, counts[0], counts[1])) is not None:
+            text = f"{INSERT if 4 * counts[1] == counts[0] else INSERT_EIGHTH}({first}, {second}, {number})"
         case _:
             pass
     return text and f"({vector_name(result)}){text}"
 
 
-def _quarter(lanes: tuple[int, ...], count: int) -> int | None:
-    """Which quarter of a register comes from a second vector, if all other lanes stay."""
-    number = next((n for n in range(4) if lanes[n * count] != n * count), 0)
-    inserted = range(4 * count, 5 * count)
-    expected = (*range(number * count), *inserted, *range((number + 1) * count, 4 * count))
-    return number if lanes == expected else None
+def _part(lanes: tuple[int, ...], count: int, size: int) -> int | None:
+    """Which part of `size` lanes of a register comes from a second vector, if all other lanes stay."""
+    number = next((n for n in range(count // size) if lanes[n * size] != n * size), 0)
+    expected = list(range(count))
+    expected[number * size : (number + 1) * size] = range(count, count + size)
+    return number if [*lanes] == expected else None
 
 
 def joining_prelude(used: set[str]) -> list[str]:
