@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import layoutc
 from layoutc.element_type import element_type
@@ -188,3 +189,29 @@ def test_where_products_are_taken() -> None:
     ):
         assert not re.search("quotient|whole_", text_of(type, target, conversion))
     assert "whole_" not in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)
+
+
+@pytest.mark.parametrize("group", [1, 3, 24])
+@pytest.mark.parametrize("element", ["s8", "u8"])
+def test_zero_points_that_are_loaded_as_they_are_added(group: int, element: str) -> None:
+    """Groups that cut blocks of lanes are spread as f32 ahead: nothing but the sum takes a load of these."""
+    source, destination = (layoutc.desc("ab", (16, 96), type) for type in ("f32", element))
+    rng = np.random.default_rng(group)
+    x = rng.normal(0, 30, (16, 96)).astype(np.float32)
+    given = {
+        "dst_scale": rng.uniform(0.5, 2, 16).astype(np.float32),
+        "dst_zero_point": rng.integers(-5, 60, 96 // group, np.int32),
+    }
+    made: list[NDArray[np.uint8]] = []
+    for executor in ("c", "reference"):
+        kernel = layoutc.compile(
+            source,
+            destination,
+            target="native" if executor == "c" else "generic",
+            executor=executor,
+            dst_scale=layoutc.Param(axes=(0,)),
+            dst_zero_point=layoutc.Param(axes=(1,), groups=(group,)),
+        )
+        made.append(np.empty(16 * 96, np.uint8))
+        kernel(x, made[-1], **given)
+    np.testing.assert_array_equal(made[0], made[1])

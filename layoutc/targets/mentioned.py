@@ -12,7 +12,7 @@ from layoutc.targets.whole_ops import WHOLE, whole
 
 ENDS = (*NARROWING, *WHOLE)
 """ops that may mention others than their operands"""
-PASSED_OVER = (arith.TruncFOp, arith.DivfOp)
+PASSED_OVER = (arith.TruncFOp, arith.DivfOp, arith.AddfOp)
 """ops without text whose operands others may mention"""
 
 
