@@ -70,6 +70,14 @@ def _with_running_sums(
     return found
 
 
+def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
+    """Which list of parameters integers are the quotients by, if one is."""
+    spread = as_spread(source, destination, conversion)
+    scale = spread.dst_scale
+    is_divided = scale is not None and scale.axes and not spread.reciprocal and destination.element_type.is_integer
+    return spread.groupings.index(scale.grouping) if scale is not None and is_divided else None
+
+
 def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
@@ -85,7 +93,7 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
         adds = bool(conversion.sum)
         if len(copies) > 1 and not moves and not adds:
             copies = _joined_conversions(source, destination, copies, conversion, widths, target)
-        how = Converting(widths, target, streams, threads, adds, moves)
+        how = Converting(widths, target, streams, threads, adds, moves, _divisor(source, destination, conversion))
         return Plan(with_shorter_tiles(converting_plans(copies, how)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:

@@ -95,6 +95,8 @@ STREAMED_PACKED = replace(STREAMED_SMALL, source_run=4096)
 """elements that share bytes of the destination: what is read is several times as much"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
+GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)
+"""the same, where each row is divided by a number of its own, by way of its reciprocal"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 """
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in

@@ -9,7 +9,7 @@ from math import prod
 from layoutc.planning.copy_digits import StridedCopy, contiguous
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import GATHERED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
+from layoutc.planning.macro_tiles import GATHERED, GATHERED_DIVIDED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
 from layoutc.planning.merged_tile import converts_twice
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import plan_copy
@@ -19,6 +19,8 @@ from layoutc.planning.widths import Widths
 
 WHOLE_ROW = 512
 """bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
+QUOTIENT_BITS = 512
+"""of registers in which quotients that become integers are made of products"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Converting:
     """whether what the destination holds counts, so that nothing is stored twice"""
     moves: bool
     """whether elements stay what they are"""
+    divisor: int | None = None
+    """the list of parameters by whose reciprocals, made for each, elements become integers"""
 
 
 def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
@@ -44,7 +48,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = plan if plan.stages_stores else _small(plan, how.streams)
+        plan = plan if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         if row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
@@ -54,13 +58,20 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     return None
 
 
-def _small(plan: CopyPlan, streams: bool) -> CopyPlan:
+def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
     fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
     shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
-    if shape is GATHERED and streams:
-        shape = _with_whole_rows(plan, shape)
-    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=streams))
+    if shape is GATHERED:
+        shape = _with_whole_rows(plan, shape) if how.streams else _with_longer_rows(plan, shape, how)
+    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=how.streams))
+
+
+def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> MacroShape:
+    """The shape of macro tiles with more of rows that are divided by one number, whose reciprocal serves them all."""
+    _, row = next(contiguous(plan.copy, "src"))
+    divides = how.divisor is not None and how.target.vector * 8 == QUOTIENT_BITS and not row.params[how.divisor]
+    return GATHERED_DIVIDED if divides else shape
 
 
 def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
