@@ -215,3 +215,15 @@ def test_zero_points_that_are_loaded_as_they_are_added(group: int, element: str)
         made.append(np.empty(16 * 96, np.uint8))
         kernel(x, made[-1], **given)
     np.testing.assert_array_equal(made[0], made[1])
+
+
+@pytest.mark.parametrize("flags", [("-march=native",), ()], ids="".join)
+def test_no_warning(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """Not of a divisor that is known, whose products do not mention it."""
+    path = compiler_named("gcc")
+    if path is None:
+        pytest.skip("gcc is not here")
+    text = text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=3))
+    compiled(text, path, tmp_path, "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-psabi", *flags)(
+        "reorder", [ctypes.c_void_p]
+    )

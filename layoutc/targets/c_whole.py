@@ -93,7 +93,8 @@ def _known(type: VectorType, name: str, shift: str) -> str:
     parameters, fused = _parameters(shift, "h", "l", "low", "high"), f"fused_{type}"
     quotient = f"{fused}(x_, (h) - ({type}){{0}}, x_ * (l))"
     dividend, _, *others = _given(type, shift)
-    steps = (dividend, *others, *_clamped(type, quotient, shift), *_rounded_clamped(type))
+    # Compilers want variables to be used.
+    steps = (dividend, "(void)(s)", *others, *_clamped(type, quotient, shift), *_rounded_clamped(type))
     text = macro(f"{name}_{type}", parameters, *steps)
     return with_fused(type, text, _plain(type, name, parameters, shift))
 
