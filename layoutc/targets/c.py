@@ -40,6 +40,7 @@ from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude, without_comments
 from layoutc.targets.c_joined import joining_prelude
+from layoutc.targets.c_low_bytes import low_bytes_prelude
 from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.c_shuffles import Shuffles
@@ -92,7 +93,7 @@ class _ModulePrinter:
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(code)
         used = words(said)
-        macros = (*joining_prelude(used), *covering_prelude(used))
+        macros = (*joining_prelude(used), *covering_prelude(used), *low_bytes_prelude(used))
         above = prelude(used | words("\n".join(macros)), self.helpers, has_pragmas="#pragma omp" in said)
         return "\n\n".join(filter(None, (above, *macros, code))) + "\n"
 

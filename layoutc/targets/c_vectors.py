@@ -25,6 +25,7 @@ from layoutc.targets.c_expressions import (
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_joined import is_joining
 from layoutc.targets.c_lane_types import typed
+from layoutc.targets.c_low_bytes import LOW_BYTES, low_bytes
 from layoutc.targets.c_memory import INDEX, address_at
 from layoutc.targets.c_types import (
     is_float,
@@ -60,6 +61,8 @@ def _spell_shuffle(site: Site) -> Expression:
     types = [operand.type for operand in op.operands]
     if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
+    if low_bytes(op) is not None:
+        return spell_cast(vector_name(typed(op.result)), call(LOW_BYTES, *site.operands))
     first, second = site.operands
     if (found := narrowed(op)) is not None:
         together, type = call(helper_of(found), first, second), vector_name(typed(op.result))

@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import NARROWING, narrowed
+from layoutc.targets.c_low_bytes import low_bytes
 from layoutc.targets.whole_ops import WHOLE, whole
 
 ENDS = (*NARROWING, *WHOLE)
@@ -17,9 +18,10 @@ PASSED_OVER = (arith.TruncFOp, arith.DivfOp, arith.AddfOp)
 
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op, what lanes of bf16 are narrowed from, or what integers are the quotients of."""
-    if op.__class__ in NARROWING and (found := narrowed(op)) is not None:
-        return found.numbers
+    """The operands of an op, what lanes of bf16 are narrowed from, or integers the quotients or low bytes of."""
+    if op.__class__ in NARROWING:
+        found = narrowed(op)
+        return (low_bytes(op) or op.operands) if found is None else found.numbers
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
     return op.operands

@@ -1,0 +1,37 @@
+"""The low bytes of four registers of words become one, by whatever instructions."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from tests.c_programs import compiled, compiler_named
+
+BUILDS = [("gcc", ("-O2", "-march=native")), ("clang", ("-O2", "-march=native")), ("gcc", ("-O2",))]
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
+)
+@pytest.mark.parametrize("tag", ["ab", "aB16b"])
+def test_low_bytes(compiler: str, flags: tuple[str, ...], tag: str, tmp_path: Path) -> None:
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    source, destination = layoutc.desc("ab", (64, 256), "s32"), layoutc.desc(tag, (64, 256), "s8")
+    text = layoutc.Kernel(source, destination).c_source
+    if "any shuffles" not in text:
+        pytest.skip("this machine has no shuffles of bytes")
+    assert " = (i8x64)low_bytes(" in text
+    x = np.random.default_rng(5).integers(-300, 300, (64, 256)).astype(np.int32)
+    got, expected = (np.empty(x.size, np.int8) for _ in range(2))
+    pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got))
+    compiled(text, path, tmp_path, *flags, "-Wall", "-Werror", "-Wno-psabi")("reorder", [ctypes.c_void_p] * 2)(
+        *pointers
+    )
+    layoutc.Kernel(source, destination, "reference")(x.reshape(-1), expected)
+    np.testing.assert_array_equal(got, expected)
