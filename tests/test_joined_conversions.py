@@ -39,12 +39,14 @@ def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, 
     [
         ("aCb10c->aCb6c", (48, 40, 480), "f32->s8", 1),
         ("aCb10c->aCb6c", (48, 40, 480), "s8->f32", 1),
-        ("aCb10c->aCb6c", (48, 40, 490), "f32->bf16", 4),
+        ("aCb10c->aCb6c", (48, 40, 490), "f32->bf16", 2),
         ("AB3a10b->AB10a6b", (960, 960), "f32->s8", 12),
+        ("nhwc->nChw16c", (2, 17, 12, 13), "f32->bf16", 1),
+        ("nhwc->nChw8c", (2, 10, 12, 13), "u8->f32", 1),
     ],
 )
 def test_segments_are_joined(layouts: str, dims: tuple[int, ...], types: str, copies: int) -> None:
-    """Of 7 copies, of 7 and 3 of a tail, and of 84: there a box has all of one axis."""
+    """Of 7 copies, of 10, which become 2, of 84, where a box has all of one axis, and of two of 17 channels."""
     plan, lines = planned(layouts, dims, types)
     assert len(plan.copies) == copies
     assert all(copy.merges for copy in plan.copies if any(digit.is_uneven for digit in copy.copy.digits))
@@ -75,6 +77,9 @@ def test_a_plan_for_other_caches_is_read(llc: int) -> None:
         ("nChw6c->nChw16c", 96, "s32->f64", NO_ATTRIBUTES),
         ("nChw6c->nChw16c", 96, "f16->bf16", Conversion(src_scale=Param(axes=1, groups=24))),
         ("nChw10c->nChw6c", 61, "bf16->f32", Conversion(sum=0.5)),
+        ("nhwc->nChw16c", 17, "f32->s8", Conversion(dst_scale=Param(axes=1), dst_zero_point=3)),
+        ("nhwc->nChw16c", 35, "u8->f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=1))),
+        ("nChw16c->nhwc", 20, "s8->f32", Conversion(src_scale=Param(axes=(0, 1)))),
     ],
 )
 def test_bytes_are_those_of_the_definition(

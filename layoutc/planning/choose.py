@@ -13,7 +13,7 @@ from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.plan import Plan
-from layoutc.planning.plan_conversions import Converting, converting_plans
+from layoutc.planning.plan_conversions import Converting, converting_plans, has_padded_tile
 from layoutc.planning.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plan_through import best_buffer, plan_through
 from layoutc.planning.plan_together import parts_in_cache, parts_past_it
@@ -152,15 +152,25 @@ def _joined_conversions(
     Where a box cannot have all of two axes, one alone may be joined.
     """
     held = max(widths.src, widths.dst)
-    for along in (None, *range(destination.rank)):
-        joined, _ = copies_of(source, destination, conversion, "whole", along)
+    ways: list[tuple[Joins, int | None]] = [
+        ("all", None),
+        *(("whole", along) for along in (None, *range(destination.rank))),
+    ]
+    for joins, along in ways:
+        joined, _ = copies_of(source, destination, conversion, joins, along)
         uneven = [copy for copy in joined if any(digit.is_uneven for digit in copy.digits)]
-        if not uneven and along is None:
+        if not uneven and along is None and joins == "whole":
             break
-        if uneven and all(has_box(copy, widths, target) for copy in uneven):
+        if uneven and all(_has_tile(copy, widths, target) for copy in uneven):
             cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
             return joined if cost < JOIN_GAIN * before else apart
     return apart
+
+
+def _has_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a tile holds all of the axes that a copy has as one digit, converted in it or before."""
+    is_whole = all(digit.is_whole for digit in copy.digits)
+    return has_box(copy, widths, target) if is_whole else has_padded_tile(copy, widths, target)
 
 
 def copies_of(

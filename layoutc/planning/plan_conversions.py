@@ -14,7 +14,7 @@ from layoutc.planning.far_parts import with_far_parts
 from layoutc.planning.gathered_rows import is_transposed
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
-from layoutc.planning.machine import of_registers
+from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.merged_conversions import converts_few, merged_plan
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.plan_copy import (
@@ -49,7 +49,7 @@ ELEMENTS = 64
 def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator[CopyPlan]:
     """The copies, each by itself; what is padding becomes zero, and no converted zero."""
     for copy in copies:
-        if any(digit.is_uneven for digit in copy.digits):
+        if any(digit.is_uneven for digit in copy.digits) and all(digit.is_whole for digit in copy.digits):
             box = merged_plan(copy, how.widths, how.target, how.streams)
             assert box is not None, "what is joined has a box"
             yield box
@@ -174,6 +174,15 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
         yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
     else:
         yield plan
+
+
+def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether tiles hold both what a copy converts into a buffer, and the zeros beside it."""
+    by_registers = of_registers(target.vector, target.shuffles)
+    plan = _padded_plan(copy, Converting(widths, by_registers, streams=False, threads=1, adds=False, moves=False))
+    if plan is not None:
+        forget_copies(1)
+    return plan is not None
 
 
 def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
