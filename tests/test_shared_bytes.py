@@ -93,7 +93,7 @@ EDITS = {
     "packed stores": ("normal stores", "lanes of the destination begin or end inside of a byte"),
     "packed stores, unpacked loads": (
         "staged stores, unpacked loads",
-        "what is converted when stored, or shares bytes, is not staged",
+        "what shares bytes is not staged",
     ),
     "elements of 1/2 to 1/2": ("elements of 1 to 1/2", "unpacked loads are of lanes of elements that share bytes"),
     "macro 240x256": ("macro 2050x1025", "unpacked loads need a buffer of "),
