@@ -89,9 +89,11 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
     narrow = with_macro(plan, replace(shape, source_run=1))
     if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
         return staged
-    joined, joined_narrow = (prod(with_joined_rows(each).macro) for each in (staged, narrow))
-    # What the next macro tile takes of a line is there then only if rows do not evict each other.
-    if joined_narrow > joined or share_sets(narrow, target):
+    joined, joined_narrow = (with_joined_rows(each) for each in (staged, narrow))
+    # What the next macro tile takes of a line is there then only if rows do not evict each other; where they are joined
+    # to more than the first cache holds, it comes from the second one.
+    evict = share_sets(narrow, target) and share_sets(joined_narrow, target)
+    if prod(joined_narrow.macro) > prod(joined.macro) or evict:
         return staged
     return with_macro(plan, replace(shape, source_run=target.line)) if overflow_sets(narrow, target) else narrow
 
