@@ -62,11 +62,12 @@ UNEVEN = 1.5
 
 def share_sets(plan: CopyPlan, target: Machine) -> bool:
     """
-    Whether the source rows of a macro tile, of which the first cache could hold a line each, share few sets: too many
-    one, and twice as many as their even share.
+    Whether the source rows of a macro tile share few sets: too many one, and twice as many as their even share.
+
+    Not those of which the first cache could not hold half, wherever they lie.
     """
     most, even = _rows_in_a_set(plan, target)
-    return even <= l1_ways(target) and most > max(COLLIDING_ROWS, 2 * even)
+    return even <= 2 * l1_ways(target) and most > max(COLLIDING_ROWS, 2 * even)
 
 
 def overflow_sets(plan: CopyPlan, target: Machine) -> bool:

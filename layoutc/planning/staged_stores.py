@@ -91,7 +91,7 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
         return staged
     joined, joined_narrow = (with_joined_rows(each) for each in (staged, narrow))
     # What the next macro tile takes of a line is there then only if rows do not evict each other; where they are joined
-    # to more than the first cache holds, it comes from the second one.
+    # to far more than the first cache holds, it comes from the second one.
     evict = share_sets(narrow, target) and share_sets(joined_narrow, target)
     if prod(joined_narrow.macro) > prod(joined.macro) or evict:
         return staged

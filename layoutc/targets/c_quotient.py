@@ -20,10 +20,9 @@ x > t, and q off by less than one; else it is u, and q off by less than (x + 1) 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, cast
 
-from xdsl.dialects import arith, func, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, VectorType
 from xdsl.ir import Operation, SSAValue
 
@@ -50,23 +49,12 @@ def quotient_helper(op: Operation) -> str | None:
 
 
 def is_by_products(op: Operation) -> bool:
-    """Whether a division becomes integers in the caches, and its divisor is used again."""
+    """Whether a division becomes integers, and its divisor is used again."""
     type = cast("VectorType[Any]", op.results[0].type)
     if TO_INTEGER not in op.attributes or not isinstance(type.element_type, Float32Type):
         return False
     divisor = op.operands[1]
-    return type.get_shape() == (LANES,) and _is_used_again(divisor, op) and not _streams(_function_of(op))
-
-
-def _function_of(op: Operation) -> Operation:
-    parent = op.parent_op()
-    return op if parent is None or isinstance(op, func.FuncOp) else _function_of(parent)
-
-
-@lru_cache(maxsize=1)
-def _streams(function: Operation) -> bool:
-    """Whether it stores past the caches: there divisions cost nothing, and memory that is asked evenly is faster."""
-    return any(isinstance(op, vector.StoreOp) and "nontemporal" in op.properties for op in function.walk())
+    return type.get_shape() == (LANES,) and _is_used_again(divisor, op)
 
 
 def _is_used_again(divisor: SSAValue, op: Operation) -> bool:
