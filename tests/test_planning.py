@@ -779,6 +779,6 @@ def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
 
 def test_rows_that_are_joined_to_far_more_than_the_first_cache_holds_may_share_its_sets() -> None:
     """246 rows, 8 of which are one of 3936 bytes: all of these, of half as many bytes of the source."""
-    pair = [desc(tag, (198, 8, 8, 246, 8), "bf16") for tag in ("cdeba", "ceabd")]
-    (copy,) = choose_plan(*pair, replace(AVX512, l2=2 << 20, llc=64 << 20, llc_is_far=True)).copies
+    source, destination = (desc(tag, (198, 8, 8, 246, 8), "bf16") for tag in ("cdeba", "ceabd"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, l2=2 << 20, llc=64 << 20, llc_is_far=True)).copies
     assert copy.store == "staged" and copy.macro[2:] == (32, 8, 246)
