@@ -147,9 +147,10 @@ def _joined_conversions(
     target: Machine,
 ) -> Sequence[StridedCopy]:
     """
-    The copies with segments of short axes joined, if boxes of whole axes convert them in fewer instructions.
+    The copies with segments of short axes joined, and with their last blocks, if boxes of whole axes convert them in
+    fewer instructions.
 
-    Where a box cannot have all of two axes, one alone may be joined.
+    Where a box cannot have all of two axes, or gains nothing by it, one alone may be joined.
     """
     held = max(widths.src, widths.dst)
     ways: list[tuple[Joins, int | None]] = [
@@ -163,7 +164,8 @@ def _joined_conversions(
             break
         if uneven and all(_has_tile(copy, widths, target) for copy in uneven):
             cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
-            return joined if cost < JOIN_GAIN * before else apart
+            if cost < JOIN_GAIN * before:
+                return joined
     return apart
 
 
