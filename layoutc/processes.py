@@ -54,28 +54,37 @@ def run(command: list[str], output: int, timeout_s: float) -> int:
     It runs in a session of its own, so that one that hangs is stopped with all that it started. Raises CompilerError
     if it does not start or takes longer than the time limit.
     """
-    environment = {**os.environ, "LC_ALL": "C"}
     group = _group.get() or Group()
+    process = None
+    # An interrupt must find the process in `process`: until then it waits.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CompilerError(f"compiler {command[0]} does not start: {error.strerror}") from error
-    try:
+        process = _started(command, output)
         group.add(process)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return _ended(process, timeout_s)
     except subprocess.TimeoutExpired:
         raise CompilerError(f"compiler took more than {timeout_s:g} s: {shlex.join(command)}") from None
     finally:
-        group.discard(process)
-        _kill(process)
-        process.wait()
+        if process is not None:
+            group.discard(process)
+            _kill(process)
+            process.wait()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _started(command: list[str], output: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CompilerError(f"compiler {command[0]} does not start: {error.strerror}") from error
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

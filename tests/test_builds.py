@@ -172,6 +172,27 @@ pairs = [(layoutc.desc("ab", (n, 7)), layoutc.desc("ba", (n, 7))) for n in range
     assert not list(cache.glob("build-*"))
 
 
+def test_an_interrupt_while_a_program_starts_ends_it(tmp_path: Path) -> None:
+    """It comes before whoever started the program has it in hand."""
+    number = tmp_path / "number"
+    program = f"""
+import os, signal, subprocess
+from layoutc.processes import run
+class Interrupted(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        with open({str(number)!r}, "w") as file:
+            file.write(str(self.pid))
+        os.kill(os.getpid(), signal.SIGINT)
+subprocess.Popen = Interrupted
+run(["sleep", "300"], os.open(os.devnull, os.O_WRONLY), 60)
+"""
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    run = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, preexec_fn=heeds, timeout=50)
+    assert b"KeyboardInterrupt" in run.stderr
+    assert not is_running(number.read_text())
+
+
 def errors_of_interrupted(run: subprocess.Popen[bytes]) -> bytes:
     """Interrupted again if it goes on: CPython drops an interrupt that comes in the callback of a weak reference."""
     for _ in range(3):
