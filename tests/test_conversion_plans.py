@@ -384,6 +384,16 @@ def test_rows_are_converted_first_where_tiles_would_convert_slowly(source: Memor
     assert copy.gathers_converted
 
 
+@pytest.mark.parametrize(("type", "to_type", "is_first"), [("bf16", "f32", False), ("f32", "bf16", True)])
+def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, is_first: bool) -> None:
+    """In the caches no rows are converted first that become wider; past them they are read row by row."""
+    small, large = (
+        choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), machine("avx512")).copies[0]
+        for dims in ((512, 512), (8192, 8192))
+    )
+    assert (small.gathers_converted, large.gathers_converted) == (is_first, True)
+
+
 @pytest.mark.parametrize(("type", "to_type"), [("f32", "bf16"), ("f32", "s8"), ("f16", "f8_e4m3")])
 def test_short_rows_are_merged_before_they_are_converted(type: str, to_type: str) -> None:
     """Rows of 3 that are stored 4 apart: of their pieces whole registers are made, each lane with its scale."""

@@ -136,15 +136,20 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
-    A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. What is
-    converted before can have other tiles, boxes among them.
+    A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
+    does many that become wider, in the caches. What is converted before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
-    pays = vectors > TILE_REGISTERS or lanes * FEW_LANES <= whole
+    pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
     if not pays and not _has_better_tiles(copy, how):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+
+
+def _widens_in_caches(how: Converting) -> bool:
+    """Whether elements are moved before they are wide, and each register is stored as soon as it is converted."""
+    return how.widths.converted_at == "dst" and how.widths.src < how.widths.dst and not how.streams
 
 
 def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
