@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import layoutc
 from layoutc import desc, reference
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
@@ -227,7 +228,7 @@ def test_small_copies_are_not_too_many() -> None:
     dims = (16, 17, 18)
     source, destination = layoutc.desc("ABC7a7b7c", dims, "f32"), layoutc.desc("CBA5a5b5c", dims, "bf16")
     with pytest.raises(NotStridedError, match="4896 elements into 72 copies"):
-        choose_plan(source, destination, TARGETS["avx512"])
+        choose_plan(source, destination, TARGETS["avx512"], conversion=Conversion(sum=1.0))
 
 
 def test_memory_is_asked_ahead_where_stores_of_a_large_copy_go_through_the_caches() -> None:

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import reference
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.kernel import Executor
+from layoutc.kernel import Executor, Kernel
+from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES
@@ -19,7 +22,8 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import count_segments
 from layoutc.planning.through import through_buffers
 from layoutc.planning.turns import Through
-from layoutc.transforms.plan_reorders import read_plan
+from layoutc.transforms.plan_reorders import read_plan, read_plan_of
+from tests.conversions import interesting_codes
 from tests.test_planning import buffers, run_plan
 
 PERIODS = "(a, b, c) -> ((a floordiv 160) mod 4, a floordiv 640, a mod 5, (a floordiv 5) mod 32, b, c)"
@@ -68,15 +72,71 @@ def test_kernels_through_a_buffer_are_the_reorder(name: str, executor: Executor)
     np.testing.assert_array_equal(written, expected)
 
 
+CONVERTED = {
+    "narrowed on the way in": ("f32", "s8", Conversion(dst_scale=0.0236)),
+    "widened on the way out": ("s8", "f32", Conversion(src_scale=0.5, src_zero_point=3)),
+    "of one width": ("bf16", "f16", Conversion()),
+    "from truth": ("boolean", "f64", Conversion()),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("target", ["avx512", "sse2"])
+@pytest.mark.parametrize("how", CONVERTED)
+@pytest.mark.parametrize("name", BUFFERED)
+def test_conversions_through_a_buffer_are_by_definition(name: str, how: str, target: str, threads: int) -> None:
+    from_type, to_type, conversion = CONVERTED[how]
+    read = layoutc.desc(BUFFERED[name][0], BUFFERED[name][2], from_type)
+    written = layoutc.desc(BUFFERED[name][1], BUFFERED[name][2], to_type)
+    plan = choose_plan(read, written, TARGETS[target], threads, conversion)
+    assert is_through(plan)
+    lines = plan_lines(plan)
+    assert read_plan_of(lines, read, written, conversion) == plan
+    source = np.resize(interesting_codes(read.element_type).view(np.uint8), read.size_bytes)
+    made = np.full(written.size_bytes, 0xA5, np.uint8)
+    Kernel(read, written, conversion=conversion, threads=threads, plan=tuple(lines))(source, made)
+    expected = np.full(written.size_bytes, 0xA5, np.uint8)
+    reference.reorder(read, written, source, expected, conversion)
+    np.testing.assert_array_equal(made, expected)
+
+
+def test_a_conversion_through_the_buffer_of_another_reorder_is_an_error_at_its_line() -> None:
+    source, destination = layoutc.desc("Ab32a", (960, 40), "f32"), layoutc.desc("Ab5a", (960, 40), "s8")
+    lines = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
+    assert "elements of 4 to 1, " in lines[2] and "elements of 1, " in lines[3]
+    for wrong, message in (
+        (lines[:3], "line 4: got no more copies, expected 'copy 0 -> 0: "),
+        (
+            [*lines[:2], lines[2].replace("(32, ", "(64, "), lines[3]],
+            "line 3: got 'copy .*', expected 'copy .*, elements of 4 to 1'",
+        ),
+        ([lines[0], lines[1].replace("6x", "7x"), *lines[2:]], "line 2: got '7x.*', expected '6x"),
+        (lines[:1], "line 2: got no more turns, expected '6x"),
+        ([*lines, *lines[1:]], "line 5: got '6x.*', expected no more turns"),
+    ):
+        with pytest.raises(PlanError, match=message):
+            read_plan_of(wrong, source, destination, Conversion())
+
+
+@pytest.mark.parametrize(
+    "conversion",
+    [Conversion(sum=1.0), Conversion(src_scale=Param(None, axes=(0,)))],
+    ids=["a sum", "scales of an axis"],
+)
+def test_conversions_that_go_straight(conversion: Conversion) -> None:
+    source, destination = layoutc.desc("Ab32a", (960, 40), "s8"), layoutc.desc("Ab5a", (960, 40), "f32")
+    assert not is_through(choose_plan(source, destination, conversion=conversion))
+
+
 def test_turns_that_share_lines_of_the_source_follow_each_other() -> None:
-    """A step has 8 bytes of each line; the 16 that lie side by side are turned to before other rows."""
+    """A step has 8 bytes of each line, a turn a whole one; the next one is turned to before other rows."""
     destination = "(a, b, c, d) -> (d mod 3, d floordiv 3, a mod 32, b, a floordiv 32, c)"
-    dims = (816, 144, 16, 24)
+    dims = (816, 144, 16, 96)
     plan = choose_plan(layoutc.desc("cAbD16a8d", dims, "s8"), layoutc.desc(destination, dims, "s8"), TARGETS["avx512"])
     for part in plan.parts:
         assert isinstance(part, Through)
         *_, within = (loop for loop in part.loops if loop.step < loop.extent)
-        assert (within.extent, within.src) == (16, 8)
+        assert (within.extent, within.step, within.src) == (16, 8, 8)
 
 
 def test_each_thread_has_a_buffer_of_its_own() -> None:
@@ -112,7 +172,7 @@ def test_what_has_no_buffer(name: str) -> None:
         "a period that is larger than a buffer may be": ("ABc130a9b", "ABc131a8b", (34060, 18, 2), (0, 0, 0)),
     }[name]
     source, destination = layoutc.desc(src, dims, "f64", low=low), layoutc.desc(dst, dims, "f64")
-    assert [through_buffers(source, destination, side, 8) for side in SIDES] == [None, None]
+    assert [through_buffers(source, destination, side) for side in SIDES] == [None, None]
 
 
 def test_a_plan_through_a_buffer_of_another_reorder_is_an_error_at_its_line() -> None:

@@ -29,6 +29,12 @@ TILE_RULES = (
         (IN_L3, IN_DRAM),
     ),
     Rule(
+        "MOST_TURN_BYTES",
+        "turns through a buffer whose steps share lines of the source move up to 512 KiB",
+        {"as others": {"MOST_TURN_BYTES": times(0.125)}, "half": {"MOST_TURN_BYTES": times(0.5)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "JOIN_GAIN",
         "boxes have all of short axes where that takes less than 0.8 of the instructions of their segments",
         {"never": {"JOIN_GAIN": to(0.0)}, "always": {"JOIN_GAIN": to(1.0)}, "0.6": {"JOIN_GAIN": to(0.6)}},

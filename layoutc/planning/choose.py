@@ -81,19 +81,20 @@ def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion
 def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    buffered = best_buffer(source, destination, target) if moves and destination.element_type.bits >= 8 else None
+    adds, divisor = bool(conversion.sum), _divisor(source, destination, conversion)
+    straight = None if moves else _converted(source, destination, conversion, target)
+    buffered = best_buffer(source, destination, target, conversion, straight and len(straight[0]))
     if buffered is not None:
         threads = _worth(threads, destination, len(buffered.halves))
         streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
-        return Plan(plan_through(buffered, destination.element_type.bits // 8, target, streams), threads)
-    copies, widths = copies_of(source, destination, conversion)
+        widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
+        how = Converting(widths, target, streams, threads, adds, moves, divisor)
+        return Plan(plan_through(buffered, how), threads)
+    copies, widths = straight or copies_of(source, destination, conversion)
     threads = _worth(threads, destination, len(copies))
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if not moves or widths.are_packed:
-        adds = bool(conversion.sum)
-        if len(copies) > 1 and not moves and not adds:
-            copies = _joined_conversions(source, destination, copies, conversion, widths, target)
-        how = Converting(widths, target, streams, threads, adds, moves, _divisor(source, destination, conversion))
+        how = Converting(widths, target, streams, threads, adds, moves, divisor)
         return Plan(with_shorter_tiles(converting_plans(copies, how)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
@@ -136,6 +137,19 @@ def _joined(
     alone = ELEMENT * sum(copy.elements for copy, _ in over_gaps)
     cost = alone + instructions((sized for sized in apart if sized not in over_gaps), target)
     return joined if instructions(joined, target) < JOIN_GAIN * cost else apart
+
+
+def _converted(
+    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: Machine
+) -> tuple[Sequence[StridedCopy], Widths] | None:
+    """The copies of a reorder that converts, with short axes joined where that pays; None if there are none."""
+    try:
+        copies, widths = copies_of(source, destination, conversion)
+    except NotStridedError:
+        return None
+    if len(copies) > 1 and not conversion.sum:
+        copies = _joined_conversions(source, destination, copies, conversion, widths, target)
+    return copies, widths
 
 
 def _joined_conversions(

@@ -14,7 +14,7 @@ from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.promotion import promotions
 from layoutc.planning.through import Buffered
 from layoutc.planning.together import restored
-from layoutc.planning.turns import Through
+from layoutc.planning.turns import SharedLoop, Through, Together
 
 Sized = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""
@@ -33,18 +33,28 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
 def check_buffered(plan: Plan, buffered: Buffered, element_bytes: int) -> None:
     """Raises PlanError unless the plan is this reorder through a buffer: its turns in their order, and its fills."""
     number = 0
-    turns = [part for part in plan.parts if isinstance(part, Through)]
-    for part, half in zip_longest(turns, buffered.halves):
-        if part is None or half is None or part.loops != half.loops:
-            texts = (f"'{loops_text(one.loops)}'" if one else "no more turns" for one in (part, half))
-            line = line_of(plan, number) - (part is not None)
-            raise PlanError(line, "", None, "got {}, expected {} for this reorder".format(*texts))
+    turns = _checked_turns(plan, [half.loops for half in buffered.halves])
+    for part, half in zip(turns, buffered.halves, strict=True):
         for got, expected in ((part.into, half.into), (part.out_of, half.out_of)):
             sized = ((unfused(copy.copy), widths_text(copy)) for copy in got)
             _check_copies(plan, dict(enumerate(sized, number)), number + len(got), expected, element_bytes)
             number += len(got)
     fills = Plan(plan.parts[len(turns) :], plan.threads)
     _check_copies(plan, dict(enumerate(_restored(fills), number)), len(plan.copies), buffered.fills, element_bytes)
+
+
+def _checked_turns(plan: Plan, expected: Sequence[tuple[SharedLoop, ...]]) -> list[Through]:
+    """The turns of a plan through a buffer. Raises PlanError unless they are in these loops."""
+    number = 0
+    turns = [part for part in plan.parts if isinstance(part, Through)]
+    for part, loops in zip_longest(turns, expected):
+        if part is None or part.loops != loops:
+            found = None if part is None else part.loops
+            texts = ("no more turns" if one is None else f"'{loops_text(one)}'" for one in (found, loops))
+            line = line_of(plan, number) - (part is not None)
+            raise PlanError(line, "", None, "got {}, expected {} for this reorder".format(*texts))
+        number += len(part.copies)
+    return turns
 
 
 def _check_copies(
@@ -96,15 +106,30 @@ def check_same(plan: Plan, chosen: Plan) -> None:
 
     Where a copy is cut in two so that threads can share it follows from the caches; both may be cut elsewhere.
     """
-    number = next((n for n, part in enumerate(plan.parts) if not isinstance(part, CopyPlan)), None)
+    number = next((n for n, part in enumerate(plan.parts) if isinstance(part, Together)), None)
     if number is not None:
-        raise PlanError(number + 2, "", None, "copies that convert, or whose elements share bytes, run alone")
-    given, asked = ([(merged(unfused(copy.copy)), widths_text(copy)) for copy in one.copies] for one in (plan, chosen))
+        raise PlanError(
+            number + 2, "", None, "copies that convert, or whose elements share bytes, have no shared loops"
+        )
+    wanted = [part for part in chosen.parts if isinstance(part, Through)]
+    turns = _checked_turns(plan, [part.loops for part in wanted])
+    number = 0
+    for got, expected in zip(turns, wanted, strict=True):
+        for half in ((got.into, expected.into), (got.out_of, expected.out_of)):
+            _check_half(plan, number, *half)
+            number += len(half[0])
+    alone = ([copy for copy in one.parts if isinstance(copy, CopyPlan)] for one in (plan, chosen))
+    _check_half(plan, number, *alone)
+
+
+def _check_half(plan: Plan, number: int, copies: Sequence[CopyPlan], chosen: Sequence[CopyPlan]) -> None:
+    """Raises PlanError unless these copies of a plan, the first of which has this number, are the chosen ones."""
+    given, asked = ([(merged(unfused(copy.copy)), widths_text(copy)) for copy in each] for each in (copies, chosen))
     if _rejoined(given) == _rejoined(asked):
         return
-    for number, (got, expected) in enumerate(zip_longest(given, asked)):
+    for place, (got, expected) in enumerate(zip_longest(given, asked), number):
         if got != expected:
-            raise misfit(plan, number, got, expected)
+            raise misfit(plan, place, got, expected)
 
 
 def _rejoined(copies: Sequence[Sized]) -> list[Sized]:

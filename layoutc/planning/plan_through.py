@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.copy_digits import SIDES, StridedCopy
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import NORMAL, with_macro
 from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan_conversions import converting_plans
 from layoutc.planning.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.reasons import because
+from layoutc.planning.row_conversions import Converting
+from layoutc.planning.shorter_tiles import with_shorter_tiles
 from layoutc.planning.strided_copy import NotStridedError, count_segments
 from layoutc.planning.through import Buffered, Halves, through_buffers
 from layoutc.planning.together import Sized
@@ -22,26 +26,35 @@ MOST_SEGMENTS = 16
 """copies, more than which go through a buffer if they are fewer there"""
 
 
-def best_buffer(source: MemoryDesc, destination: MemoryDesc, target: Machine) -> Buffered | None:
-    """A reorder through a buffer in few instructions; None where the copies that go straight are few, or fewer."""
-    element = destination.element_type.bits // 8
+def best_buffer(
+    source: MemoryDesc, destination: MemoryDesc, target: Machine, conversion: Conversion, joined: int | None
+) -> Buffered | None:
+    """
+    A reorder through a buffer in few instructions; None where the copies that go straight are few, or fewer.
+
+    Those are one for each segment of a period, or so many where segments were `joined`.
+    """
+    shares_bytes = min(source.element_type.bits, destination.element_type.bits) < 8
+    if shares_bytes or conversion.sum or conversion.compensation is not None or conversion.groupings:
+        return None
     try:
-        straight = count_segments(source, destination)
+        straight = joined or count_segments(source, destination)
         if straight <= MOST_SEGMENTS:
             return None
-        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side, element))]
+        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side))]
     except NotStridedError:
         return None
     if not found or found[0].count >= straight:
         return None
     because("blocks", f"through a buffer, by {found[0].count} copies, as straight they would be {straight}")
+    element = min(source.element_type.bits, destination.element_type.bits) // 8
     return min(found, key=lambda buffered: _instructions(buffered, element, target))
 
 
-def plan_through(best: Buffered, element: int, target: Machine, streams: bool) -> tuple[CopyPlan | Through, ...]:
+def plan_through(best: Buffered, how: Converting) -> tuple[CopyPlan | Through, ...]:
     """How each copy of a reorder through a buffer runs."""
-    turns = [_turns(half, element, target, streams) for half in best.halves]
-    fills = [plan_moved(*piece, target, streams) for piece in _pieces(best.fills, element, target)]
+    turns = [_turns(half, how) for half in best.halves]
+    fills = [plan_moved(*piece, how.target, how.streams) for piece in _pieces(best.fills, how.widths.dst, how.target)]
     return *turns, *fills
 
 
@@ -58,19 +71,30 @@ def _pieces(copies: Sequence[StridedCopy], element: int, target: Machine) -> lis
     return [piece for copy in copies for piece in pieces(copy, element, target)]
 
 
-def _turns(half: Halves, element: int, target: Machine, streams: bool) -> Through:
-    """How the copies of a turn run: into the buffer by way of the caches, and out of it past them if it `streams`."""
-    into = tuple(_into(*piece, target) for piece in _pieces(half.into, element, target))
+def _turns(half: Halves, how: Converting) -> Through:
+    """
+    How the copies of a turn run: into the buffer by way of the caches, and out of it past them if it `streams`.
+
+    Elements are converted on the side on which they are wider.
+    """
+    is_early = how.widths.converted_at == "src"
+    into = tuple(map(_into, _plans(half.into, replace(how, streams=False), converts=is_early)))
     # What is a whole line in the first turn need be none in the others.
     turns = [loop.dst * gcd(loop.step, loop.extent) for loop in half.loops if loop.step < loop.extent]
-    of_turn = replace(target, alignment=gcd(target.alignment, *turns))
-    out_of = tuple(plan_moved(*piece, of_turn, streams) for piece in _pieces(half.out_of, element, target))
+    of_turn = replace(how.target, alignment=gcd(how.target.alignment, *turns))
+    out_of = tuple(_plans(half.out_of, replace(how, target=of_turn), converts=not is_early))
     return Through(half.loops, into, out_of)
 
 
-def _into(copy: StridedCopy, size: int, target: Machine) -> CopyPlan:
+def _plans(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> Iterator[CopyPlan]:
+    """The plans of half of a turn."""
+    if converts and not how.moves:
+        return iter(with_shorter_tiles(converting_plans(copies, replace(how, threads=1))))
+    return (plan_moved(*piece, how.target, how.streams) for piece in _pieces(copies, how.widths.moved, how.target))
+
+
+def _into(plan: CopyPlan) -> CopyPlan:
     """The plan of a copy into the buffer, which stays in the caches: its lines need no other buffer."""
-    plan = plan_moved(copy, size, target, streams=False)
     if plan.store == "normal":
         return plan
     because("stores", "normal, through the caches")

@@ -21,11 +21,12 @@ from layoutc.planning.plan import LINE
 from layoutc.planning.strided_copy import AxisSides, axis_sides
 from layoutc.planning.together import even_step, grown, page_by_page
 from layoutc.planning.turns import SharedLoop
+from layoutc.planning.widths import Widths
 
 TURN_BYTES = 64 << 10
 """about what a turn moves, which the second cache holds"""
 MOST_TURN_BYTES = 512 << 10
-"""periods that are larger, all axes together, have no buffer"""
+"""what it moves where steps share lines of the source; periods that are larger, all axes together, have no buffer"""
 ROW_BYTES = 256
 """of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
 
@@ -89,12 +90,13 @@ class _Part:
         return [_sum((self.copy, each)) for each in inner]
 
 
-def through_buffers(source: MemoryDesc, destination: MemoryDesc, order: SideName, element: int) -> Buffered | None:
+def through_buffers(source: MemoryDesc, destination: MemoryDesc, order: SideName) -> Buffered | None:
     """
-    The reorder through a buffer whose digits are in the order of a side, of elements of so many bytes.
+    The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
 
     None where no blocks need one, or it is too large. Raises NotStridedError as `strided_copies` does.
     """
+    widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     src, dst, axes = axis_sides(source, destination)
     if any(side.low or side.high for axis in axes for side in axis[:2]):
         return None
@@ -104,7 +106,7 @@ def through_buffers(source: MemoryDesc, destination: MemoryDesc, order: SideName
     for chosen in product(*map(_parts, axes)):
         if any(part.is_fill for part in chosen):
             fills += (merged(_sum((base, *each))) for each in product(*(part.stored for part in chosen)))
-        elif (half := _halves(base, chosen, order, element)) is None:
+        elif (half := _halves(base, chosen, order, widths)) is None:
             return None
         else:
             halves.append(half)
@@ -153,19 +155,19 @@ def _period(axis: AxisSides) -> int | None:
     return chain[0] if chain[0] > 1 else None
 
 
-def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, element: int) -> Halves | None:
+def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, widths: Widths) -> Halves | None:
     """The turns of one part of each axis; None if one is too large."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
     blocks = [part.blocks for part in chosen if part.blocks is not None]
-    size = element * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
+    size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
     if size > MOST_TURN_BYTES:
         return None
-    loops = _loops([digit for digit in digits if digit.is_whole], size, element)
-    held = [CopyDigit(loop.step, loop.src // element, loop.dst // element, loop.step) for loop in loops] + partial
+    loops = _loops([digit for digit in digits if digit.is_whole], size, widths)
+    held = [CopyDigit(loop.step, loop.src // widths.src, loop.dst // widths.dst, loop.step) for loop in loops] + partial
     places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
     places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
-    strides = _strides(places, element)
+    strides = _strides(places, widths.moved)
     first = [CopyDigit(digit.loaded, digit.src, at, digit.loaded) for digit, at in zip(held, strides, strict=False)]
     last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
     rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
@@ -180,21 +182,22 @@ def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, element
     )
 
 
-def _loops(digits: Sequence[CopyDigit], size: int, element: int) -> tuple[SharedLoop, ...]:
+def _loops(digits: Sequence[CopyDigit], size: int, widths: Widths) -> tuple[SharedLoop, ...]:
     """
     Loops over digits, slowest first in the destination, whose turns have about TURN_BYTES where one step has `size`.
 
     A turn has runs of the destination that are as long as it can hold.
     """
     loops = [
-        SharedLoop(digit.extent, 1, digit.src * element, digit.dst * element)
+        SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst)
         for digit in merged(StridedCopy(0, 0, tuple(digits))).digits
     ]
     steps = dict.fromkeys(loops, 1)
-    for loop, wanted in grown(loops[::-1], element):
+    for loop, wanted in grown(loops[::-1], widths.src):
         unit = LINE // gcd(loop.dst, LINE)
         turn = size * prod(n for other, n in steps.items() if other != loop)
-        fitting = -(-max(TURN_BYTES // turn, 1) // unit) * unit if turn < TURN_BYTES else 1
+        budget = MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES
+        fitting = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
         step = max(min(fitting, wanted, loop.extent), steps[loop])
         steps[loop] = even_step(loop.extent, step, unit)
     return page_by_page([replace(loop, step=steps[loop]) for loop in loops])

@@ -66,7 +66,7 @@ class Through:
     def buffer_bytes(self) -> int:
         """Bytes of the buffer."""
         ends = (
-            (copy.copy.dst + sum(d.offset("dst", d.extent - 1) for d in copy.copy.digits) + 1) * copy.element_bytes
+            (copy.copy.dst + sum(d.offset("dst", d.extent - 1) for d in copy.copy.digits) + 1) * copy.widths.dst
             for copy in self.into
         )
         return max(ends, default=0)

@@ -23,6 +23,8 @@ class Memory:
     zero: SSAValue | None
     converted_from: Attribute | None = None
     """the source's elements, where those of the target are converted from other ones"""
+    converted_bytes: int = 0
+    """the width of those"""
     convert: Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue] = (
         lambda builder, loaded, lanes, params, old: loaded
     )
@@ -36,6 +38,17 @@ class Memory:
     """where what tiles store is added up"""
     widest_bytes: int = 0
     """of the widest number that a value is on its way, where it is converted"""
+
+    @property
+    def loaded_bytes(self) -> int:
+        """The width of the source's elements."""
+        return self.converted_bytes or self.element_bytes
+
+    @property
+    def as_loaded(self) -> Memory:
+        """The memory of copies into a buffer from which others convert."""
+        assert self.converted_from is not None, "what is converted has a type"
+        return Memory(self.source, self.target, self.converted_from, self.converted_bytes, None)
 
     @property
     def as_gathered(self) -> Memory:

@@ -130,7 +130,7 @@ def read_plan(
 def _read_buffered(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc) -> Plan:
     """A plan through a buffer in the order of a side. Raises LayoutcError as `read_plan` does."""
     plan, element = parse_plan(lines), target.element_type.bits // 8
-    found = [buffered for side in SIDES if (buffered := through_buffers(source, target, side, element))]
+    found = [buffered for side in SIDES if (buffered := through_buffers(source, target, side))]
     if not found:
         raise LayoutcError("the blocks of this reorder have no buffer between them")
     misfits: list[PlanError] = []

@@ -51,6 +51,7 @@ def build_planned_nest(
         convert = partial(convert_loaded, nest, conversions, vector_bytes, plan.copies[0].shuffles)
         adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
         memory = replace(memory, converted_from=loaded, convert=convert, adds=adds, widest_bytes=widest)
+        memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8)
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):

@@ -18,10 +18,10 @@ from layoutc.transforms.tiled_nest import Around
 
 def build_through(nest: NestBuilder, through: Through, memory: Memory, threads: int) -> list[Operation]:
     """Returns the outermost of the loops, and the outermost operation of each copy."""
-    buffer = memref.AllocaOp.get(memory.element, LINE, [through.buffer_bytes // memory.element_bytes])
+    into, out_of = _halves(through, memory)
+    buffer = memref.AllocaOp.get(into.element, LINE, [through.buffer_bytes // into.element_bytes])
     buffer.results[0].name_hint = "apart"
-    into = replace(memory, target=buffer.results[0])
-    out_of = replace(memory, source=buffer.results[0])
+    into, out_of = replace(into, target=buffer.results[0]), replace(out_of, source=buffer.results[0])
     halves = ((into, through.into), (out_of, through.out_of))
     copies = [tiled_copy(nest, plan, side, 1) for side, plans in halves for plan in plans]
     pieces = [Steps.of(g, loop.step, loop.extent) for g, loop in enumerate(through.loops)]
@@ -34,10 +34,18 @@ def build_through(nest: NestBuilder, through: Through, memory: Memory, threads: 
         loops.builder.insert(buffer)
         terms = loops.serial(moving)
     apart = [0] * len(through.loops)
-    src, dst = ([getattr(loop, side) // memory.element_bytes for loop in through.loops] for side in ("src", "dst"))
+    src = [loop.src // memory.loaded_bytes for loop in through.loops]
+    dst = [loop.dst // memory.element_bytes for loop in through.loops]
     made: list[Operation] = []
     for number, copy in enumerate(copies):
         is_into = number < len(through.into)
         copy.put_inside(Around(loops, terms, src if is_into else apart, apart if is_into else dst))
         made.append(copy.build())
     return [loops.outermost or buffer, *made]
+
+
+def _halves(through: Through, memory: Memory) -> tuple[Memory, Memory]:
+    """The memory of what goes into the buffer, and of what leaves it: one of the two converts, if anything does."""
+    if memory.converted_from is None or any(copy.converted_bytes for copy in through.into):
+        return memory, memory.as_gathered
+    return memory.as_loaded, memory
