@@ -19,7 +19,8 @@ TYPES = ("s8", "bf16", "f32", "f64")
 """one for each width"""
 CONVERT = "convert "
 """how names of cases from data/conversions.txt begin"""
-TRANSPOSITIONS, CONVERSIONS, RANDOM = "Tensor transpositions", "Conversions", "Random"
+TRANSPOSITIONS, CONVERSIONS = "Tensor transpositions", "Conversions"
+RANDOM, RANDOM_CONVERSIONS = "Random", "Random conversions"
 """kinds of cases that are no paragraph of data/cases.txt"""
 Size = Literal["dram", "l3", "l2"]
 SIZES: tuple[Size, ...] = get_args(Size)

@@ -1,5 +1,6 @@
 """
-Random reorders, drawn without any regard to how layoutc plans them: ranks, dims, types, blocks, orders, gaps.
+Random reorders, drawn without any regard to how layoutc plans them: ranks, dims, types, blocks, orders, gaps; and,
+where they convert, attributes.
 
 Case k of a seed is the same on every machine, whatever else is drawn.
 """
@@ -7,18 +8,22 @@ Case k of a seed is the same on every machine, whatever else is drawn.
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from math import prod
 
-from benchmarks.cases import RANDOM, TYPES, Case, letters
+from benchmarks.cases import CONVERT, RANDOM, RANDOM_CONVERSIONS, TYPES, Case, letters
 from benchmarks.placement import Placement
 from layoutc import notations
 from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ELEMENT_TYPES
 from layoutc.element_type import element_type as type_of_name
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 
 LEAST, MOST = 16_000_000, 64_000_000
 """bytes of a destination"""
+COMPUTED = ("f32", "f32", "bf16", "f16", "s8", "s32")
+"""types that kernels compute with: one side of a conversion; the other one has any"""
 MOST_PADDING = 2
 """A buffer is at most this many times as large as the elements in it."""
 BLOCKS = (2, 3, 4, 4, 5, 6, 8, 8, 12, 16, 16, 16, 24, 32, 32, 48, 64)
@@ -70,6 +75,37 @@ def random_case(seed: int, number: int) -> Case:
         if is_fit(source) and is_fit(destination, LEAST) and not source.same_memory(destination):
             name, scaled = f"random {seed}/{number}", (tuple(range(len(dims))),)
             return Case(name, dims, *placements, (element_type,), scaled, kind=RANDOM)
+
+
+def random_conversions(count: int, seed: int) -> list[Case]:
+    """Those of cases 0 to `count` - 1 of a seed that convert."""
+    return [random_conversion(seed, number) for number in range(count)]
+
+
+def random_conversion(seed: int, number: int) -> Case:
+    """One case that converts, whose larger buffer has LEAST to MOST bytes."""
+    draw = random.Random(f"convert {seed}/{number}")
+    while True:
+        source, destination = draw.sample((draw.choice(COMPUTED), draw.choice(ELEMENT_TYPES).name), 2)
+        widest = max(source, destination, key=lambda name: type_of_name(name).bits)
+        dims = random_dims(draw, draw.randint(2, 5), elements_of(draw.uniform(LEAST, MOST), widest))
+        placements = random_placement(draw, len(dims)), random_placement(draw, len(dims))
+        attributes = random_attributes(draw, source, destination, len(dims))
+        sides = placements[0].desc(dims, source), placements[1].desc(dims, destination)
+        if source != destination and all(map(is_fit, sides)) and max(side.size_bytes for side in sides) >= LEAST:
+            name, scaled = f"{CONVERT}random {seed}/{number}", (tuple(range(len(dims))),)
+            found = Case(name, dims, *placements, (f"{source}->{destination}",), scaled, kind=RANDOM_CONVERSIONS)
+            return replace(found, attributes=attributes)
+
+
+def random_attributes(draw: random.Random, source: str, destination: str, rank: int) -> str:
+    """None in half of the cases, a common scale in a quarter, else one of an axis, with a zero point now and then."""
+    side, type = ("dst", destination) if type_of_name(destination).is_integer else ("src", source)
+    scale = draw.choice(("", "", "0.0236", f"argument@axis={draw.randrange(rank)}"))
+    if not scale:
+        return ""
+    point = f" --{side}-zero-point 3" if type_of_name(type).is_integer and draw.random() < 1 / 4 else ""
+    return f"--{side}-scale {scale}{point}"
 
 
 def elements_of(bytes: float, element_type: str) -> int:

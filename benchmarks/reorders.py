@@ -22,7 +22,7 @@ from benchmarks import machine, session, summary
 from benchmarks.cases import SIZES, conversion_cases, is_named, named_cases, selected
 from benchmarks.measure import Options
 from benchmarks.peers import BUILDS, PEERS
-from benchmarks.random_cases import random_cases
+from benchmarks.random_cases import random_cases, random_conversions
 from benchmarks.report import Report, show
 from benchmarks.summary import Row
 from benchmarks.tasks import Task, all_tasks
@@ -75,6 +75,12 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
     type=click.IntRange(0),
     help="Add that many random cases; `--cases random` leaves them alone.",
 )
+@click.option(
+    "--random-conversions",
+    default=0,
+    type=click.IntRange(0),
+    help="The same of random cases that convert; `--cases 'convert random'`.",
+)
 @click.option("--seed", default=1, show_default=True, help="Of the random cases, the data, and the order of the peers.")
 @listed("--threads", counts, "1,2", "Numbers of threads.")
 @listed("--sizes", some_of(SIZES), ",".join(SIZES), "Where the data fits.")
@@ -115,6 +121,7 @@ def main(path: Path | None, date: str | None, adds: bool, only_list: bool, **ask
 def chosen_tasks(here: machine.Machine, asked: dict[str, Any]) -> list[Task]:
     """The reorders that were asked for, with their dims on this machine."""
     cases = named_cases() + conversion_cases() + random_cases(asked["random_count"], asked["seed"])
+    cases += random_conversions(asked["random_conversions"], asked["seed"])
     chosen = selected(cases, asked["pattern"])
     if asked["without"]:
         chosen = [case for case in chosen if not is_named(case, asked["without"])]

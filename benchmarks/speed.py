@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchmarks.cases import RANDOM, conversion_cases, named_cases
+from benchmarks.cases import CONVERT, RANDOM, RANDOM_CONVERSIONS, conversion_cases, named_cases
 from benchmarks.peers import BUILDS
 from benchmarks.report import Report
 from benchmarks.summary import Ratio, Row, over_copy, over_own, speed_up
@@ -76,7 +76,8 @@ def places(rows: Iterable[Row]) -> list[Place]:
 
 def by_kind(rows: Sequence[Row]) -> list[str]:
     """A line for each kind of reorder, a column for each place."""
-    groups: dict[str, list[Row]] = {kind: [] for kind in [*dict.fromkeys(kinds().values()), RANDOM]}
+    names = [*dict.fromkeys(kinds().values()), RANDOM, RANDOM_CONVERSIONS]
+    groups: dict[str, list[Row]] = {kind: [] for kind in names}
     for row in rows:
         groups[kind_of(row)].append(row)
     heads = places(rows)
@@ -122,7 +123,8 @@ def kinds() -> dict[str, str]:
 
 def kind_of(row: Row) -> str:
     """What a row's case is; one that has no name any more is as good as random."""
-    return kinds().get(str(row["case"]), RANDOM)
+    case = str(row["case"])
+    return kinds().get(case, RANDOM_CONVERSIONS if case.startswith(CONVERT) else RANDOM)
 
 
 def of_unaligned(rows: Sequence[Row]) -> Iterator[str]:

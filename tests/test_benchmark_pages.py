@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.cases import CONVERSIONS, RANDOM, TRANSPOSITIONS
+from benchmarks.cases import CONVERSIONS, RANDOM, RANDOM_CONVERSIONS, TRANSPOSITIONS
 from benchmarks.pages import MARKED, PAGES, RESULTS, filled
 from benchmarks.report import Report
 from benchmarks.report import main as report_main
@@ -99,6 +99,7 @@ def test_cases_have_the_kinds_that_they_stand_under() -> None:
         "TTC 5 102": TRANSPOSITIONS,
         "random 1/1": RANDOM,
         "convert nchw->nhwc plain": CONVERSIONS,
+        "convert random 1/1": RANDOM_CONVERSIONS,
     }
     assert {case: kind_of({"case": case}) for case in kinds} == kinds
 

@@ -24,7 +24,7 @@ from benchmarks.measure import Options, measure, prepared_work
 from benchmarks.peers import PEERS, Prepared, Work, available, peer
 from benchmarks.peers.pieces import pieces
 from benchmarks.placement import Placement
-from benchmarks.random_cases import LEAST, MOST, random_case, random_cases
+from benchmarks.random_cases import LEAST, MOST, random_case, random_cases, random_conversion, random_conversions
 from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, shrunk
 from layoutc import reference
 from layoutc.descriptor import check_copy
@@ -114,6 +114,19 @@ def test_random_cases_are_the_same_each_time_and_bind() -> None:
         found = Task(case.name, "dram", case.types[0], case.dims, case.source, case.destination)
         check_copy(found.source_desc, found.destination_desc)
         assert LEAST <= found.destination_desc.size_bytes <= MOST
+
+
+def test_random_conversions_are_the_same_each_time_and_bind() -> None:
+    cases = random_conversions(40, seed=7)
+    assert cases == random_conversions(40, seed=7)
+    assert cases[5] == random_conversion(7, 5) != random_conversion(8, 5)
+    for case in cases:
+        sides = case.source, case.destination
+        found = Task(case.name, "dram", case.types[0], case.dims, *sides, case.attributes)
+        found.conversion.check(found.source_desc, found.destination_desc)
+        assert not found.is_move
+        assert LEAST <= max(found.source_desc.size_bytes, found.destination_desc.size_bytes) <= MOST
+    assert {len(case.attributes.split()) // 2 for case in cases} == {0, 1, 2}
 
 
 @pytest.mark.parametrize(
