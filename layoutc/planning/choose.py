@@ -20,11 +20,12 @@ from layoutc.planning.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.running_sums import with_running_sums
-from layoutc.planning.shorter_tiles import with_shorter_tiles
+from layoutc.planning.shorter_tiles import parts_with_shorter_tiles
 from layoutc.planning.spread_params import as_spread
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.together import Sized
+from layoutc.planning.together_conversions import with_shared_loops
 from layoutc.planning.widths import Widths
 
 PARALLEL_BYTES = 128 << 10
@@ -95,7 +96,10 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if not moves or widths.are_packed:
         how = Converting(widths, target, streams, threads, adds, moves, divisor)
-        return Plan(with_shorter_tiles(converting_plans(copies, how)), threads)
+        plans = tuple(converting_plans(copies, how))
+        shares = len(plans) > 1 and destination.size_bytes >= target.l2
+        parts = with_shared_loops(plans, how) if shares else plans
+        return Plan(parts_with_shorter_tiles(parts), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
         moved = _joined(source, destination, moved, conversion, widths.dst, target)

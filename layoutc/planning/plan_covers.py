@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import product, zip_longest
 
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
@@ -14,7 +14,7 @@ from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.promotion import promotions
 from layoutc.planning.through import Buffered
 from layoutc.planning.together import restored
-from layoutc.planning.turns import SharedLoop, Through, Together
+from layoutc.planning.turns import SharedLoop, Through
 
 Sized = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""
@@ -77,16 +77,17 @@ def _check_copies(
         raise misfit(plan, number, got, next(iter((*fitting, *(first for first, *_ in variants))), None))
 
 
-def _restored(plan: Plan) -> list[Sized]:
-    """The copies of a plan as those of its reorder."""
+def _restored(plan: Plan, first: int = 0) -> list[Sized]:
+    """The copies of a plan from the part `first` on as those of its reorder."""
     found: list[Sized] = []
-    for part in plan.parts:
+    before = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in plan.parts[:first])
+    for part in plan.parts[first:]:
         loops, copies = ((), (part,)) if isinstance(part, CopyPlan) else (part.loops, part.copies)
         for copy in copies:
             try:
-                found.append((restored(unfused(copy.copy), copy.element_bytes, loops), widths_text(copy)))
+                found.append((restored(unfused(copy.copy), copy.widths, loops), widths_text(copy)))
             except LayoutcError as error:
-                raise PlanError(line_of(plan, len(found)), "", None, str(error)) from None
+                raise PlanError(line_of(plan, before + len(found)), "", None, str(error)) from None
     return found
 
 
@@ -106,30 +107,35 @@ def check_same(plan: Plan, chosen: Plan) -> None:
 
     Where a copy is cut in two so that threads can share it follows from the caches; both may be cut elsewhere.
     """
-    number = next((n for n, part in enumerate(plan.parts) if isinstance(part, Together)), None)
-    if number is not None:
-        raise PlanError(
-            number + 2, "", None, "copies that convert, or whose elements share bytes, have no shared loops"
-        )
     wanted = [part for part in chosen.parts if isinstance(part, Through)]
     turns = _checked_turns(plan, [part.loops for part in wanted])
     number = 0
     for got, expected in zip(turns, wanted, strict=True):
         for half in ((got.into, expected.into), (got.out_of, expected.out_of)):
-            _check_half(plan, number, *half)
+            _check_half(plan, number, *(_restored(Plan(copies)) for copies in half))
             number += len(half[0])
-    alone = ([copy for copy in one.parts if isinstance(copy, CopyPlan)] for one in (plan, chosen))
-    _check_half(plan, number, *alone)
+    _check_half(plan, number, *(_restored(one, len(turns)) for one in (plan, chosen)))
 
 
-def _check_half(plan: Plan, number: int, copies: Sequence[CopyPlan], chosen: Sequence[CopyPlan]) -> None:
+def _check_half(plan: Plan, number: int, copies: Sequence[Sized], chosen: Sequence[Sized]) -> None:
     """Raises PlanError unless these copies of a plan, the first of which has this number, are the chosen ones."""
-    given, asked = ([(merged(unfused(copy.copy)), widths_text(copy)) for copy in each] for each in (copies, chosen))
-    if _rejoined(given) == _rejoined(asked):
-        return
-    for place, (got, expected) in enumerate(zip_longest(given, asked), number):
-        if got != expected:
-            raise misfit(plan, place, got, expected)
+    given, asked = ([(merged(copy), widths) for copy, widths in each] for each in (copies, chosen))
+    ways = product((given, _rejoined(given)), (asked, _rejoined(asked)))
+    if not any(_without(one, other) == _without(other, one) == [] for one, other in ways):
+        place, got = next(iter(_without(given, asked)), (len(given), None))
+        _, expected = next(iter(_without(asked, given)), (0, None))
+        raise misfit(plan, number + place, got, expected)
+
+
+def _without(copies: Sequence[Sized], others: Sequence[Sized]) -> list[tuple[int, Sized]]:
+    """The copies, with their numbers, that are not among the others."""
+    waiting, found = list(others), list[tuple[int, Sized]]()
+    for number, copy in enumerate(copies):
+        if copy in waiting:
+            waiting.remove(copy)
+        else:
+            found.append((number, copy))
+    return found
 
 
 def _rejoined(copies: Sequence[Sized]) -> list[Sized]:

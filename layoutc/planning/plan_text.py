@@ -58,7 +58,8 @@ def _part_lines(part: CopyPlan | Together | Through) -> list[str]:
 
 def loops_text(loops: Sequence[SharedLoop]) -> str:
     """Loops around several copies."""
-    texts = (f"{loop.extent}x({loop.src}, {loop.dst}) by {loop.step}" for loop in loops)
+    steps = (", ".join(map(str, (loop.src, loop.dst, *loop.params))) for loop in loops)
+    texts = (f"{loop.extent}x({step}) by {loop.step}" for loop, step in zip(loops, steps, strict=True))
     return f"{', '.join(texts) or NOTHING}, in bytes"
 
 
@@ -177,8 +178,11 @@ def _parse_loop(line: PlanLine) -> SharedLoop:
     src = line.number("bytes between steps in the source")
     line.expect(", ")
     dst = line.number("bytes between steps in the destination")
+    params: list[int] = []
+    while line.take(", "):
+        params.append(line.number("how many parameters further on a step is"))
     line.expect(") by ")
-    return SharedLoop(extent, line.number("steps that each copy takes at a time"), src, dst)
+    return SharedLoop(extent, line.number("steps that each copy takes at a time"), src, dst, tuple(params))
 
 
 def _parse_copy(line: PlanLine) -> CopyPlan:

@@ -17,7 +17,7 @@ from layoutc.planning.plan_copy import needs_box, plan_moved
 from layoutc.planning.reasons import forget_copies
 from layoutc.planning.small_copies import most_small, plans_alone
 from layoutc.planning.staged_stores import MIN_STAGED_RUN
-from layoutc.planning.together import NEAR, Sized, groups, reduced, with_runs
+from layoutc.planning.together import NEAR, Sized, moved_groups, reduced, with_runs
 from layoutc.planning.turns import SharedLoop, Together
 from layoutc.planning.unions import unions
 from layoutc.planning.widths import Widths
@@ -40,8 +40,8 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
     """
     parts: list[CopyPlan | Together] = []
     most = most_small(moved)
-    for loops, group in groups(moved, target.l1 // L1_TURN_PART):
-        turns = [(reduced(copy, size, loops), size) for copy, size in group]
+    for loops, group in moved_groups(moved, target.l1 // L1_TURN_PART):
+        turns = [_turn(*sized, loops) for sized in group]
         if loops and sum(copy.elements * size for copy, size in turns) <= target.l1 // 2:
             alone = [plan_moved(*sized, target, streams) for sized in group]
             forget_copies(len(alone))
@@ -52,6 +52,11 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
             forget_copies(len(together))
         parts += (plan for sized in group for plan in plans_alone(sized, target, streams, most))
     return tuple(parts)
+
+
+def _turn(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Sized:
+    """What a copy does in one turn of the loops."""
+    return reduced(copy, Widths(size, size), loops), size
 
 
 def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
@@ -66,16 +71,16 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
     budget, most = target.l2 // TURN_PART, most_small(moved)
     parts: list[CopyPlan | Together] = []
     left = list(moved)
-    found = tried = groups(moved, budget)
+    found = tried = moved_groups(moved, budget)
     for loops, group in found if streams else ():
         staged = _staged_together(loops, group, target) if loops else None
         if staged is not None:
             parts.append(staged)
             left = [sized for sized in left if sized not in group]
     if len(left) < len(moved):
-        found = groups(left, budget)
+        found = moved_groups(left, budget)
     for loops, group in found:
-        inner = [(reduced(copy, size, loops), size) for copy, size in group]
+        inner = [_turn(*sized, loops) for sized in group]
         if any(not _is_tiled(*sized, target) for sized in inner):
             loops = ()
         is_new = loops and streams and (loops, group) not in tried
@@ -116,8 +121,8 @@ def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
 
 def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
     """Copies that fill whole lines together, out of buffers that they share; none if they do not."""
-    turns = with_runs(loops, group, STAGED_TURN)
-    inner = [(reduced(copy, size, turns), size) for copy, size in group]
+    turns = with_runs(loops, [(copy, Widths(size, size)) for copy, size in group], STAGED_TURN)
+    inner = [_turn(*sized, turns) for sized in group]
     if not all(_keeps_lanes(*alone, *turn, target) for alone, turn in zip(group, inner, strict=True)):
         return None
     if not all(_is_tiled(*sized, target) for sized in inner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -40,6 +40,13 @@ def forget_copies(count: int) -> None:
     """The last copies are planned another way: their reasons are void."""
     if (reasons := _listener.get()) is not None:
         del reasons.copies[len(reasons.copies) - count :]
+
+
+def arrange_copies(count: int, order: Sequence[int]) -> None:
+    """Of the last copies those with these numbers are left, from 0 for the first of them, in this order."""
+    if (reasons := _listener.get()) is not None:
+        first = len(reasons.copies) - count
+        reasons.copies[first:] = [reasons.copies[first + number] for number in order]
 
 
 def because(topic: str, words: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from math import prod
 
 from layoutc.planning.lanes import converted_lanes, tile_of
-from layoutc.planning.plan import CopyPlan, is_power_of_two
+from layoutc.planning.plan import CopyPlan, Plan, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
+from layoutc.planning.turns import Together
 
 MOST, LEAST = 64, 8
 """vectors that the tiles of all copies convert, and that a tile has all the same"""
@@ -23,6 +25,15 @@ def with_shorter_tiles(plans: Iterable[CopyPlan]) -> tuple[CopyPlan, ...]:
     every = tuple(plans)
     share = max(LEAST, MOST // max(1, sum(map(_may_be_shorter, every))))
     return tuple(_shortened(plan, share) for plan in every)
+
+
+def parts_with_shorter_tiles(parts: Sequence[CopyPlan | Together]) -> tuple[CopyPlan | Together, ...]:
+    """The same of copies some of which run together."""
+    shorter = iter(with_shorter_tiles(Plan(tuple(parts)).copies))
+    return tuple(
+        next(shorter) if isinstance(part, CopyPlan) else replace(part, copies=tuple(islice(shorter, len(part.copies))))
+        for part in parts
+    )
 
 
 def _may_be_shorter(plan: CopyPlan) -> bool:

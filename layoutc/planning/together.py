@@ -16,9 +16,12 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling
 from layoutc.planning.plan import LINE
 from layoutc.planning.turns import SharedLoop
+from layoutc.planning.widths import Widths
 
 Sized = tuple[StridedCopy, int]
 """a copy, and the bytes of its elements"""
+Measured = tuple[StridedCopy, Widths]
+"""a copy, and the bytes of its elements on both sides"""
 
 NEAR = 4096
 """bytes within which copies that begin so close have lines, and pages, in common"""
@@ -34,13 +37,19 @@ MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
 
-def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
+def moved_groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
+    """The `groups` of copies that move elements as they are."""
+    found = groups([(copy, Widths(size, size)) for copy, size in copies], budget)
+    return [(loops, [(copy, widths.dst) for copy, widths in group]) for loops, group in found]
+
+
+def groups(copies: Sequence[Measured], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Measured]]]:
     """
     The copies in their order, those together that share loops; no loops for one that runs alone.
 
     Together they move about `budget` bytes in a macro tile. Others may stand between those of a group.
     """
-    found: list[list[Sized]] = []
+    found: list[list[Measured]] = []
     for copy in copies:
         group = next(
             (group for group in reversed(found) if _near(group, copy) and _loops([*group, copy], budget)), None
@@ -52,60 +61,83 @@ def groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop,
     return [(_loops(group, budget) if len(group) > 1 else (), group) for group in found]
 
 
-def _near(group: Sequence[Sized], copy: Sized) -> bool:
+def _near(group: Sequence[Measured], copy: Measured) -> bool:
     return any(_share_lines(other, copy, side) for other in group for side in SIDES)
 
 
-def _share_lines(one: Sized, other: Sized, side: SideName) -> bool:
+def _share_lines(one: Measured, other: Measured, side: SideName) -> bool:
     """Whether two copies begin close to each other on a side, and have parts of the same lines there."""
     if side == "src" and (one[0].is_fill or other[0].is_fill):
         return False
-    begins = [getattr(copy, side) * size for copy, size in (one, other)]
-    return abs(begins[0] - begins[1]) < NEAR and not any(_has_lines(*sized, side) for sized in (one, other))
+    begins = [_bytes(getattr(copy, side), widths, side) for copy, widths in (one, other)]
+    return abs(begins[0] - begins[1]) < NEAR and not any(_has_lines(*each, side) for each in (one, other))
 
 
-def _has_lines(copy: StridedCopy, size: int, side: SideName) -> bool:
+def _bytes(elements: int, widths: Widths, side: SideName) -> int:
+    """So many elements of a side in bytes, the one that they end in left out."""
+    return elements * widths.of(side) // widths.per_byte(side)
+
+
+def _has_lines(copy: StridedCopy, widths: Widths, side: SideName) -> bool:
     """
     Whether a copy shares no lines on a side.
 
     Lines that are copied as they are count as shared: loops around such copies follow the pages that they share.
     """
-    is_straight = any(digit.src == digit.dst == 1 and digit.extent * size % LINE == 0 for digit in copy.digits)
-    return not is_straight and _has_whole_lines(copy, size, side)
+    rows = (digit.extent for digit in copy.digits if digit.src == digit.dst == 1)
+    is_straight = any(_bytes(row, widths, side) % LINE == 0 for row in rows)
+    return not is_straight and _has_whole_lines(copy, widths, side)
 
 
-def _has_whole_lines(copy: StridedCopy, size: int, side: SideName) -> bool:
+def _has_whole_lines(copy: StridedCopy, widths: Widths, side: SideName) -> bool:
     """Whether all of the lines that a copy has a part of on a side, of a buffer that begins at one, are its own."""
-    run, found = size, set[int]()
+    run, found = 1, set[int]()
     for position, digit in contiguous(copy, side):
         run *= digit.loaded if side == "src" else digit.extent
         found.add(position)
     apart = [step for i, d in enumerate(copy.digits) if i not in found for _, step in d.all_steps(side)]
-    return all(step % LINE == 0 for step in (run, *(step * size for step in (getattr(copy, side), *apart))))
+    return all((widths.bytes(side, step) or 1) % LINE == 0 for step in (run, getattr(copy, side), *apart) if step)
 
 
-def _loops(group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
+def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     """Loops over the digits that all copies have, slowest first; none if what is left is too much for a macro tile."""
-    copy, size = next((sized for sized in group if not sized[0].is_fill), group[0])
-    found = (SharedLoop(d.extent, 1, d.src * size, d.dst * size) for d in copy.digits if d.is_whole)
+    copy, widths = next((each for each in group if not each[0].is_fill), group[0])
+    found = [loop for digit in copy.digits if digit.is_whole and (loop := _loop_of(digit, widths)) is not None]
     shared = [loop for loop in found if all(_step(loop, *other) in other[0].digits for other in group)]
-    left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in shared)
+    left = sum(map(_moved_bytes, group)) // prod(loop.extent for loop in shared)
     if left > budget:
         return ()
-    shared.sort(key=lambda loop: (size not in (loop.src, loop.dst), loop.dst))  # first what lanes are made of
-    lines = max(_source_lines(reduced(*sized, shared), sized[1]) for sized in group)
+    shared.sort(key=lambda loop: (not _neighbours(loop, widths), loop.dst))  # first what lanes are made of
+    lines = max(line_bytes(reduced(*each, shared), each[1], "src") for each in group)
     steps = dict.fromkeys(shared, 1)
-    for loop, wanted in grown(shared, size):
-        is_contiguous, in_a_line = size in (loop.src, loop.dst), _in_a_line(loop)
+    for loop, wanted in grown(shared, widths.src):
+        is_contiguous, in_a_line = bool(_neighbours(loop, widths)), _in_a_line(loop)
         others = [(other, n) for other, n in steps.items() if other != loop]
         turn_lines = lines * prod(-(-n // _in_a_line(other)) for other, n in others)
         most = TURN_LINES * budget * in_a_line // turn_lines
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
         step = max(step, MIN_STEP if is_contiguous or loop == shared[0] else 1)
-        unit = LINE // (size if is_contiguous else gcd(loop.dst, LINE))  # whole lines
+        unit = LINE // (min(_neighbours(loop, widths)) if is_contiguous else gcd(loop.dst, LINE))  # whole lines
         steps[loop] = even_step(loop.extent, min(step, loop.extent), unit)
     turns = [replace(loop, step=steps[loop]) for loop in sorted(shared, key=lambda loop: -loop.dst)]
     return page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
+
+
+def _loop_of(digit: CopyDigit, widths: Widths) -> SharedLoop | None:
+    """A loop over the steps of a digit; None where they are no whole bytes apart."""
+    src, dst = widths.bytes("src", digit.src), widths.bytes("dst", digit.dst)
+    return None if src is None or dst is None else SharedLoop(digit.extent, 1, src, dst, digit.params)
+
+
+def _neighbours(loop: SharedLoop, widths: Widths) -> list[int]:
+    """The bytes of elements of the sides on which the steps of a loop are neighbours."""
+    return [size for step, size in ((loop.src, widths.src), (loop.dst, widths.dst)) if step == size]
+
+
+def _moved_bytes(each: Measured) -> int:
+    """Bytes of a copy on its wider side."""
+    copy, widths = each
+    return max(_bytes(copy.elements, widths, side) for side in SIDES)
 
 
 def grown(loops: Sequence[SharedLoop], size: int) -> Iterator[tuple[SharedLoop, int]]:
@@ -135,11 +167,12 @@ def even_step(extent: int, step: int, unit: int) -> int:
     return rounded if turns * rounded <= MOST_TWICE * extent else even
 
 
-def _source_lines(copy: StridedCopy, size: int) -> int:
-    """About how many bytes of lines of the source a copy has a part of; a fill counts its destination."""
-    steps = [(extent, stride * size) for digit in copy.digits for extent, stride in digit.all_steps("src")]
-    span = size + sum((extent - 1) * stride for extent, stride in steps if stride < LINE)
-    return -(-span // LINE) * LINE * prod(extent for extent, stride in steps if stride >= LINE)
+def line_bytes(copy: StridedCopy, widths: Widths, side: SideName, line: int = LINE) -> int:
+    """About how many bytes of lines of a side, or of pages, a copy has a part of; a fill counts its destination."""
+    digits = [step for digit in copy.digits for step in digit.all_steps(side)]
+    steps = [(extent, _bytes(stride, widths, side)) for extent, stride in digits]
+    span = widths.of(side) + sum((extent - 1) * stride for extent, stride in steps if stride < line)
+    return -(-span // line) * line * prod(extent for extent, stride in steps if stride >= line)
 
 
 def page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
@@ -156,28 +189,39 @@ def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
     return (*(loop for loop in loops if loop not in near), *near)
 
 
-def _step(loop: SharedLoop, copy: StridedCopy, size: int, extent: int | None = None) -> CopyDigit:
-    """The digit of a copy that a loop takes steps of; a fill counts its destination on both sides."""
+def _step(loop: SharedLoop, copy: StridedCopy, widths: Widths, extent: int | None = None) -> CopyDigit | None:
+    """
+    The digit of a copy that a loop takes steps of; None if these are no whole elements.
+
+    A fill counts its destination on both sides, and has no parameters.
+    """
     extent = loop.extent if extent is None else extent
-    return CopyDigit(extent, (loop.dst if copy.is_fill else loop.src) // size, loop.dst // size, extent)
+    dst = widths.elements("dst", loop.dst)
+    src = dst if copy.is_fill else widths.elements("src", loop.src)
+    return None if src is None or dst is None else CopyDigit(extent, src, dst, extent, (), _params(loop, copy))
 
 
-def reduced(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+def _params(loop: SharedLoop, copy: StridedCopy) -> tuple[int, ...]:
+    """How far a step of a loop is in the parameters of a copy."""
+    return loop.params if copy.params else ()
+
+
+def reduced(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
     """What a copy does in one macro tile of the loops."""
-    steps = {_step(loop, copy, size): _step(loop, copy, size, loop.step) for loop in loops}
-    digits = (steps.get(digit, digit) for digit in copy.digits)
+    steps = {_step(loop, copy, widths): _step(loop, copy, widths, loop.step) for loop in loops}
+    digits = (steps.get(digit) or digit for digit in copy.digits)
     return replace(copy, digits=tuple(digit for digit in digits if digit.extent > 1))
 
 
-def of_one_step(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+def of_one_step(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
     """What a copy that was `reduced` does in one step of all loops."""
-    parts = [_step(loop, copy, size, loop.step) for loop in loops]
+    parts = [_step(loop, copy, widths, loop.step) for loop in loops]
     return replace(copy, digits=tuple(digit for digit in copy.digits if digit not in parts))
 
 
-def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) -> tuple[SharedLoop, ...]:
+def with_runs(loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
-    left = sum(copy.elements * size for copy, size in group) // prod(loop.extent for loop in loops)
+    left = sum(_bytes(copy.elements, widths, "dst") for copy, widths in group) // prod(loop.extent for loop in loops)
     turns: list[SharedLoop] = []
     for loop in sorted(loops, key=lambda loop: loop.dst):
         follows = not turns or loop.dst == turns[0].dst * turns[0].extent
@@ -190,7 +234,7 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int) 
     return _line_by_line(turns)
 
 
-def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> StridedCopy:
+def restored(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
     """
     The copy that `reduced` was given, with its digits by falling stride of the destination.
 
@@ -198,11 +242,13 @@ def restored(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Strid
     """
     digits = list(copy.digits)
     for loop in loops:
-        part = _step(loop, copy, size, loop.step)
-        if (loop.step > 1 and part not in digits) or loop.dst % size or (loop.src % size and not copy.is_fill):
-            raise LayoutcError(f"a copy has no digit {part.extent}x({part.src}, {part.dst}) of the loops around it")
+        part, whole = _step(loop, copy, widths, loop.step), _step(loop, copy, widths)
+        has_part = loop.step == 1 or part in digits
+        if part is None or whole is None or not has_part or len(part.params) != len(copy.params):
+            digit = f"{loop.step}x({loop.src}, {loop.dst})"
+            raise LayoutcError(f"a copy has no digit {digit}, in bytes, of the loops around it")
         if loop.step > 1:
             digits.remove(part)
-        digits.append(_step(loop, copy, size))
+        digits.append(whole)
     digits.sort(key=falling)
     return replace(copy, digits=tuple(digits))

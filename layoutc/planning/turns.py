@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SharedLoop:
-    """A loop around several copies: `extent` steps of `src` and `dst` bytes, `step` of which each copy does itself."""
+    """
+    A loop around several copies: `extent` steps of `src` and `dst` bytes, `step` of which each copy does itself.
+
+    Of copies that convert a step is so many values of each list of parameters, as it is of their digits.
+    """
 
     extent: int
     step: int
     src: int
     dst: int
+    params: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.step <= self.extent:

@@ -57,8 +57,8 @@ def shared_step(loop: int, made: Sequence[Union]) -> int:
 
 
 def _span(number: int, copy: CopyPlan, loops: Sequence[SharedLoop]) -> Span:
-    size = copy.element_bytes
-    step = of_one_step(copy.copy, size, loops)
+    size = copy.widths.dst
+    step = of_one_step(copy.copy, copy.widths, loops)
     last = step.dst + sum(digit.offset("dst", digit.extent - 1) for digit in step.digits)
     return Span((number,), step.dst * size, (last + 1) * size, step.elements * size)
 
@@ -81,7 +81,7 @@ def _union(part: Together, span: Span) -> Union:
             f"copies that share a buffer write {span.written} of {span.end - span.begin} bytes, expected all"
         )
     first = part.copies[span.members[0]]
-    widths = [part.copies[number].element_bytes for number in span.members]
+    widths = [part.copies[number].widths.dst for number in span.members]
     if span.begin % max(widths):
         raise LayoutcError(f"a shared buffer begins at byte {span.begin}, expected a multiple of {max(widths)}")
     size = min(widths)

@@ -26,6 +26,16 @@ class Widths:
     def of(self, side: SideName) -> int:
         return self.src if side == "src" else self.dst
 
+    def bytes(self, side: SideName, elements: int) -> int | None:
+        """The bytes of so many elements of a side; None if that is no whole number."""
+        count, rest = divmod(elements * self.of(side), self.per_byte(side))
+        return None if rest else count
+
+    def elements(self, side: SideName, bytes: int) -> int | None:
+        """The elements in so many bytes of a side; None if that is no whole number."""
+        count, rest = divmod(bytes * self.per_byte(side), self.of(side))
+        return None if rest else count
+
     def per_byte(self, side: SideName) -> int:
         """Elements that share a byte of memory."""
         return self.src_per_byte if side == "src" else self.dst_per_byte

@@ -62,7 +62,10 @@ class BufferedCopy(TiledCopy):
     def build(self) -> Operation:
         outer, first = self._open_outer_with_buffers()
         if self.load_stage is not None:
-            self.load_stage.fill(self.loops.inside(), outer, self.src_strides)
+            if isinstance(self.load_stage, GatheredLoads):
+                self.load_stage.fill(self.loops.inside(), outer, self.src_strides, self.shared_params)
+            else:
+                self.load_stage.fill(self.loops.inside(), outer, self.src_strides)
         if isinstance(self.store_stage, ByteStage) and self.memory.adds and not self.plan.copy.is_fill:
             self.store_stage.fill(self.loops.inside(), outer, self.dst_strides)
         out = self.loops.inside()

@@ -88,8 +88,18 @@ class GatheredLoads:
         """Lanes of what is widest on the way."""
         return self.plan.vector_bytes // max(self.memory.element_bytes, self.memory.widest_bytes)
 
-    def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
-        """Gathers a macro tile; the terms are of loops over digits that have these strides in the source."""
+    def fill(
+        self,
+        loops: TileLoops,
+        outer: Sequence[Term],
+        strides: Sequence[Stride],
+        shared: Sequence[Sequence[int]] = (),
+    ) -> None:
+        """
+        Gathers a macro tile; the terms are of loops over digits that have these strides in the source.
+
+        Loops that are `shared` with other copies step so many values of each list of parameters.
+        """
         if self.bytes is not None:
             self.bytes.fill(loops.inside(), outer, strides)
         terms = [*outer, *loops.serial(self.rows)]
@@ -109,7 +119,7 @@ class GatheredLoads:
             )
             # Where parameters begin again, they are those of any other step along the row.
             terms += [] if self.cycle else along
-        sites = param_sites(self.plan.copy, loops, terms) if self.plan.converted_bytes else []
+        sites = param_sites(self.plan.copy, loops, terms, shared) if self.plan.converted_bytes else []
         for start in self._starts:
             self._vector(loops.builder, row, into, start, sites)
 

@@ -44,11 +44,18 @@ class ParamSite:
     loaded: dict[tuple[str, Distances], SSAValue] = field(default_factory=dict[tuple[str, Distances], SSAValue])
 
 
-def param_sites(copy: StridedCopy, loops: TileLoops, terms: Sequence[Term]) -> list[ParamSite]:
-    """Where the parameters inside of loops are loaded, for each grouping; and at last those that all elements share."""
+def param_sites(
+    copy: StridedCopy, loops: TileLoops, terms: Sequence[Term], shared: Sequence[Sequence[int]] = ()
+) -> list[ParamSite]:
+    """
+    Where the parameters inside of loops are loaded, for each grouping; and at last those that all elements share.
+
+    Behind the digits of the copy come the loops that it shares with others, whose steps have so many values each.
+    """
     bases = (*copy.params, 0)
-    steps = [[digit.params[n] for digit in copy.digits] for n in range(len(copy.params))]
-    every = zip((*steps, [0] * len(copy.digits)), bases, strict=True)
+    every_step = (*(digit.params for digit in copy.digits), *shared)
+    steps = [[params[n] for params in every_step] for n in range(len(copy.params))]
+    every = zip((*steps, [0] * len(every_step)), bases, strict=True)
     return [_param_site(loops, terms, *one) for one in every]
 
 

@@ -47,6 +47,7 @@ from layoutc.planning.plan_covers import check_buffered, check_covers, check_sam
 from layoutc.planning.plan_text import THROUGH, parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.through import through_buffers
+from layoutc.planning.turns import Together
 
 _chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
 """of reorders whose plan the planner wrote: all that decides it, and the plan, which need not be read from the text"""
@@ -94,6 +95,8 @@ def read_converting_plan(
         registers = of_registers(copy.vector_bytes, copy.shuffles)
     chosen = choose_plan(source, target, registers, plan.threads, conversion)
     check_same(plan, chosen)
+    if conversion.sum and any(isinstance(part, Together) for part in plan.parts):
+        raise LayoutcError("copies that add to what the destination holds have no shared loops")
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")

@@ -55,7 +55,9 @@ def build_planned_nest(
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
-            first, copies = build_together(nest, part, memory, plan.threads)
+            # Turns of elements that share bytes begin and end inside of bytes.
+            is_packed = any(copy.widths.dst_per_byte > 1 for copy in part.copies)
+            first, copies = build_together(nest, part, memory, 1 if is_packed else plan.threads)
             made += (first, *copies)
         elif isinstance(part, Through):
             made += build_through(nest, part, memory, plan.threads)

@@ -82,11 +82,11 @@ class TileLoops:
         self.entered: list[tuple[Operation, Sequence[int], int]] = []
         """the loops, the digits that they run along, and how many counters there are ahead of each"""
 
-    def inside(self) -> TileLoops:
-        """Further loops at the place where these have led to."""
+    def inside(self, digits: int = 0) -> TileLoops:
+        """Further loops at the place where these have led to, over so many digits that are numbered before theirs."""
         loops = TileLoops(self.nest)
         loops.builder, loops.counters = self.builder, list(self.counters)
-        loops.entered = list(self.entered)
+        loops.entered = [(op, [digits + digit for digit in along], count) for op, along, count in self.entered]
         return loops
 
     def parallel(self, loops: Sequence[Steps], threads: int) -> list[Term]:

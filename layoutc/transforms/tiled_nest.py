@@ -32,6 +32,8 @@ class Around:
     terms: Sequence[Term]
     src: Sequence[int]
     dst: Sequence[int]
+    params: Sequence[Sequence[int]] = ()
+    """and in values of each list of parameters, where these are indexed"""
 
 
 class TiledCopy:
@@ -74,7 +76,7 @@ class TiledCopy:
 
     def put_inside(self, around: Around) -> None:
         """Builds it in the loops that it shares with other copies, once everything is prepared."""
-        self.around, self.loops = around, around.loops.inside()
+        self.around, self.loops = around, around.loops.inside(len(self.plan.tile))
         for strides, shared in ((self.src_strides, around.src), (self.dst_strides, around.dst)):
             strides += shared
 
@@ -89,7 +91,14 @@ class TiledCopy:
     def find_params(self, terms: Sequence[Term]) -> None:
         """Where the parameters of a tile are, and its sums, if it has any."""
         if self.plan.converted_bytes or self.adds_up:
-            self.param_sites = param_sites(self.plan.copy, self.loops, terms)
+            self.param_sites = param_sites(self.plan.copy, self.loops, terms, self.shared_params)
+
+    @property
+    def shared_params(self) -> Sequence[Sequence[int]]:
+        """How far steps of loops that are shared with other copies are in the parameters."""
+        if self.around is None:
+            return ()
+        return self.around.params if self.plan.copy.params else [()] * len(self.around.src)
 
     @property
     def adds_up(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
-from layoutc.planning.copy_digits import SideName
+from layoutc.planning.copy_digits import SIDES, SideName
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.turns import Together
 from layoutc.planning.unions import Union, shared_step, unions
@@ -24,6 +24,7 @@ class TogetherNest:
 
     def __init__(self, nest: NestBuilder, together: Together, memory: Memory):
         self.nest, self.shared, self.memory = nest, together.loops, memory
+        self.plans = together.copies
         self.unions = unions(together) if together.store == "staged" else ()
         self.steps = [shared_step(g, self.unions) if self.unions else loop.step for g, loop in enumerate(self.shared)]
         self.loops = TileLoops(nest)
@@ -46,7 +47,7 @@ class TogetherNest:
         if number not in self.buffers:
             return tiled_copy(self.nest, plan, self.memory, 1)
         union, stage = self.buffers[number]
-        begin = union.plan.copy.dst * union.plan.element_bytes // plan.element_bytes
+        begin = union.plan.copy.dst * union.plan.element_bytes // plan.widths.dst
         inside = replace(plan, copy=replace(plan.copy, dst=plan.copy.dst - begin))
         return tiled_copy(self.nest, inside, replace(self.memory, target=stage.buffer), 1)
 
@@ -59,7 +60,7 @@ class TogetherNest:
             self._put_on_stack()
         made = [self._put_inside(number, copy, terms) for number, copy in enumerate(self.copies)]
         for stage in self.stages:
-            stage.copy_out(self.loops.inside(), terms, self._strides("dst"))
+            stage.copy_out(self.loops.inside(), terms, self._strides("dst", stage.plan))
         assert self.loops.outermost is not None, "a loop of one turn is none"
         return self.loops.outermost, made
 
@@ -70,13 +71,19 @@ class TogetherNest:
                 self.loops.builder.insert(alloca)
 
     def _put_inside(self, number: int, copy: TiledCopy, terms: Sequence[Term]) -> Operation:
-        dst = [0] * len(self.shared) if number in self.buffers else self._strides("dst")
-        copy.put_inside(Around(self.loops, terms, self._strides("src"), dst))
+        src, dst = (self._strides(side, self.plans[number]) for side in SIDES)
+        dst = [0] * len(self.shared) if number in self.buffers else dst
+        params = [loop.params for loop in self.shared]
+        copy.put_inside(Around(self.loops, terms, src, dst, params))
         return copy.build()
 
-    def _strides(self, side: SideName) -> list[int]:
-        """What steps of the loops are, in elements of the memory."""
-        return [getattr(loop, side) // self.memory.element_bytes for loop in self.shared]
+    def _strides(self, side: SideName, plan: CopyPlan) -> list[int]:
+        """What steps of the loops are, in elements of the memory, some of which may share bytes."""
+        if plan.copy.is_fill and side == "src":
+            return [0] * len(self.shared)
+        width = plan.widths.src if plan.converted_bytes and side == "src" else self.memory.element_bytes
+        share = plan.widths.per_byte(side)
+        return [getattr(loop, side) * share // width for loop in self.shared]
 
 
 def build_together(

@@ -1,0 +1,174 @@
+"""Copies that convert and run together, as they share cache lines: when, their text, and the same bytes as apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.errors import LayoutcError, PlanError
+from layoutc.kernel import Executor, Kernel
+from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import TARGETS, Machine
+from layoutc.planning.machine import machine as machine_of
+from layoutc.planning.plan import Plan
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.turns import Together
+from layoutc.transforms.plan_reorders import read_converting_plan
+from tests.random_conversions import arguments_of, random_codes
+
+SERVER = replace(TARGETS["avx512"], shuffles="any")
+TINY = replace(SERVER, llc=0, l2=1 << 12)
+NATIVE = replace(machine_of("native"), llc=0, l2=1 << 12)
+TINY_AVX2 = replace(TARGETS["avx2"], llc=0, l2=1 << 12)
+Sides = tuple[MemoryDesc, MemoryDesc]
+
+CASES = [
+    ("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8", Conversion(dst_scale=Param(axes=1))),
+    ("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8", Conversion(dst_scale=Param(axes=(0, 2, 3)), dst_zero_point=3)),
+    (
+        "nChw8c->nhwc",
+        (2, 20, 12, 13),
+        "s8->f32",
+        Conversion(src_scale=Param(axes=(1, 3)), src_zero_point=Param(axes=0)),
+    ),
+    ("abc->aBc12b", (8, 31, 40), "f32->s8", Conversion(dst_scale=Param(axes=2))),
+    ("acb->aCb5c", (8, 31, 99), "f32->u8", Conversion(dst_scale=0.1, dst_zero_point=3)),
+    ("Ab8a->bA5a", (99, 300), "f32->f16", NO_ATTRIBUTES),
+    ("nhwc->nChw16c", (2, 17, 12, 13), "f32->bf16", NO_ATTRIBUTES),
+    ("nChw16c->nChw6c", (2, 100, 12, 13), "f32->s4", Conversion(dst_scale=Param(axes=3))),
+    ("nChw16c->nhwc", (2, 20, 12, 13), "s4->f32", Conversion(src_scale=Param(axes=2))),
+]
+
+
+def sides(layouts: str, dims: tuple[int, ...], types: str) -> Sides:
+    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
+    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
+
+
+def typed(codes: NDArray[np.uint8], param: Param, dims: tuple[int, ...]) -> NDArray[Any]:
+    return codes.view(param.type.numpy).reshape(param.shape(dims))
+
+
+def together(plan: Plan) -> list[Together]:
+    return [part for part in plan.parts if isinstance(part, Together)]
+
+
+@pytest.mark.parametrize(
+    ("executor", "target", "machine"),
+    [("c", "native", NATIVE), ("interpret", "avx512", TINY), ("interpret", "avx2", TINY_AVX2)],
+    ids=["c", "avx512", "avx2"],
+)
+@pytest.mark.parametrize(("layouts", "dims", "types", "conversion"), CASES)
+def test_copies_that_run_together_write_the_same_bytes(
+    executor: Executor,
+    target: str,
+    machine: Machine,
+    layouts: str,
+    dims: tuple[int, ...],
+    types: str,
+    conversion: Conversion,
+) -> None:
+    source, destination = sides(layouts, dims, types)
+    for threads in (1, 2):
+        lines = tuple(plan_lines(choose_plan(source, destination, machine, threads, conversion)))
+        kernel = Kernel(
+            source, destination, executor, conversion=conversion, target=target, threads=threads, plan=lines
+        )
+        codes, arguments = random_codes(f"{layouts} {types}", source), arguments_of(conversion, dims)
+        got, expected = (np.full(destination.size_bytes, 0x25, np.uint8) for _ in range(2))
+        reference.reorder(source, destination, codes, expected, conversion, arguments)
+        kernel(codes, got, **{name: typed(value, conversion.params[name], dims) for name, value in arguments.items()})
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_most_cases_run_together() -> None:
+    """With AVX-512 a box holds 17 channels and zeros: there is one copy."""
+    for machine, missing in ((TINY, {"nhwc->nChw16c"}), (TINY_AVX2, set[str]())):
+        apart = [
+            layouts
+            for layouts, dims, types, conversion in CASES
+            if not together(choose_plan(*sides(layouts, dims, types), machine, 1, conversion))
+        ]
+        assert set(apart) == missing
+
+
+def test_steps_of_shared_loops_are_bytes_of_both_sides_and_parameters() -> None:
+    """Of 16 channels and one more, f32 to s8, a row of pixels is 64 bytes and 17, and so many scales further on."""
+    pair, conversion = sides("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8"), Conversion(dst_scale=Param(axes=(0, 2, 3)))
+    plan = choose_plan(*pair, TINY, 1, conversion)
+    (part,) = together(plan)
+    assert [(loop.extent, loop.src, loop.dst, loop.params) for loop in part.loops] == [
+        (2, 64 * 2 * 156, 17 * 156, (156,)),
+        (156, 64, 17, (1,)),
+    ]
+    lines = plan_lines(plan)
+    assert lines[1] == "together: 2x(19968, 2652, 156) by 1, 156x(64, 17, 1) by 52, in bytes"
+    assert parse_plan(lines) == plan == read_converting_plan(lines, *pair, conversion)
+    for wrong in ("(64, 17, 2)", "(64, 17)", "(64, 18, 1)"):
+        with pytest.raises(PlanError, match=r"a copy has no digit|expected 'copy"):
+            read_converting_plan([line.replace("(64, 17, 1)", wrong) for line in lines], *pair, conversion)
+
+
+def test_copies_are_those_of_the_reorder_in_any_order() -> None:
+    case = sides("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8")
+    head, loops, *copies = plan_lines(choose_plan(*case, TINY))
+    assert loops.startswith("together") and len(copies) == 2
+    read_converting_plan([head, loops, *copies[::-1]], *case)
+    with pytest.raises(PlanError, match="got no more copies, expected 'copy"):
+        read_converting_plan([head, loops, copies[0]], *case)
+    with pytest.raises(PlanError, match=r"got 'copy .*, expected no more copies"):
+        read_converting_plan([head, loops, *copies, copies[0]], *case)
+
+
+def test_the_explanation_names_the_shared_loops_of_each_copy() -> None:
+    """What was planned for the copies apart is not told."""
+    lines = explain_plan(*sides("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8"), TINY, 1)
+    assert sum(line.startswith("  shared loops: 2 turns of 1 by 3 turns of 52") for line in lines) == 2
+
+
+def test_fills_share_loops_with_the_copies_beside_them() -> None:
+    """Zeros beside 4 of 5 elements are one digit of all rows alone; in the loops they have those of the copy."""
+    source, destination = sides("acb->aCb5c", (8, 31, 99), "f32->u8")
+    (part,) = together(choose_plan(source, destination, TINY_AVX2))
+    assert [copy.copy.is_fill for copy in part.copies] == [False, False, True]
+
+
+def test_what_the_destination_holds_counts_once() -> None:
+    """The last turn of a loop begins earlier, and would add to some elements twice."""
+    pair = sides("nChw16c->nhwc", (2, 17, 12, 13), "f32->s8")
+    assert not together(choose_plan(*pair, TINY, 1, Conversion(sum=0.5)))
+    with pytest.raises(LayoutcError, match=r"copies that add to what .* have no shared loops|expected 'copy"):
+        read_converting_plan(plan_lines(choose_plan(*pair, TINY)), *pair, Conversion(sum=0.5))
+
+
+def test_threads_share_no_bytes() -> None:
+    pair = sides("nChw16c->nChw6c", (2, 100, 72, 91), "f32->s4")
+    assert together(choose_plan(*pair, TINY_AVX2, 1))
+    apart = choose_plan(*pair, TINY_AVX2, 2)
+    assert apart.threads == 2 and not together(apart)
+    _, *lines = plan_lines(choose_plan(*pair, TINY_AVX2, 1))
+    text = Kernel(*pair, target="avx2", threads=2, plan=("threads 2", *lines)).c_source
+    assert "together" in text and "thread" not in text
+
+
+def test_copies_that_share_few_lines_run_alone() -> None:
+    """Of 1473 bytes of a row of the source the last 9 are a copy of their own."""
+    assert not together(choose_plan(*sides("ba->Ab12a", (1473, 13625), "u8->bf16"), SERVER))
+
+
+def test_copies_that_need_no_buffer_for_whole_lines_run_alone() -> None:
+    """Turns end inside of lines of the destination: each copy would put them together in a buffer."""
+    pair = sides("DcBA3b8a4d->dabc", (75, 192, 12, 74), "u8->f32")
+    conversion = Conversion(src_scale=Param(axes=3), src_zero_point=3)
+    plan = choose_plan(*pair, replace(SERVER, l2=2 << 20), 1, conversion)
+    assert not together(plan) and {copy.store for copy in plan.copies} == {"nontemporal"}
