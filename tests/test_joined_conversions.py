@@ -66,6 +66,17 @@ def test_a_plan_for_other_caches_is_read(llc: int) -> None:
     assert read_converting_plan(lines, *sides(*case)) == plan
 
 
+def test_boxes_that_store_whole_lines_need_no_buffer() -> None:
+    """Of every other element of the source: its lines are passed once, as the loops go on within them."""
+    dims = (17, 64, 75, 110)
+    source = layoutc.desc("bcad", dims, "f16", strides=(75 * 17 * 220, 17 * 220, 220, 2))
+    plan = choose_plan(source, layoutc.desc("adcb", dims, "s16"), replace(ANY, llc=0))
+    (copy,) = plan.copies
+    assert copy.merges and copy.store == "nontemporal"
+    along_rows = next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 2)
+    assert copy.outer_order[-1] == along_rows
+
+
 @pytest.mark.parametrize("executor", ["c", "interpret"])
 @pytest.mark.parametrize(
     ("layouts", "channels", "types", "conversion"),

@@ -9,11 +9,10 @@ from layoutc.planning.boxes import best_box, boxed
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import converted_lanes
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import NORMAL, with_macro
 from layoutc.planning.merged_tile import MergedTile, converts_twice
 from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan_copy import stored
 from layoutc.planning.reasons import because, next_copy
-from layoutc.planning.staged_stores import with_staged_stores
 from layoutc.planning.widths import Widths
 
 FEW_CONVERTED = 4
@@ -35,10 +34,7 @@ def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: boo
     next_copy()
     when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
     because("tiles", f"a box, whose registers are converted as they are {when}")
-    if streams:
-        return with_staged_stores(plan, target)
-    because("stores", "normal, through the caches")
-    return with_macro(plan, NORMAL)
+    return stored(plan, target, streams, widths.dst)
 
 
 def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:

@@ -58,6 +58,11 @@ def plan_copy(
     plan = _tiled(copy, widths, target, converted, is_even)
     if streams and not (buffered or converted):
         plan = _with_longer_runs(plan, copy, target)
+    return stored(plan, target, streams, converted, buffered)
+
+
+def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool = False) -> CopyPlan:
+    """The plan of some tiles with loads, stores and macro tiles that suit these, and loops that suit its source."""
     planned = _stored(plan, target, streams, converted, buffered)
     if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
         return by_source_lines(planned, target) if streams and not buffered else planned

@@ -13,7 +13,7 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     if not target.aligns_lines or not plan.target_lanes:
         return False
     lanes = joined_digits(plan, target.line)
-    if lanes is None or (plan.merges and not _rows_are_lines(plan, target.line // plan.element_bytes)):
+    if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan, target.line))):
         return False
     line = line_elements(plan, target.line)
     if plan.copy.dst % line:
