@@ -21,6 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation, SSAValue
 
+IS_NORMAL = "layout.is_normal"
+"""discardable attribute of what is narrowed to bf16: no number is subnormal"""
 LANES = 16
 """of a register of f32 that processors narrow"""
 SIDE_BY_SIDE = b"".join(lane.to_bytes(8, "little") for lane in range(2 * LANES))
@@ -30,10 +32,14 @@ NARROWING = (arith.TruncFOp, vector.ShuffleOp)
 
 
 class Narrowed(NamedTuple):
-    """The f32 that lanes of bf16 are narrowed from, register by register, and whether all NaN become the usual one."""
+    """
+    The f32 that lanes of bf16 are narrowed from, register by register, whether all NaN become the usual one, and
+    whether none is subnormal.
+    """
 
     numbers: Sequence[SSAValue]
     has_usual_nan: bool
+    is_normal: bool
 
 
 def narrowed(op: Operation) -> Narrowed | None:
@@ -43,9 +49,9 @@ def narrowed(op: Operation) -> Narrowed | None:
     if lanes_of(op) != SIDE_BY_SIDE:
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
-    if low is None or high is None or low.has_usual_nan != high.has_usual_nan:
+    if low is None or high is None or low[1:] != high[1:]:
         return None
-    return Narrowed((*low.numbers, *high.numbers), low.has_usual_nan)
+    return Narrowed((*low.numbers, *high.numbers), *low[1:])
 
 
 def lanes_of(shuffle: Operation) -> bytes:
@@ -55,7 +61,7 @@ def lanes_of(shuffle: Operation) -> bytes:
 
 def helper_of(found: Narrowed) -> str:
     """The helper that narrows so many registers."""
-    word = "narrow_usual_bf16" if found.has_usual_nan else "narrow_bf16"
+    word = "narrow_usual_bf16" if found.has_usual_nan else "narrow_normal_bf16" if found.is_normal else "narrow_bf16"
     return f"{word}_f32x{LANES * len(found.numbers)}"
 
 
@@ -75,7 +81,7 @@ def _truncated(op: arith.TruncFOp) -> Narrowed | None:
     if not (isinstance(types[0].element_type, Float32Type) and isinstance(types[1].element_type, BFloat16Type)):
         return None
     number = _with_any_nan(op.input)
-    return Narrowed((op.input if number is None else number,), number is not None)
+    return Narrowed((op.input if number is None else number,), number is not None, IS_NORMAL in op.attributes)
 
 
 def _with_any_nan(value: SSAValue) -> SSAValue | None:

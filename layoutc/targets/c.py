@@ -48,6 +48,7 @@ from layoutc.targets.c_text import INDENT, MAX_WIDTH, words
 from layoutc.targets.c_types import is_memref, scalar_name
 from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
+from layoutc.targets.wide_parts import wide_parts_prelude
 from layoutc.walk import of_kind
 
 
@@ -93,7 +94,7 @@ class _ModulePrinter:
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(code)
         used = words(said)
-        macros = (*joining_prelude(used), *covering_prelude(used), *low_bytes_prelude(used))
+        macros = (*joining_prelude(used), *covering_prelude(used), *low_bytes_prelude(used), *wide_parts_prelude(used))
         above = prelude(used | words("\n".join(macros)), self.helpers, has_pragmas="#pragma omp" in said)
         return "\n\n".join(filter(None, (above, *macros, code))) + "\n"
 

@@ -26,6 +26,11 @@ def narrow_bf16_usual(type: VectorType) -> str:
     return _narrow("narrow_usual", type, f"({USUAL_NAN:#x} & nan_)", SUBNORMAL | ANY_NAN)
 
 
+def narrow_bf16_normal(type: VectorType) -> str:
+    """The same of numbers none of which is subnormal: what the instruction gives."""
+    return _narrow("narrow_normal", type, "((upper_ | 0x40) & nan_)", 0)
+
+
 def _narrow(name: str, type: VectorType, nan: str, classes: int) -> str:
     """The macro for registers, or for pairs of them."""
     part = VectorType("f", 32, min(type.lanes, LANES))
@@ -62,7 +67,7 @@ def _rule(name: str, type: VectorType, nan: str) -> str:
 
 
 def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int) -> str:
-    """By the instruction, after which it is asked whether a lane is of these classes."""
+    """By the instruction, after which it is asked whether a lane is of these classes, if any."""
     codes, number = f"u16x{lanes}", f"f32x{LANES}"
     first, *others = parameters.split(", ")
     given = [f"const {number} number_ = ({first})", *(f"const {number} other_ = ({other})" for other in others)]
@@ -72,6 +77,11 @@ def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int) ->
     else:
         steps = ("vcvtneps2bf16 %2, %0", f"vfpclassps ${classes}, %2, %%k1")
         inputs, asked, changed = '"v"(number_)', "kortestw %%k1, %%k1", '"k1"'
+    if not classes:
+        # Without the question's answer each input has the number before.
+        step = steps[0].replace("%2", "%1").replace("%3", "%2")
+        last = f'__asm__("{step}" : "=v"(code_) : {inputs})'
+        return macro(name, parameters, *given, f"{codes} code_", last, "code_")
     text = " \\\n            ".join(f'"{step}\\n\\t"' for step in steps)
     places = f': "=&v"(code_), "=@ccnz"(is_rare_) : {inputs} : {changed}'
     return macro(

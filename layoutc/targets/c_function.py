@@ -59,7 +59,7 @@ class FunctionPrinter:
         self.function_names = function_names
         self.names = names
         self.bounds, self.divisors, self.helpers, self.shuffles = Bounds(), Divisors(), helpers, shuffles
-        self.live = live_ops(ops)
+        self.live, self.mentioned = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
         self.aligned_buffers: dict[SSAValue, str] = {}

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_usual
+from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_normal, narrow_bf16_usual
 from layoutc.targets.c_quotient import quotient, quotient_usual
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
 from layoutc.targets.c_whole import whole, whole_known, whole_known_shifted, whole_needs, whole_shifted
+from layoutc.targets.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
 
 OPERATIONS = (
     "select",
@@ -24,6 +25,9 @@ OPERATIONS = (
     "narrow_f16",
     "narrow_bf16",
     "narrow_usual_bf16",
+    "narrow_normal_bf16",
+    USUAL_NAN,
+    QUIET_NAN,
     "unfused",
     "quotient",
     "quotient_usual",
@@ -227,6 +231,9 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "narrow_f16": _narrow_f16,
     "narrow_bf16": narrow_bf16,
     "narrow_usual_bf16": narrow_bf16_usual,
+    "narrow_normal_bf16": narrow_bf16_normal,
+    USUAL_NAN: usual_nan,
+    QUIET_NAN: quiet_nan,
     "unfused": _unfused,
     "quotient": quotient,
     "quotient_usual": quotient_usual,

@@ -14,15 +14,18 @@ from xdsl.ir import Operation
 
 from layoutc.targets.bf16_ops import helper_of, narrowed
 from layoutc.targets.c_context import Site, Spelling
-from layoutc.targets.c_expressions import UNARY, Expression, binary, call, floating
+from layoutc.targets.c_expressions import UNARY, Expression, binary, call, floating, integer
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
 from layoutc.targets.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
+from layoutc.targets.c_memory import INDEX
 from layoutc.targets.c_quotient import quotient_helper
 from layoutc.targets.c_types import is_boolean, is_float, vector_name, width
 from layoutc.targets.errors import no_spelling
+from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import whole
+from layoutc.targets.wide_parts import wide_part
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -71,9 +74,11 @@ def _float_operator(operator: str) -> Spelling:
 
 
 def _or_whole(spelling: Spelling) -> Spelling:
-    """Of an op that ends a chain of those that make integers of quotients, the macro for all of them."""
+    """Of an op that ends a chain of those that make integers of quotients, or chooses for NaN, the macro for all."""
 
     def spell(site: Site) -> Expression:
+        if (choice := nan_choice(site.op)) is not None:
+            return call(choice.helper, *site.operands)
         if (found := whole(site.op)) is None:
             return spelling(site)
         return call(found.helper, *site.operands, *(floating(number, Float32Type()) for number in found.numbers))
@@ -129,6 +134,19 @@ def _resized(kind: str) -> Spelling:
     return spell
 
 
+def _or_wide_part(spelling: Spelling) -> Spelling:
+    """Of an op that widens a part of a register, the macro that takes it from there."""
+
+    def spell(site: Site) -> Expression:
+        if (part := wide_part(site.op)) is None:
+            return spelling(site)
+        register = read_as(part.kind, site.operands[0], part.register)
+        found, type = call(part.helper, register, integer(part.number, INDEX)), vector_name(typed(site.op.results[0]))
+        return found if part.result == type else spell_cast(type, found)
+
+    return spell
+
+
 def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     """Between integers and floats."""
 
@@ -175,7 +193,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.AddiOp: _wrapping("+"),
     arith.SubiOp: _wrapping("-"),
     arith.MuliOp: _wrapping("*"),
-    arith.ShLIOp: _wrapping("<<"),
+    arith.ShLIOp: _or_wide_part(_wrapping("<<")),
     arith.ShRUIOp: _shift_right("u"),
     arith.ShRSIOp: _shift_right("i"),
     arith.AndIOp: bitwise("&"),
@@ -194,8 +212,8 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.DivfOp: _spell_divf,
     arith.NegfOp: _spell_negf,
     math.RoundEvenOp: _spell_round_even,
-    arith.ExtSIOp: _resized("i"),
-    arith.ExtUIOp: _resized("u"),
+    arith.ExtSIOp: _or_wide_part(_resized("i")),
+    arith.ExtUIOp: _or_wide_part(_resized("u")),
     arith.TruncIOp: _resized("i"),
     arith.SIToFPOp: _number_cast("i", None),
     arith.UIToFPOp: _number_cast("u", None),

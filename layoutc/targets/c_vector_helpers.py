@@ -13,10 +13,11 @@ from layoutc.targets.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.c_resize_helpers import RESIZED
 from layoutc.targets.c_text import MAX_WIDTH, words, wrapped
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType
+from layoutc.targets.wide_parts import NAME
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
-    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two))?$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
+    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 

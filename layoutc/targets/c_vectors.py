@@ -39,7 +39,6 @@ from layoutc.targets.c_types import (
 from layoutc.targets.c_vector_helpers import STREAMED
 from layoutc.targets.effects import root
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.mentioned import PASSED_OVER
 from layoutc.targets.multiples import Divisors
 from layoutc.walk import of_kind
 
@@ -144,7 +143,7 @@ def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
     address = _address(printer, op, base, indices)
     if op.attributes:
         _print_prefetch(printer, op, address)
-    if not any(id(use.operation) in printer.live or isinstance(use.operation, PASSED_OVER) for use in result.uses):
+    if id(result) not in printer.mentioned:
         return
     loaded = call(f"load_{vector_name(typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))

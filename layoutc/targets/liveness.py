@@ -23,10 +23,10 @@ REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
 
 
-def live_ops(ops: Sequence[Operation]) -> set[int]:
+def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int]]:
     """
     Of all ops of a function, in the order of the text, the `id` of those that do something, prefetch too, and of those
-    whose results such ops use.
+    whose results such ops use; and the `id` of those results.
     """
     # What uses a value stands below it. By identity: the hash of an op, or of a value, is a call of Python.
     live: set[int] = set()
@@ -37,7 +37,7 @@ def live_ops(ops: Sequence[Operation]) -> set[int]:
         if is_used or not used.isdisjoint(map(id, op.results)):
             live.add(id(op))
             used.update(map(id, _needed(op) if kind in MENTIONS_OTHERS else op.operands))
-    return live
+    return live, used
 
 
 def _needed(op: Operation) -> Iterable[SSAValue]:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import NARROWING, narrowed
 from layoutc.targets.c_low_bytes import low_bytes
+from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import WHOLE, whole
+from layoutc.targets.wide_parts import WIDENING, wide_part
 
-ENDS = (*NARROWING, *WHOLE)
+ENDS = (*NARROWING, *WHOLE, *WIDENING)
 """ops that may mention others than their operands"""
-PASSED_OVER = (arith.TruncFOp, arith.DivfOp, arith.AddfOp)
-"""ops without text whose operands others may mention"""
 
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:
-    """The operands of an op, what lanes of bf16 are narrowed from, or integers the quotients or low bytes of."""
+    """The operands of an op, or what its text is made from instead: lanes of bf16, quotients, low bytes, and others."""
     if op.__class__ in NARROWING:
         found = narrowed(op)
         return (low_bytes(op) or op.operands) if found is None else found.numbers
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
+    if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:
+        return choice.operands
+    if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
+        return (part.register,)
     return op.operands

@@ -7,12 +7,13 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
 from layoutc.transforms.lanes import F32, F64, Lanes
+from layoutc.transforms.vector_ops import IS_NORMAL
 
 
 def format_of(name: str) -> FloatFormat:
@@ -61,6 +62,8 @@ def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
 
 def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
     """The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero."""
+    if format.has_zero and _width(format) <= 8 and lanes.count in HALF_LANES:
+        return _widen_through_f16(lanes, code, format)
     code = lanes.widen(code, 32, is_signed=False, name="code")
     if not format.has_zero:
         return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
@@ -73,6 +76,31 @@ def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
     bits = _widen_magnitude(lanes, magnitude, format)
     sign = lanes.shl(lanes.and_(code, 1 << (_width(format) - 1)), 32 - _width(format), "sign")
     return lanes.bitcast(lanes.or_(bits, sign), F32, "number")
+
+
+def _widen_through_f16(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
+    """
+    The f16 of the same bits, subnormal or not, times a power of two, by which the exponents differ.
+
+    The sign goes to its place, and what of it is left in the exponent's upper bits is cut off. The only NaN becomes the
+    quiet one without payload.
+    """
+    apart, width = HALF.exponent_bits - format.exponent_bits, _width(format)
+    if width == 8:
+        half = lanes.shl(lanes.widen(code, 16, is_signed=True, name="code"), 8 - apart, "half")
+    else:
+        wide = lanes.widen(code, 16, is_signed=False, name="code")
+        half = lanes.sar(lanes.shl(wide, 16 - width), apart, "half")
+    last = _last(format) << HALF.fraction_bits - format.fraction_bits
+    sign = 1 << 15
+    if apart:
+        half = lanes.and_(half, sign | last, "half")
+    if format.specials is Specials.LAST_IS_NAN:
+        is_nan = lanes.compare("eq", lanes.or_(half, sign), sign | last)
+        more = _infinity(HALF) + (1 << HALF.fraction_bits - 1) - last
+        half = lanes.add(half, lanes.select(is_nan, more, lanes.like(0, half)), "half")
+    number = lanes.extend(lanes.bitcast(half, Float16Type()), F32, "number")
+    return lanes.mul(number, 2.0 ** (HALF.bias - format.bias), "number") if apart else number
 
 
 def _widen_power_of_two(lanes: Lanes, code: SSAValue) -> SSAValue:
@@ -114,16 +142,22 @@ def _widen_specials(
 # --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
 
 
-def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_nan_quiet: bool = False) -> SSAValue:
+def narrow_to_code(
+    lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_nan_quiet: bool = False, is_normal: bool = False
+) -> SSAValue:
     """
     The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
 
-    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others.
+    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
+    number is subnormal (`is_normal`) spares a question where processors make zero of those.
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, _width(format))
     if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
-        return lanes.bitcast(lanes.narrow(number, BFloat16Type(), "code"), IntegerType(16), "code")
+        code = lanes.narrow(number, BFloat16Type(), "code")
+        if is_normal and isinstance(code.owner, Operation):
+            code.owner.attributes[IS_NORMAL] = UnitAttr()
+        return lanes.bitcast(code, IntegerType(16), "code")
     if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
         return _narrow_through_f16(lanes, number, format)
     if _is_upper_half(format, wide):

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import nan
+from math import inf, isfinite, nan
 
 from xdsl.dialects.builtin import Float16Type, IntegerType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.conversion import Conversion
 from layoutc.element_type import ElementType, element_type
+from layoutc.param import Param
 from layoutc.transforms.convert_floats import format_of, narrow_to_code, widen_code
 from layoutc.transforms.convert_integers import add_difference, as_number, float_to_integer, saturate, to_odd_f64
 from layoutc.transforms.lanes import F32, F64, Lanes
@@ -27,6 +28,11 @@ KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
 """the float types that values have as such"""
 FAR = ("bf16", "e8m0")
 """formats that reach further than integers of 64 bits, so that those are rounded to them once"""
+
+LEAST_NORMAL = 2.0**-126
+"""of f32"""
+HAVE_SUBNORMALS = ("f64", "f32", "bf16", "e8m0")
+"""formats with numbers that are subnormal as f32"""
 
 
 def register_type(element: ElementType) -> Attribute:
@@ -64,6 +70,9 @@ def convert(
             return _in_integers(lanes, value, source, destination, values)
         case "f32":
             number = _in_f32(lanes, to_f32(lanes, value, source), destination, conversion, values)
+            if not destination.is_integer and has_no_nan(source, conversion):
+                is_normal = scales_whole_numbers(source, conversion)
+                return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=is_normal)
             if not destination.is_integer:
                 # Which NaN comes out of arithmetic is the processor's choice.
                 quiet = lanes.constant(nan, F32)
@@ -84,7 +93,7 @@ def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destina
     number = value if source.name == "f64" else to_f32(lanes, value, source)
     if destination.is_integer:
         return float_to_integer(lanes, number, destination)
-    return _from_float(lanes, number, destination)
+    return _from_float(lanes, number, destination, is_normal=source.name not in HAVE_SUBNORMALS)
 
 
 def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
@@ -120,11 +129,14 @@ def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destinati
         wide = to_odd_f64(lanes, number, is_signed) if source.bits == 64 else lanes.to_float(number, F64, is_signed)
         return _from_float(lanes, wide, destination)
     # Where f32 is not exact, numbers are past all that the narrower formats have.
-    return _from_float(lanes, lanes.to_float(number, F32, is_signed, "number"), destination)
+    number = lanes.to_float(number, F32, is_signed, "number")
+    return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
 
 
-def _from_float(lanes: Lanes, number: SSAValue, destination: ElementType) -> SSAValue:
-    """An f32 or f64 as a value of a float type, rounded once."""
+def _from_float(
+    lanes: Lanes, number: SSAValue, destination: ElementType, *, is_nan_quiet: bool = False, is_normal: bool = False
+) -> SSAValue:
+    """An f32 or f64 as a value of a float type, rounded once; what is known of an f32 is as in `narrow_to_code`."""
     is_single = lanes.bits(number) == 32
     match destination.name:
         case "f64":
@@ -136,7 +148,7 @@ def _from_float(lanes: Lanes, number: SSAValue, destination: ElementType) -> SSA
         case "f16":
             return lanes.bitcast(narrow_to_code(lanes, number, format_of("f16")), F16, "value")
         case name:
-            return narrow_to_code(lanes, number, format_of(name))
+            return narrow_to_code(lanes, number, format_of(name), is_nan_quiet=is_nan_quiet, is_normal=is_normal)
 
 
 # --- attributes ----------------------------------------------------------------------------------------------------
@@ -158,6 +170,32 @@ def _in_f32(lanes: Lanes, v: SSAValue, destination: ElementType, conversion: Con
     if (zero_point := params.get("dst_zero_point")) is not None:
         v = lanes.add(v, zero_point, "shifted")
     return v
+
+
+def has_no_nan(source: ElementType, conversion: Conversion) -> bool:
+    """
+    Whether no NaN comes of integers by a conversion: known numbers take them to infinity at most.
+
+    What divides is a normal number, so that its reciprocal is a number too.
+    """
+    params = conversion.params
+    numbers = all(param.is_constant and all(map(isfinite, param.values or ())) for param in params.values())
+    return source.is_integer and not conversion.sum and numbers and _is_normal(params.get("dst_scale"))
+
+
+def scales_whole_numbers(source: ElementType, conversion: Conversion) -> bool:
+    """Whether all that a conversion to f32 does is to scale whole numbers, none of which becomes subnormal so."""
+    params = conversion.params
+    if conversion.sum or not source.is_integer or params.keys() - {"src_zero_point", "src_scale"}:
+        return False
+    zero_point = params.get("src_zero_point")
+    is_whole = zero_point is None or all(value == int(value) for value in zero_point.values or (0.5,))
+    return is_whole and _is_normal(params.get("src_scale"))
+
+
+def _is_normal(param: Param | None) -> bool:
+    """Whether all values of a parameter are known, and normal numbers of f32; one that is not there is 1."""
+    return param is None or (param.is_constant and all(LEAST_NORMAL <= abs(v) < inf for v in param.values or ()))
 
 
 def _divided(lanes: Lanes, v: SSAValue, scale: SSAValue, destination: ElementType, conversion: Conversion) -> SSAValue:

@@ -43,6 +43,9 @@ INSERTED = "layout.inserted"
 TO_INTEGER = "layout.to_integer"
 """discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
 
+IS_NORMAL = "layout.is_normal"
+"""discardable attribute of what is narrowed to bf16: no number is subnormal"""
+
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
 STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
