@@ -1,4 +1,4 @@
-"""The low bytes of four registers of words become one, by whatever instructions."""
+"""The low bytes of registers of words become one, by whatever instructions."""
 
 from __future__ import annotations
 
@@ -17,17 +17,25 @@ BUILDS = [("gcc", ("-O2", "-march=native")), ("clang", ("-O2", "-march=native"))
 @pytest.mark.parametrize(
     ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
 )
-@pytest.mark.parametrize("tag", ["ab", "aB16b"])
-def test_low_bytes(compiler: str, flags: tuple[str, ...], tag: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tag", "type", "made"),
+    [
+        ("ab", "s32", " = (i8x64)low_bytes("),
+        ("aB16b", "s32", " = (i8x64)low_bytes("),
+        ("ba", "s32", "(i8x32)low_bytes_of_pair("),
+        ("ab", "s16", "resize_i16x32_i8x32("),
+    ],
+)
+def test_low_bytes(compiler: str, flags: tuple[str, ...], tag: str, type: str, made: str, tmp_path: Path) -> None:
     path = compiler_named(compiler)
     if path is None:
         pytest.skip(f"{compiler} is not here")
-    source, destination = layoutc.desc("ab", (64, 256), "s32"), layoutc.desc(tag, (64, 256), "s8")
+    source, destination = layoutc.desc("ab", (64, 256), type), layoutc.desc(tag, (64, 256), "s8")
     text = layoutc.Kernel(source, destination).c_source
     if "any shuffles" not in text:
         pytest.skip("this machine has no shuffles of bytes")
-    assert " = (i8x64)low_bytes(" in text
-    x = np.random.default_rng(5).integers(-300, 300, (64, 256)).astype(np.int32)
+    assert made in text
+    x = np.random.default_rng(5).integers(-30000, 30000, (64, 256)).astype(source.element_type.numpy)
     got, expected = (np.empty(x.size, np.int8) for _ in range(2))
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got))
     compiled(text, path, tmp_path, *flags, "-Wall", "-Werror", "-Wno-psabi")("reorder", [ctypes.c_void_p] * 2)(

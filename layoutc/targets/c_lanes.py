@@ -18,6 +18,7 @@ from layoutc.targets.c_expressions import UNARY, Expression, binary, call, float
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
+from layoutc.targets.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
 from layoutc.targets.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
 from layoutc.targets.c_memory import INDEX
 from layoutc.targets.c_quotient import quotient_helper
@@ -147,6 +148,13 @@ def _or_wide_part(spelling: Spelling) -> Spelling:
     return spell
 
 
+def _spell_trunci(site: Site) -> Expression:
+    """Of low bytes of two registers, the macro for all."""
+    if low_bytes_of_pair(site.op) is None:
+        return _resized("i")(site)
+    return spell_cast(vector_name(typed(site.op.results[0])), call(LOW_BYTES_OF_PAIR, *site.operands))
+
+
 def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     """Between integers and floats."""
 
@@ -214,7 +222,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     math.RoundEvenOp: _spell_round_even,
     arith.ExtSIOp: _or_wide_part(_resized("i")),
     arith.ExtUIOp: _or_wide_part(_resized("u")),
-    arith.TruncIOp: _resized("i"),
+    arith.TruncIOp: _spell_trunci,
     arith.SIToFPOp: _number_cast("i", None),
     arith.UIToFPOp: _number_cast("u", None),
     arith.FPToSIOp: _number_cast(None, "i"),

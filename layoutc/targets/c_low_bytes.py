@@ -1,8 +1,9 @@
 """
-The low bytes of four registers of words in one, as C says it.
+The low bytes of four registers of words in one, or of two in half of one, as C says it.
 
 Pairs of bytes of two registers, then bytes of two of those, are three shuffles of two registers, which Intel's
 processors do in three steps each. Four shuffles of one register, each into the lanes that the others leave, are four.
+Of two registers they are two, in place of three steps and two of making lanes narrow.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects import vector
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import lanes_of
 
-LOW_BYTES = "low_bytes"
+LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
 REGISTER, WORD, REGISTERS = 64, 4, 4
 """bytes of a register, bytes of a word, and how many registers become one"""
 LANES = REGISTER // WORD
@@ -44,25 +46,48 @@ def _even_pairs(value: SSAValue) -> Sequence[SSAValue] | None:
     return pairs.owner.operands if are_words and lanes_of(pairs.owner) == EVEN[REGISTER // 2] else None
 
 
+def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
+    """The two registers of pairs of which narrow lanes are every fourth byte, if nobody else uses what is between."""
+    if op.__class__ is not arith.TruncIOp:
+        return None
+    pairs, type = op.operands[0].owner, cast("VectorType[IntegerType]", op.results[0].type)
+    if not isinstance(pairs, vector.ShuffleOp) or not pairs.result.has_one_use() or type.element_type.bitwidth != 8:
+        return None
+    are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.operands)
+    return pairs.operands if are_words and lanes_of(pairs) == EVEN[REGISTER // 2] else None
+
+
 def low_bytes_prelude(used: set[str]) -> list[str]:
-    """The macro, if it is among the words that code uses."""
-    return [_definition()] if LOW_BYTES in used else []
+    """The macros that are among the words that code uses."""
+    of_one = [_OF_ONE] if used & {LOW_BYTES, LOW_BYTES_OF_PAIR} else []
+    found = {LOW_BYTES: _definition, LOW_BYTES_OF_PAIR: _definition_of_pair}
+    return [*of_one, *(text() for name, text in found.items() if name in used)]
+
+
+def _definition_of_pair() -> str:
+    ones = (1 << LANES) - 1
+    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
+#define {LOW_BYTES_OF_PAIR}(a, b) \\
+  __builtin_shufflevector( \\
+      (u64x8){LOW_BYTES}_of_one(b, {ones << LANES:#x}, \\
+          {LOW_BYTES}_of_one(a, {ones:#x}, (char {VECTOR}){{0}})), \\
+      (u64x8){{0}}, 0, 1, 2, 3)
+#else
+#define {LOW_BYTES_OF_PAIR}(a, b) \\
+  resize_i16x32_i8x32((i16x32)__builtin_shufflevector( \\
+      (short {VECTOR})(a), \\
+      (short {VECTOR})(b), \\
+          {_lines(range(0, REGISTER, 2))}))
+#endif"""
 
 
 def _definition() -> str:
-    index = _lines([WORD * lane for lane in range(LANES)] * REGISTERS)
     merged = f"(char {VECTOR}){{0}}"
     for number, name in enumerate("abcd"):
         lanes = ((1 << LANES) - 1) << LANES * number
         merged = f"{LOW_BYTES}_of_one({name}, {lanes:#x}, \\\n      {merged})"
     evens = _lines(range(0, REGISTER, 2))
     return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
-#define {LOW_BYTES}_of_one(x, lanes, others) \\
-  __builtin_ia32_permvarqi512_mask( \\
-      (char {VECTOR})(x), \\
-      (char {VECTOR}){{ \\
-          {index}}}, \\
-      others, lanes)
 #define {LOW_BYTES}(a, b, c, d) \\
   {merged}
 #else
@@ -84,3 +109,12 @@ def _lines(numbers: Sequence[int]) -> str:
     """Sixteen to a line of a macro."""
     rows = (", ".join(map(str, numbers[start : start + LANES])) for start in range(0, len(numbers), LANES))
     return ", \\\n          ".join(rows)
+
+
+_OF_ONE = f"""#define {LOW_BYTES}_of_one(x, lanes, others) \\
+  __builtin_ia32_permvarqi512_mask( \\
+      (char {VECTOR})(x), \\
+      (char {VECTOR}){{ \\
+          {_lines([WORD * lane for lane in range(LANES)] * REGISTERS)}}}, \\
+      others, lanes)"""
+"""a shuffle of one register into the lanes that others leave, where there is such"""

@@ -49,6 +49,8 @@ def _native(source: VectorType, target: VectorType) -> Iterator[tuple[str, list[
     if source.bits < target.bits:
         yield _widened(source, target)
         return
+    if source.bytes == 4 * REGISTER and target.bytes >= REGISTER:
+        yield _picked(source, target)
     yield _narrowed(source, target)
     if source.bytes <= 2 * REGISTER:
         register, step = VectorType("i", target.bits, source.bytes * 8 // target.bits), source.bits // target.bits
@@ -90,6 +92,18 @@ def _narrowed(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     features = ["BW" if source.bits == 16 else "F", *(["VL"] if source.bytes < 4 * REGISTER else [])]
     condition = " && ".join(f"defined(__AVX512{feature}__)" for feature in features)
     return condition, [*lines, f"({target}){found}"]
+
+
+def _picked(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
+    """The low bytes of all lanes by one shuffle of bytes, where narrowing takes Intel's processors two."""
+    taken, step = target.bits // 8, source.bits // 8
+    lanes = ", ".join(str(lane * step + byte) for lane in range(source.lanes) for byte in range(taken))
+    register, low = "typedef char register_ __attribute__((vector_size(64)))", range(target.bytes // 8)
+    lines = [register, _typedef("words_", 64, 4 * REGISTER), f"const register_ lanes_ = {{{lanes}}}"]
+    found = "__builtin_ia32_permvarqi512_mask((register_)x_, lanes_, (register_){0}, (uint64_t)-1)"
+    lines.append(f"const words_ picked_ = (words_){found}")
+    picked = ", ".join(map(str, low))
+    return "defined(__AVX512VBMI__)", [*lines, f"({target})__builtin_shufflevector(picked_, picked_, {picked})"]
 
 
 def _all(lanes: int) -> str:

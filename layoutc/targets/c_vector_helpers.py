@@ -17,7 +17,7 @@ from layoutc.targets.wide_parts import NAME
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
-    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
+    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 

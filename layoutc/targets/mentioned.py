@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import NARROWING, narrowed
-from layoutc.targets.c_low_bytes import low_bytes
+from layoutc.targets.c_low_bytes import low_bytes, low_bytes_of_pair
 from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import WHOLE, whole
 from layoutc.targets.wide_parts import WIDENING, wide_part
 
-ENDS = (*NARROWING, *WHOLE, *WIDENING)
+ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp)
 """ops that may mention others than their operands"""
 
 
@@ -27,4 +28,4 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
         return choice.operands
     if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
         return (part.register,)
-    return op.operands
+    return low_bytes_of_pair(op) or op.operands
