@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc.targets.c_resize_helpers import resize_helper
+from layoutc.targets.c_vector_types import VectorType
 from tests.c_programs import compiled, compiler_named
 
 BUILDS = [("gcc", ("-O2", "-march=native")), ("clang", ("-O2", "-march=native")), ("gcc", ("-O2",))]
@@ -18,28 +20,37 @@ BUILDS = [("gcc", ("-O2", "-march=native")), ("clang", ("-O2", "-march=native"))
     ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
 )
 @pytest.mark.parametrize(
-    ("tag", "type", "made"),
+    ("tag", "type", "to_type", "made"),
     [
-        ("ab", "s32", " = (i8x64)low_bytes("),
-        ("aB16b", "s32", " = (i8x64)low_bytes("),
-        ("ba", "s32", "(i8x32)low_bytes_of_pair("),
-        ("ab", "s16", "resize_i16x32_i8x32("),
+        ("ab", "s32", "s8", " = (i8x64)low_bytes("),
+        ("aB16b", "s32", "s8", " = (i8x64)low_bytes("),
+        ("ba", "s32", "s8", "(i8x32)low_bytes_of_pair("),
+        ("ab", "f32", "s4", "resize_i16x32_i8x32("),
     ],
 )
-def test_low_bytes(compiler: str, flags: tuple[str, ...], tag: str, type: str, made: str, tmp_path: Path) -> None:
+def test_low_bytes(
+    compiler: str, flags: tuple[str, ...], tag: str, type: str, to_type: str, made: str, tmp_path: Path
+) -> None:
     path = compiler_named(compiler)
     if path is None:
         pytest.skip(f"{compiler} is not here")
-    source, destination = layoutc.desc("ab", (64, 256), type), layoutc.desc(tag, (64, 256), "s8")
+    source, destination = layoutc.desc("ab", (64, 256), type), layoutc.desc(tag, (64, 256), to_type)
     text = layoutc.Kernel(source, destination).c_source
     if "any shuffles" not in text:
         pytest.skip("this machine has no shuffles of bytes")
     assert made in text
     x = np.random.default_rng(5).integers(-30000, 30000, (64, 256)).astype(source.element_type.numpy)
-    got, expected = (np.empty(x.size, np.int8) for _ in range(2))
+    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got))
     compiled(text, path, tmp_path, *flags, "-Wall", "-Werror", "-Wno-psabi")("reorder", [ctypes.c_void_p] * 2)(
         *pointers
     )
     layoutc.Kernel(source, destination, "reference")(x.reshape(-1), expected)
     np.testing.assert_array_equal(got, expected)
+
+
+def test_lanes_of_one_register_become_narrow_by_one_shuffle() -> None:
+    """Where bytes are shuffled; of less than a register, and into less than 16 bytes, another instruction does it."""
+    names = (("i32x16", "i8x16"), ("i16x32", "i8x32"), ("i64x8", "i8x8"), ("i16x16", "i8x16"))
+    texts = [resize_helper(VectorType.named(source), VectorType.named(target)) for source, target in names]
+    assert ["permvarqi512" in text for text in texts] == [True, True, False, False]
