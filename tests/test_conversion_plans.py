@@ -384,6 +384,33 @@ def test_rows_are_converted_first_where_tiles_would_convert_slowly(source: Memor
     assert copy.gathers_converted
 
 
+@pytest.mark.parametrize(
+    ("sides", "types", "lanes"),
+    [
+        (("acdb", "abcd"), ("u8", "f32"), ((3, 64), (16,))),
+        (("acdb", "abcd"), ("u8", "bf16"), ((3, 64), (32,))),
+        (("abcd", "acdb"), ("f32", "u8"), ((16,), (3, 64))),
+        (("abcd", "acdb"), ("u8", "f32"), ((16,), (3, 16))),
+    ],
+)
+def test_a_few_channels_fill_registers_with_what_is_moved(
+    sides: tuple[str, str], types: tuple[str, str], lanes: tuple[tuple[int, ...], ...]
+) -> None:
+    """The side on which they lie together has whole registers, where it is the narrow one; the other has parts."""
+    source, destination = (
+        MemoryDesc((2, 3, 16, 24), element_type(type), layout(tag)) for type, tag in zip(types, sides, strict=True)
+    )
+    how = Conversion(src_scale=scales(3, [1]), src_zero_point=points(3, [1])) if types[1] != "u8" else Conversion()
+    (copy,) = (plan := choose_plan(source, destination, replace(machine("avx512"), shuffles="any"), 1, how)).copies
+    assert tuple(tuple(part.extent for part in parts) for parts in (copy.source_lanes, copy.target_lanes)) == lanes
+    kernel = Kernel(source, destination, "interpret", conversion=how, plan=tuple(plan_lines(plan)))
+    read = (np.arange(kernel.source_bytes) * 37 % 251).astype(np.uint8)
+    written, expected = (np.full(kernel.destination_bytes, POISON, np.uint8) for _ in range(2))
+    kernel(read, written)
+    reference.reorder(source, destination, read, expected, how)
+    np.testing.assert_array_equal(written, expected)
+
+
 @pytest.mark.parametrize(("type", "to_type", "is_first"), [("bf16", "f32", False), ("f32", "bf16", True)])
 def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, is_first: bool) -> None:
     """In the caches no rows are converted first that become wider; past them they are read row by row."""

@@ -76,6 +76,10 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
             continue
         together, apart = (Part(channel, few.extent), Part(position, lanes)), (Part(position, lanes),)
         if getattr(many, other) == 1:
+            if widths.held(side) == widths.moved:
+                # What fills registers as it is moved goes by whole ones, and by parts where it is wider.
+                all_lanes = _power_of_two(min(target.vector // widths.moved, many.extent))
+                together = Part(channel, few.extent), Part(position, all_lanes)
             return (together, apart) if side == "src" else (apart, together)
         if list(islice(contiguous(copy, other), 2)) == run:
             return together, together

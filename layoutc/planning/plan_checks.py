@@ -153,17 +153,18 @@ def _check_elements(plan: CopyPlan) -> None:
 def _check_channels(plan: CopyPlan) -> None:
     """A few channels side by side, and a register of each."""
     together, apart = sorted((plan.source_lanes, plan.target_lanes), key=len, reverse=True)
-    if len(together) != 2 or apart not in (together, together[1:]):
+    is_apart = len(apart) == 1 and len(together) == 2 and apart[0].digit == together[1].digit
+    if len(together) != 2 or not (apart == together or is_apart) or together[-1].extent % apart[-1].extent:
         raise LayoutcError(
-            "lanes that are no power of two are all of a few channels: C:c P:p on one side, P:p or the same on the "
-            "other"
+            "lanes that are no power of two are all of a few channels: C:c P:p on one side, the same or parts of P:p "
+            "on the other"
         )
     channel, pixels = together
     expected = tuple(
         channel.extent if g == channel.digit else pixels.extent if g == pixels.digit else 1
         for g in range(len(plan.tile))
     )
-    register = pixels.extent * max(plan.widths.src, plan.widths.dst)
+    register = max(pixels.extent * plan.widths.moved, *(_held_bytes(plan, side) for side in SIDES))
     if plan.tile != expected or not is_power_of_two(pixels.extent) or not 16 <= register <= plan.vector_bytes:
         raise LayoutcError(
             f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected "
@@ -171,6 +172,12 @@ def _check_channels(plan: CopyPlan) -> None:
         )
     if channel.extent > REGISTER_LIMIT or not plan.copy.digits[channel.digit].is_whole:
         raise LayoutcError(f"got {channel.extent} channels, expected at most {REGISTER_LIMIT}, all of them loaded")
+
+
+def _held_bytes(plan: CopyPlan, side: SideName) -> int:
+    """Bytes of the registers that the pixels of one channel fill on a side."""
+    pixels = (plan.source_lanes if side == "src" else plan.target_lanes)[-1]
+    return pixels.extent * plan.widths.held(side)
 
 
 def _check_merged(plan: CopyPlan) -> None:

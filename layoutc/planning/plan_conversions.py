@@ -16,7 +16,7 @@ from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.merged_conversions import converts_few, merged_plan
-from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.plan_copy import (
     instructions_each,
     needs_box,
@@ -216,13 +216,14 @@ def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 
 
 def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
-    """How many vectors a tile converts, and the lanes of each."""
+    """How many vectors a tile converts, each or of each channel, and the lanes of each."""
     one, widths = fused(copy, how.widths, how.target), how.widths
     lanes = choose_lanes(one, widths, how.target)
     tile = prod(tile_of(one, *lanes))
     at_once = lane_count(lanes[0] if widths.converted_at == "src" else lanes[1])
     at_once = min(at_once, how.target.vector // max(widths.src, widths.dst))
-    return tile // at_once, at_once
+    odd = [part.extent for parts in lanes for part in parts if not is_power_of_two(part.extent)]
+    return odd[0] if odd else tile // at_once, at_once
 
 
 def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:

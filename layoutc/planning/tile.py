@@ -128,26 +128,31 @@ class TileProgram:
     def load_counts(self) -> tuple[int, int]:
         """The registers as loaded, and the pieces of each."""
         if self.channels is not None:
-            return self.channels.extent, 1
+            return self.channels.extent, self.lanes // self.load_piece
         return 1 << len(self.bits) - len(self.source_lanes), 1 << len(self.source_fill)
 
     @property
     def store_counts(self) -> tuple[int, int]:
         """The registers as stored, and the pieces of each."""
         if self.channels is not None:
-            return self.channels.extent, 1
+            return self.channels.extent, self.lanes // self.store_piece
         return 1 << len(self.bits) - len(self.target_lanes), 1 << len(self.target_fill)
 
     def _channel_registers(self, side: SideName, lanes: Sequence[Part]) -> list[Register]:
         """A register per channel; where the channels lie side by side, the registers follow one another."""
         assert self.channels is not None
         step = self.lanes if self.channels in lanes else self.digits[self.channels.digit].stride(side)
-        params = self._channel_params(lanes)
-        pieces = (
-            Piece(n * step, 0, params[n]) if isinstance(step, int) else Piece(0, n, params[n])
-            for n in range(self.channels.extent)
-        )
-        return [Register((piece,)) for piece in pieces]
+        params, size = self._channel_params(lanes), lanes[-1].extent
+        places = ((n * step, 0) if isinstance(step, int) else (0, n) for n in range(self.channels.extent))
+        return [
+            Register(
+                tuple(
+                    Piece(offset + start, carried, tuple(each[start : start + size] for each in params[n]))
+                    for start in range(0, self.lanes, size)
+                )
+            )
+            for n, (offset, carried) in enumerate(places)
+        ]
 
     def _channel_params(self, lanes: Sequence[Part]) -> list[Params]:
         """The parameters of each register, where its lanes are pixels of one channel, or all channels of pixels."""
