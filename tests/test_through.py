@@ -24,6 +24,7 @@ from layoutc.planning.through import through_buffers
 from layoutc.planning.turns import Through
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.conversions import interesting_codes
+from tests.random_conversions import arguments_of
 from tests.test_planning import buffers, run_plan
 
 PERIODS = "(a, b, c) -> ((a floordiv 160) mod 4, a floordiv 640, a mod 5, (a floordiv 5) mod 32, b, c)"
@@ -77,6 +78,8 @@ CONVERTED = {
     "widened on the way out": ("s8", "f32", Conversion(src_scale=0.5, src_zero_point=3)),
     "of one width": ("bf16", "f16", Conversion()),
     "from truth": ("boolean", "f64", Conversion()),
+    "by scales of an axis": ("f32", "s8", Conversion(dst_scale=Param(axes=0), dst_zero_point=Param(axes=(0, 1)))),
+    "by scales of another": ("u8", "f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=0))),
 }
 
 
@@ -94,9 +97,11 @@ def test_conversions_through_a_buffer_are_by_definition(name: str, how: str, tar
     assert read_plan_of(lines, read, written, conversion) == plan
     source = np.resize(interesting_codes(read.element_type).view(np.uint8), read.size_bytes)
     made = np.full(written.size_bytes, 0xA5, np.uint8)
-    Kernel(read, written, conversion=conversion, threads=threads, plan=tuple(lines))(source, made)
+    arguments = arguments_of(conversion, read.dims)
+    kernel = Kernel(read, written, conversion=conversion, threads=threads, plan=tuple(lines))
+    kernel(source, made, **{name: bytes(values) for name, values in arguments.items()})
     expected = np.full(written.size_bytes, 0xA5, np.uint8)
-    reference.reorder(read, written, source, expected, conversion)
+    reference.reorder(read, written, source, expected, conversion, arguments)
     np.testing.assert_array_equal(made, expected)
 
 
@@ -120,8 +125,8 @@ def test_a_conversion_through_the_buffer_of_another_reorder_is_an_error_at_its_l
 
 @pytest.mark.parametrize(
     "conversion",
-    [Conversion(sum=1.0), Conversion(src_scale=Param(None, axes=(0,)))],
-    ids=["a sum", "scales of an axis"],
+    [Conversion(sum=1.0), Conversion(src_scale=Param(axes=0, groups=160))],
+    ids=["a sum", "groups of an axis"],
 )
 def test_conversions_that_go_straight(conversion: Conversion) -> None:
     source, destination = layoutc.desc("Ab32a", (960, 40), "s8"), layoutc.desc("Ab5a", (960, 40), "f32")

@@ -17,6 +17,7 @@ from layoutc.planning.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.reasons import because
 from layoutc.planning.row_conversions import Converting
 from layoutc.planning.shorter_tiles import with_shorter_tiles
+from layoutc.planning.spread_params import as_spread
 from layoutc.planning.strided_copy import NotStridedError, count_segments
 from layoutc.planning.through import Buffered, Halves, through_buffers
 from layoutc.planning.together import Sized
@@ -35,13 +36,14 @@ def best_buffer(
     Those are one for each segment of a period, or so many where segments were `joined`.
     """
     shares_bytes = min(source.element_type.bits, destination.element_type.bits) < 8
-    if shares_bytes or conversion.sum or conversion.compensation is not None or conversion.groupings:
+    if shares_bytes or conversion.sum or conversion.compensation is not None:
         return None
     try:
         straight = joined or count_segments(source, destination)
         if straight <= MOST_SEGMENTS:
             return None
-        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side))]
+        groupings = as_spread(source, destination, conversion).groupings
+        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side, groupings))]
     except NotStridedError:
         return None
     if not found or found[0].count >= straight:

@@ -14,6 +14,7 @@ from math import gcd, lcm, prod
 from typing import NamedTuple
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.param import Grouping
 from layoutc.planning.axis_copies import Axis, Piece, Side
 from layoutc.planning.axis_segments import segments
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
@@ -58,10 +59,11 @@ class Buffered:
 
 
 class _Blocks(NamedTuple):
-    """A period of an axis, or its rest: both sides, the coordinates that are loaded, and those that are stored."""
+    """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
 
     src: Side
     dst: Side
+    params: tuple[Side, ...]
     loaded: int
     stored: int
 
@@ -90,17 +92,22 @@ class _Part:
         return [_sum((self.copy, each)) for each in inner]
 
 
-def through_buffers(source: MemoryDesc, destination: MemoryDesc, order: SideName) -> Buffered | None:
+def through_buffers(
+    source: MemoryDesc, destination: MemoryDesc, order: SideName, groupings: tuple[Grouping, ...] = ()
+) -> Buffered | None:
     """
     The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
 
-    None where no blocks need one, or it is too large. Raises NotStridedError as `strided_copies` does.
+    The copies that convert say where parameters are, one list for each of `groupings`. None where no blocks need a
+    buffer, groups cut an axis, or it is too large. Raises NotStridedError as `strided_copies` does.
     """
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
-    src, dst, axes = axis_sides(source, destination)
+    src, dst, axes = axis_sides(source, destination, groupings)
     if any(side.low or side.high for axis in axes for side in axis[:2]):
         return None
-    base = StridedCopy(src, dst, ())
+    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
+        return None
+    base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     halves: list[Halves] = []
     fills: list[StridedCopy] = []
     for chosen in product(*map(_parts, axes)):
@@ -120,15 +127,17 @@ def _parts(axis: AxisSides) -> list[_Part]:
     if period is None and (len(axis.copies) == 1 or axis.dim > SHORT_AXIS):
         return [_Part(copy) for copy in axis.copies]
     if axis.dim <= SHORT_AXIS:
-        return [_Part(StridedCopy(0, 0, ()), _Blocks(axis.src, axis.dst, axis.dim, axis.dst.padded))]
+        none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
+        return [_Part(none, _Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
     assert period is not None
     src, dst, whole = axis.src, axis.dst, axis.dim // period * period
-    walk = Axis(src, dst, (), (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
+    walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
     found: list[_Part] = []
     inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
 
     def blocks(loaded: int, stored: int) -> _Blocks:
-        return _Blocks(replace(inner[0], padded=stored), replace(inner[1], padded=stored), loaded, stored)
+        sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
+        return _Blocks(*sides, axis.params, loaded, stored)
 
     at = 0
     for number, cut in enumerate(walk.cuts):
@@ -137,7 +146,8 @@ def _parts(axis: AxisSides) -> list[_Part]:
         at += count * cut
     if whole < axis.dim:
         at = min(whole + period, dst.padded)
-        found.append(_Part(StridedCopy(src.at(whole), dst.at(whole), ()), blocks(axis.dim - whole, at - whole)))
+        rest = StridedCopy(src.at(whole), dst.at(whole), (), params=tuple(side.at(whole) for side in axis.params))
+        found.append(_Part(rest, blocks(axis.dim - whole, at - whole)))
     # Padding need not be whole periods, but blocks of the destination start here.
     below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
     return found + [_Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
@@ -164,22 +174,31 @@ def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, widths:
     if size > MOST_TURN_BYTES:
         return None
     loops = _loops([digit for digit in digits if digit.is_whole], size, widths)
-    held = [CopyDigit(loop.step, loop.src // widths.src, loop.dst // widths.dst, loop.step) for loop in loops] + partial
+    sizes = [(loop, loop.src // widths.src, loop.dst // widths.dst) for loop in loops]
+    held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
     places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
     places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
     strides = _strides(places, widths.moved)
-    first = [CopyDigit(digit.loaded, digit.src, at, digit.loaded) for digit, at in zip(held, strides, strict=False)]
+    first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(held, strides, strict=False)]
     last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
     rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
     starts = _sum((base, *(part.copy for part in chosen)))
-    into, out_of = StridedCopy(starts.src, 0, tuple(first)), StridedCopy(0, starts.dst, tuple(last))
-    apart = (segments(each.src, row, (), each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
-    joined = (segments(row, each.dst, (), each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
-    return Halves(
-        loops,
-        tuple(merged(_sum((into, *parts))) for parts in product(*map(tuple, apart))),
-        tuple(merged(_sum((out_of, *parts))) for parts in product(*map(tuple, joined))),
-    )
+    into, out_of = replace(starts, dst=0, digits=tuple(first)), replace(starts, src=0, digits=tuple(last))
+    apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    is_early = widths.converted_at == "src"
+    return Halves(loops, _copies(into, apart, is_early), _copies(out_of, joined, not is_early))
+
+
+def _copies(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
+    """Half of a turn: a copy for each segment of each axis, which has parameters if it is the half that `converts`."""
+    found = (_sum((base, *parts)) for parts in product(*map(tuple, segments)))
+    return tuple(merged(copy if converts else _moved(copy)) for copy in found)
+
+
+def _moved(copy: StridedCopy) -> StridedCopy:
+    """The copy without parameters."""
+    return replace(copy, digits=tuple(replace(digit, params=()) for digit in copy.digits), params=())
 
 
 def _loops(digits: Sequence[CopyDigit], size: int, widths: Widths) -> tuple[SharedLoop, ...]:
@@ -189,7 +208,7 @@ def _loops(digits: Sequence[CopyDigit], size: int, widths: Widths) -> tuple[Shar
     A turn has runs of the destination that are as long as it can hold.
     """
     loops = [
-        SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst)
+        SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst, digit.params)
         for digit in merged(StridedCopy(0, 0, tuple(digits))).digits
     ]
     steps = dict.fromkeys(loops, 1)
@@ -221,7 +240,8 @@ def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:
 
 
 def _sum(parts: Iterable[StridedCopy]) -> StridedCopy:
-    """Parts of several axes, or of one, as one copy."""
+    """Parts of several axes, or of one, as one copy; padding has no parameters."""
     found = tuple(parts)
     digits = tuple(digit for part in found for digit in part.digits)
-    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits)
+    params = tuple(map(sum, zip(*(part.params for part in found), strict=False)))
+    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits, params=params)

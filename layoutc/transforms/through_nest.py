@@ -36,10 +36,11 @@ def build_through(nest: NestBuilder, through: Through, memory: Memory, threads: 
     apart = [0] * len(through.loops)
     src = [loop.src // memory.loaded_bytes for loop in through.loops]
     dst = [loop.dst // memory.element_bytes for loop in through.loops]
+    params = [loop.params for loop in through.loops]
     made: list[Operation] = []
     for number, copy in enumerate(copies):
         is_into = number < len(through.into)
-        copy.put_inside(Around(loops, terms, src if is_into else apart, apart if is_into else dst))
+        copy.put_inside(Around(loops, terms, src if is_into else apart, apart if is_into else dst, params))
         made.append(copy.build())
     return [loops.outermost or buffer, *made]
 
