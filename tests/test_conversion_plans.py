@@ -233,7 +233,7 @@ def test_an_edited_plan_is_checked() -> None:
             desc("nhwc", (2, 17, 5, 4), "s8"),
             Conversion(dst_scale=scales(17, [1])),
         ),
-        (desc("nchw", (2, 17, 5, 4), "u4"), desc("nChw8c", (2, 17, 5, 4), "f16"), NO_ATTRIBUTES),
+        (desc("nchw", (2, 17, 5, 4), "u4"), desc("nChw8c", (2, 17, 5, 4), "s8"), NO_ATTRIBUTES),
     ],
 )
 def test_rows_are_gathered_for_lanes(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
+from math import prod
 
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.gathered_pieces import Held, gathered
@@ -28,7 +29,8 @@ class MergedTile:
 
     def __init__(self, plan: CopyPlan):
         self.plan = plan
-        self.lanes = self.load_piece = self.store_piece = plan.vector_bytes // plan.widths.moved
+        self.lanes = self.load_piece = plan.vector_bytes // plan.widths.moved
+        self.store_piece = stored_lanes(plan)
         source = self._sources()
         loaded = {place: place for place in source.values()}
         self.held = [
@@ -44,11 +46,14 @@ class MergedTile:
         self, side: SideName, first: int, count: int, elements: Mapping[int, int], missing: int
     ) -> tuple[Piece, Elements]:
         """A piece and the elements of its lanes, by their places; it has no other lanes, where something is missing."""
-        places, left = range(first, first + count), self.lanes - count
-        found = [*map(elements.__contains__, places), *[False] * left]
-        lanes = (*map(elements.get, places, repeat(missing)), *[missing] * left)
-        mask = 0 if all(found) else sum(1 << lane for lane, there in enumerate(found) if there)
-        return Piece(first, 0, self._params(side, first, found), mask), lanes
+        places, most = range(first, first + count), self.load_piece if side == "src" else self.store_piece
+        found = [*map(elements.__contains__, places), *[False] * (most - count)]
+        lanes = (*map(elements.get, places, repeat(missing)), *[missing] * (self.lanes - count))
+        is_zero = [side == "dst" and element == ZERO for element in lanes]
+        loaded = [there and not zero for there, zero in zip(found, is_zero, strict=False)]
+        return Piece(
+            first, 0, self._params(side, first, loaded), 0 if all(found) else _bits(found), _bits(is_zero)
+        ), lanes
 
     @cached_property
     def network(self) -> Network:
@@ -97,6 +102,8 @@ class MergedTile:
         """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first one."""
         if not self.plan.converted_bytes or side != self.plan.widths.converted_at:
             return ()
+        if not any(found):
+            return tuple((0,) * len(found) for _ in self.plan.copy.params)
         places = [first + (lane if there else found.index(True)) for lane, there in enumerate(found)]
         return tuple(zip(*(self._params_at[place] for place in places), strict=True))
 
@@ -105,11 +112,29 @@ class MergedTile:
         copy, tile = self.plan.copy, self.plan.tile
         along = [part.digit for part in lanes]
         across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
-        row = in_pieces(runs(copy, tile, side, along), self.lanes)
+        row = in_pieces(runs(copy, tile, side, along), self.lanes if side == "src" else self.store_piece)
         if side == "src":  # A last load of a whole register begins earlier.
             follows = {first + self.lanes for first, _ in row}
             row = [(first + n - self.lanes, self.lanes) if first in follows else (first, n) for first, n in row]
         return rows(copy, tile, side, [*across], row)
+
+
+def count_pieces(plan: CopyPlan, side: SideName) -> int:
+    """Loads, or stores, of a tile whose registers are merged."""
+    along = [part.digit for part in (plan.source_lanes if side == "src" else plan.target_lanes)]
+    lanes = plan.vector_bytes // plan.widths.moved if side == "src" else stored_lanes(plan)
+    row = in_pieces(runs(plan.copy, plan.tile, side, along), lanes)
+    return len(row) * prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
+
+
+def stored_lanes(plan: CopyPlan) -> int:
+    """The most lanes of a store: those of a register of what they are converted to, if they become wider there."""
+    return plan.vector_bytes // max(plan.widths.moved, plan.widths.dst)
+
+
+def _bits(lanes: Sequence[bool]) -> int:
+    """Lanes, from the lowest up, as bits."""
+    return sum(1 << lane for lane, there in enumerate(lanes) if there)
 
 
 def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int]) -> Runs:

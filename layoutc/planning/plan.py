@@ -10,6 +10,7 @@ from typing import Literal
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.machine import Shuffles
+from layoutc.planning.row_spans import row_span
 from layoutc.planning.turns import Through, Together
 from layoutc.planning.widths import Widths
 
@@ -228,7 +229,11 @@ class CopyPlan:
     @cached_property
     def load_stage(self) -> tuple[tuple[int, ...], int]:
         """Strides and size of the buffer that a macro tile of the source is gathered in."""
-        return self._stage("src", self.source_run_digits, self.source_run)
+        span = row_span(self)
+        if span is None:
+            return self._stage("src", self.source_run_digits, self.source_run)
+        run = span.step * (span.rows - 1) + self.vector_bytes
+        return self._stage("src", (*self.source_run_digits, span.digit), run)
 
     @property
     def packed_run(self) -> int:

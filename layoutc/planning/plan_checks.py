@@ -10,7 +10,7 @@ from layoutc.planning.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.merged_tile import converts_twice, in_pieces, runs, taken
+from layoutc.planning.merged_tile import converts_twice, count_pieces
 from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
 from layoutc.planning.shared_bytes import first_inside_a_byte
 from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
@@ -92,7 +92,8 @@ def _check_numbers(plan: CopyPlan) -> None:
     shares = [(plan.widths.of(side), plan.widths.per_byte(side)) for side in SIDES]
     if any(shared != 1 and (width != 1 or shared not in (2, 4)) for width, shared in shares):
         raise LayoutcError("elements that share bytes are 1/2 or 1/4 of one")
-    if plan.converted_bytes and plan.widths.converted_at == "dst" and not all(d.is_whole for d in plan.copy.digits):
+    is_late = plan.converted_bytes and plan.widths.converted_at == "dst" and not plan.merges
+    if is_late and not all(d.is_whole for d in plan.copy.digits):
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
     if plan.prefetch > MAX_PREFETCH:
         raise LayoutcError(f"got prefetch {plan.prefetch}, expected at most 2^40")
@@ -184,11 +185,23 @@ def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
     if not merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
         raise LayoutcError(
-            "merged lanes need vectors of 64 bytes, any shuffles of their elements, and are converted, if at all, "
-            "between whole bytes, to no wider ones when stored, or to wider ones when loaded"
+            "merged lanes need vectors of 64 bytes, any shuffles of their elements, a byte of a buffer for each that "
+            "shares one, and are converted, if at all, when stored, or to wider ones when loaded"
         )
     if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
         raise LayoutcError("merged lanes need contiguous elements on both sides")
+    _check_box(plan)
+    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
+        raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
+    if converts_twice(plan):
+        raise LayoutcError("merged lanes that are converted when loaded overlap in the source")
+    for side, name in zip(SIDES, ("loads", "stores"), strict=True):
+        if (count := count_pieces(plan, side)) > REGISTER_LIMIT:
+            raise LayoutcError(f"tile {_text(plan.tile)} has {count} {name}, expected at most {REGISTER_LIMIT}")
+
+
+def _check_box(plan: CopyPlan) -> None:
+    """All of a digit that carries or is loaded in part, and lanes of all that a tile has of theirs."""
     for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
         if (digit.carries or not digit.is_whole) and extent != digit.extent:
             raise LayoutcError(
@@ -197,29 +210,20 @@ def _check_merged(plan: CopyPlan) -> None:
     for part in (*plan.source_lanes, *plan.target_lanes):
         if part.extent != plan.tile[part.digit]:
             raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
-    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
-        raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
-    if converts_twice(plan):
-        raise LayoutcError("merged lanes that are converted when loaded overlap in the source")
-    for side, parts in zip(SIDES, (plan.source_lanes, plan.target_lanes), strict=True):
-        _check_pieces(plan, side, [part.digit for part in parts])
 
 
 def _converts_merged(plan: CopyPlan) -> bool:
     """Whether what is merged is moved, or converted where it is no wider than in registers."""
     widths = plan.widths
-    is_late = widths.converted_at == "dst" and widths.dst <= widths.src
+    is_late = widths.converted_at == "dst"
     is_early = widths.converted_at == "src" and widths.dst > widths.src
-    return not plan.converted_bytes or ((is_late or is_early) and not widths.are_packed)
+    in_bytes = all(widths.per_byte(side) == 1 or _is_in_bytes(plan, side) for side in SIDES)
+    return in_bytes and (not plan.converted_bytes or is_late or is_early)
 
 
-def _check_pieces(plan: CopyPlan, side: SideName, along: Sequence[int]) -> None:
-    """Loads and stores must be few enough."""
-    row = in_pieces(runs(plan.copy, plan.tile, side, along), plan.vector_bytes // plan.widths.moved)
-    count = len(row) * prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
-    if count > REGISTER_LIMIT:
-        name = "loads" if side == "src" else "stores"
-        raise LayoutcError(f"tile {_text(plan.tile)} has {count} {name}, expected at most {REGISTER_LIMIT}")
+def _is_in_bytes(plan: CopyPlan, side: SideName) -> bool:
+    """Whether elements of a side that share bytes have one each in a buffer."""
+    return plan.load != "normal" if side == "src" else plan.store == "packed"
 
 
 def _check_buffers(plan: CopyPlan) -> None:

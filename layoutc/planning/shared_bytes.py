@@ -27,17 +27,17 @@ def first_inside_a_byte(plan: CopyPlan) -> SideName | None:
     """The side on which loads or stores of some tile begin or end inside of a byte, if there is one."""
     if not plan.target_lanes:
         return None
-    return next((side for side in SIDES if not _begins_with_bytes(plan, side)), None)
+    return next((side for side in SIDES if not begins_with_bytes(plan, side)), None)
 
 
 def can_be_buffered(plan: CopyPlan) -> bool:
     """Whether what a load takes lies together in rows that are held in a buffer, if they are."""
-    return plan.gathers_lanes or _begins_with_bytes(plan, "src")
+    return plan.gathers_lanes or begins_with_bytes(plan, "src")
 
 
 def with_buffers(plan: CopyPlan) -> CopyPlan:
     """The plan with buffers for the sides whose rows begin or end inside of bytes."""
-    sides = [side for side in SIDES if not _begins_with_bytes(plan, side)]
+    sides = [side for side in SIDES if not begins_with_bytes(plan, side)]
     if not sides:
         return plan
     buffered = _with_buffered_sides(_with_rows(plan, BUFFERED if len(sides) == 1 else BUFFERED_TWICE))
@@ -45,6 +45,22 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
         return buffered
     because("macro tiles", "a tile, as many short rows take large buffers")
     return _with_buffered_sides(replace(plan, macro=plan.least_macro))
+
+
+def in_byte_buffers(box: CopyPlan) -> CopyPlan | None:
+    """A box with buffers for the sides whose elements share bytes; None where they would be too large, or of no use."""
+    sides = [side for side in SIDES if box.widths.per_byte(side) > 1]
+    plan = _with_rows(box, BUFFERED if len(sides) == 1 else BUFFERED_TWICE)
+    for macro in (plan.macro, box.least_macro):
+        plan = replace(plan, macro=macro)
+        if box.load == "normal" and "src" in sides:
+            if not (plan.gathers_lanes and plan.source_run_digits):
+                continue
+            plan = replace(plan, load="unpacked")
+        plan = replace(plan, store="packed") if "dst" in sides else plan
+        if _buffer_bytes(plan) <= MOST_BUFFERED:
+            return plan
+    return None
 
 
 def with_packed_stores(plan: CopyPlan) -> CopyPlan:
@@ -86,7 +102,7 @@ def _buffer_bytes(plan: CopyPlan) -> int:
     return max(map(int, sizes))
 
 
-def _begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
+def begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
     """Whether each piece of memory that a tile takes begins with a byte, and ends with one."""
     per_byte = plan.widths.per_byte(side)
     if per_byte == 1 or (plan.copy.is_fill and side == "src"):

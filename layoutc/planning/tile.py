@@ -37,6 +37,8 @@ class Piece(NamedTuple):
     params: Params = ()
     """those of its elements"""
     mask: int = 0
+    zeros: int = 0
+    """the lanes of a store that are zero whatever was loaded, as bits"""
 
 
 class Register(NamedTuple):

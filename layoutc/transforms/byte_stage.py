@@ -19,13 +19,14 @@ from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import SideName, Stride
 from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.row_spans import RowSpan, row_span
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_loops import Term, TileLoops
-from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
+from layoutc.transforms.vector_ops import load, load_masked, some_lanes, store, sum_of, vector_type, zeros
 from layoutc.transforms.whole_lines import run_loops
 
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
@@ -42,6 +43,9 @@ class ByteStage:
         self.run = plan.source_run if is_source else plan.packed_run
         steps = [plan.loaded_steps(g) if is_source else size for g, size in enumerate(plan.macro)]
         self.runs = run_loops(plan, plan.source_run_digits if is_source else plan.packed_run_digits, steps)
+        self.span = row_span(plan) if is_source else None
+        """rows that are taken apart together"""
+        self.runs = [loop for loop in self.runs if self.span is None or loop.digit != self.span.digit]
         strides, elements = plan.load_stage if is_source else plan.store_stage
         self.strides: list[Stride] = list(strides)
         # Before the first row lie the elements that share its first byte.
@@ -51,6 +55,8 @@ class ByteStage:
         self.buffer: SSAValue = alloca.results[0]
         self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         self.most_lanes = plan.vector_bytes // self.per_byte
+        self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
+        """what lies between such rows"""
 
     @property
     def _touched(self) -> tuple[int, int]:
@@ -74,6 +80,9 @@ class ByteStage:
         """All bytes that have elements of a row, taken apart."""
         loops, row, stage = self._row(loops, outer, strides)
         builder, share = loops.builder, self.per_byte
+        if self.span is not None:
+            self._fill_span(builder, self.span, row, stage)
+            return
         first = apply(builder, D0 // share, [row], "first")
         into = apply(builder, D0 - D1 % share, [stage, row], "into")
         touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
@@ -82,6 +91,25 @@ class ByteStage:
             value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes)))
             there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
             inner.builder.insert(store(unpacked(inner, value, share), self.buffer, there))
+
+    def _fill_span(self, builder: Builder, span: RowSpan, row: SSAValue, stage: SSAValue) -> None:
+        """The bytes of several rows at once, without those between them."""
+        turns = -(-span.rows // span.at_once)
+        assert self.nothing is not None
+        mask = self.nest.element(some_lanes(span.mask, self.most_lanes))
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        zero, stop, one = (self.nest.constant(value) for value in (0, turns, 1))
+        builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        inner = Builder(InsertPoint.at_start(block))
+        starts = (D0 * (span.at_once * span.step), AffineExpr.constant((span.rows - span.at_once) * span.step))
+        at = inserted(inner, affine.MinOp([block.args[0]], AffineMapAttr(AffineMap(1, 0, starts))))
+        at.name_hint = "at"
+        here = apply(inner, (D0 + D1) // self.per_byte, [row, at], "here")
+        value = inserted(inner, load_masked(self.memory, here, mask, self.nothing))
+        lanes = Lanes(inner, self.nest, self.most_lanes)
+        there = inserted(inner, sum_of(stage, at))
+        inner.insert(store(unpacked(lanes, value, self.per_byte), self.buffer, there))
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""

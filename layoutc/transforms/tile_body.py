@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import IntegerType, UnitAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, SideName
@@ -64,12 +64,14 @@ class VectorBody:
         self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
         """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
         self.zero: SSAValue | None = None
+        self.beside: SSAValue | None = None
+        """zeros beside what a masked load takes, of the source"""
         sums = copy.memory.sums if copy.adds_up else None
         self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
         self.added: list[tuple[int, SSAValue]] = []
         """what a tile has stored, and where, in elements of the plan"""
-        self.masks: dict[int, SSAValue] = {}
-        """of some lanes of memory, by their bits"""
+        self.masks: dict[tuple[int, int], SSAValue] = {}
+        """of some of so many lanes of memory, by their bits"""
 
     def prepare(self) -> None:
         """The register of zeros, if any piece is zero, and masks."""
@@ -84,14 +86,17 @@ class VectorBody:
             for tile in ([register for tile in self.loads for register in tile], self.stores)
         )
         if loaded:
-            self.zero = zeros(self.copy.nest, vector_type(self.source_element, self.program.lanes * self.copy.ratio))
-        lanes = self.program.lanes * self.copy.ratio
-        for bits in sorted(loaded | stored):
+            source = vector_type(self.source_element, self.program.lanes * self.copy.ratio)
+            self.beside = zeros(self.copy.nest, source)
+            if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
+                self.zero = self.beside
+        counts = ((self.program.load_piece, loaded), (self.program.store_piece, stored))
+        for lanes, bits in sorted({(lanes * self.copy.ratio, bits) for lanes, found in counts for bits in found}):
             if bits & (bits + 1):
-                self.masks[bits] = self.copy.nest.element(vector_ops.some_lanes(bits, lanes))
+                self.masks[lanes, bits] = self.copy.nest.element(vector_ops.some_lanes(bits, lanes))
             else:
                 mask = vector_ops.first_lanes(self.copy.nest.constant(bits.bit_length()), lanes)
-                self.masks[bits] = self.copy.nest.insert(mask).results[0]
+                self.masks[lanes, bits] = self.copy.nest.insert(mask).results[0]
 
     def _mask(self, piece: Piece) -> int:
         """The lanes of memory that a piece has, as bits (0: all)."""
@@ -206,10 +211,10 @@ class VectorBody:
         index = self._at(self.site.src, piece, base, "src")
         ahead = self.copy.in_memory("src", self.plan.prefetch)
         if piece.mask:
-            assert self.zero is not None
-            mask = self.masks[self._mask(piece)]
+            assert self.beside is not None
+            mask = self.masks[self.program.load_piece * self.copy.ratio, self._mask(piece)]
             value: SSAValue
-            first = vector_ops.load_masked(self.copy.tile_source, index, mask, self.zero, ahead)
+            first = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
             value = inserted(self.builder, first)
             if self.converts_loads and self.plan.converted_bytes:
                 value = self._converted(value, piece, lanes)
@@ -231,7 +236,7 @@ class VectorBody:
             stored = self._stored(register, number, value, index)
             self.added.append((piece.offset, stored))
             if piece.mask:
-                mask = self.masks[self._mask(piece)]
+                mask = self.masks[self.program.store_piece * self.copy.ratio, self._mask(piece)]
                 insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
@@ -242,14 +247,23 @@ class VectorBody:
         lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte
         piece, part = register.pieces[number], value
         assert piece is not None
-        if len(register.pieces) > 1:
+        if lanes < self.program.lanes:
             part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
         if self.converts_loads:
             stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
         else:
             read = self._cast(part, vector_type(self.source_element, lanes))
-            stored = self._converted(read, piece, lanes, index)
+            stored = self._with_zeros(self._converted(read, piece, lanes, index), piece, lanes)
         return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
+
+    def _with_zeros(self, value: SSAValue, piece: Piece, lanes: int) -> SSAValue:
+        """Lanes that were converted, but for those that are zeros, which are no elements."""
+        if not piece.zeros:
+            return value
+        type = vector_type(IntegerType(8 * self.plan.widths.dst), lanes)
+        kept = DenseIntOrFPElementsAttr.from_list(type, [(piece.zeros >> lane & 1) - 1 for lane in range(lanes)])
+        only = Lanes(self.builder, self.copy.nest, lanes).and_(self._cast(value, type), self.copy.nest.element(kept))
+        return self._cast(only, value.type)
 
     def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
