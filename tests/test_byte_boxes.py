@@ -80,3 +80,15 @@ def test_bytes_are_those_of_the_reference(name: str, conversion: Conversion, exe
     given = {argument: values.view(conversion.arguments[argument].type.numpy) for argument, values in arguments.items()}
     kernel(values, found, **given)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_boxes_past_the_caches_ask_for_the_next_macro_tile() -> None:
+    source, destination = sides("nChw16c->nhwc", (2, 14, 99, 27), "f32->s4")
+    (plan,) = choose_plan(source, destination, replace(ANY, llc=0)).copies
+    assert plan.merges and plan.prefetch > 0
+
+
+def test_whole_lines_past_the_caches_are_no_boxes() -> None:
+    source = layoutc.desc("ab", (683, 2290), "s4")
+    copies = choose_plan(source, layoutc.desc("ba", source.dims, "s8"), replace(ANY, llc=0)).copies
+    assert all(copy.store != "normal" for copy in copies)
