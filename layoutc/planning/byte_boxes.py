@@ -79,7 +79,8 @@ def _buffer_cost(plan: CopyPlan, side: SideName) -> float:
     run = 1
     for _, digit in contiguous(plan.copy, side):
         run *= digit.loaded if side == "src" else digit.extent
-    span = row_span(replace(plan, load="unpacked")) if side == "src" else None
+    can_be_held = side == "src" and plan.gathers_lanes and bool(plan.source_run_digits)
+    span = row_span(replace(plan, load="unpacked")) if can_be_held else None
     if span is not None:
         run *= span.at_once
     return BUFFER + (ROW if side == "src" else 2 * ROW) / run
