@@ -17,12 +17,15 @@ from layoutc.errors import LayoutcError, PlanError
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS, Machine
 from layoutc.planning.machine import machine as machine_of
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.together import groups
 from layoutc.planning.turns import Together
+from layoutc.planning.widths import Widths
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.random_conversions import arguments_of, random_codes
 
@@ -172,3 +175,12 @@ def test_copies_that_need_no_buffer_for_whole_lines_run_alone() -> None:
     conversion = Conversion(src_scale=Param(axes=3), src_zero_point=3)
     plan = choose_plan(*pair, replace(SERVER, l2=2 << 20), 1, conversion)
     assert not together(plan) and {copy.store for copy in plan.copies} == {"nontemporal"}
+
+
+def test_steps_of_less_than_a_byte_are_counted_as_one() -> None:
+    """Two elements of 2 bits in each step of all loops."""
+    digits = CopyDigit(58, 292, 32, 58), CopyDigit(73, 4, 1856, 73)
+    copies = [(StridedCopy(at, at, digits), Widths(1, 1, None, 4, 4)) for at in (0, 1)]
+    ((loops, group),) = groups(copies, 512)
+    assert group == copies
+    assert {loop.extent for loop in loops} == {58, 73}

@@ -104,7 +104,7 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     copy, widths = next((each for each in group if not each[0].is_fill), group[0])
     found = [loop for digit in copy.digits if digit.is_whole and (loop := _loop_of(digit, widths)) is not None]
     shared = [loop for loop in found if all(_step(loop, *other) in other[0].digits for other in group)]
-    left = sum(map(_moved_bytes, group)) // prod(loop.extent for loop in shared)
+    left = max(sum(map(_moved_bytes, group)) // prod(loop.extent for loop in shared), 1)  # of elements that share bytes
     if left > budget:
         return ()
     shared.sort(key=lambda loop: (not _neighbours(loop, widths), loop.dst))  # first what lanes are made of
@@ -221,7 +221,8 @@ def of_one_step(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) 
 
 def with_runs(loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
-    left = sum(_bytes(copy.elements, widths, "dst") for copy, widths in group) // prod(loop.extent for loop in loops)
+    count = prod(loop.extent for loop in loops)
+    left = max(sum(_bytes(copy.elements, widths, "dst") for copy, widths in group) // count, 1)
     turns: list[SharedLoop] = []
     for loop in sorted(loops, key=lambda loop: loop.dst):
         follows = not turns or loop.dst == turns[0].dst * turns[0].extent
