@@ -8,8 +8,10 @@ import shlex
 import signal
 import subprocess
 import threading
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import FrameType
 
 from layoutc.errors import CompilerError
 
@@ -56,12 +58,10 @@ def run(command: list[str], output: int, timeout_s: float) -> int:
     """
     group = _group.get() or Group()
     process = None
-    # An interrupt must find the process in `process`: until then it waits.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        process = _started(command, output)
-        group.add(process)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        with _interrupts_waiting():
+            process = _started(command, output)
+            group.add(process)
         return _ended(process, timeout_s)
     except subprocess.TimeoutExpired:
         raise CompilerError(f"compiler took more than {timeout_s:g} s: {shlex.join(command)}") from None
@@ -70,7 +70,31 @@ def run(command: list[str], output: int, timeout_s: float) -> int:
             group.discard(process)
             _kill(process)
             process.wait()
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupts_waiting() -> Generator[None, None, None]:
+    """
+    An interrupt comes when the block is done: one while a program starts would leave it to nobody.
+
+    Python handles them in the main thread, whichever thread of the process a signal goes to.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append((number, frame))
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            before(*came[0])
 
 
 def _started(command: list[str], output: int) -> subprocess.Popen[bytes]:

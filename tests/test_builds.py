@@ -176,8 +176,9 @@ def test_an_interrupt_while_a_program_starts_ends_it(tmp_path: Path) -> None:
     """It comes before whoever started the program has it in hand."""
     number = tmp_path / "number"
     program = f"""
-import os, signal, subprocess
+import os, signal, subprocess, threading, time
 from layoutc.processes import run
+threading.Thread(target=time.sleep, args=(30,), daemon=True).start()  # the signal may come to this one
 class Interrupted(subprocess.Popen):
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
