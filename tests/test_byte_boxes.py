@@ -14,10 +14,12 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.row_spans import row_span
+from layoutc.transforms.plan_reorders import read_plan_of
 from tests.random_conversions import arguments_of, random_codes
 
 ANY = replace(machine("avx512"), shuffles="any")
@@ -92,3 +94,14 @@ def test_whole_lines_past_the_caches_are_no_boxes() -> None:
     source = layoutc.desc("ab", (683, 2290), "s4")
     copies = choose_plan(source, layoutc.desc("ba", source.dims, "s8"), replace(ANY, llc=0)).copies
     assert all(copy.store != "normal" for copy in copies)
+
+
+@pytest.mark.parametrize("rows", [2033, 4001])
+def test_threads_that_can_share_no_boxes_have_other_tiles(rows: int) -> None:
+    """Every element is stored once, and the explanation has all copies."""
+    source, destination = layoutc.desc("ab", (rows, 129), "s4"), layoutc.desc("ba", (rows, 129), "u4")
+    plan = choose_plan(source, destination, ANY, 2)
+    assert plan.threads == 2
+    assert sum(copy.copy.elements for copy in plan.copies) == rows * 129
+    assert explain_plan(source, destination, ANY, 2)
+    assert read_plan_of(plan_lines(plan), source, destination, NO_ATTRIBUTES) == plan

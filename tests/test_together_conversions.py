@@ -184,3 +184,13 @@ def test_steps_of_less_than_a_byte_are_counted_as_one() -> None:
     ((loops, group),) = groups(copies, 512)
     assert group == copies
     assert {loop.extent for loop in loops} == {58, 73}
+
+
+def test_what_shares_bytes_leaves_no_shared_buffer() -> None:
+    """Its spans are of bytes, and turns of 96 would leave a buffer of 192."""
+    how = "elements of 4 to 1/2, vectors of 64, any shuffles, tile 8, lanes 0:8 -> 0:8, macro {}, outer 0, inner 0, "
+    copies = [f"  copy {at} -> {at}: {n}x(1, 1), {how.format(n)}normal stores" for at, n in ((0, 128), (128, 64))]
+    loop = "together: 8x(1024, 96) by 1, in bytes"
+    assert len(parse_plan(["threads 1", loop, *copies]).copies) == 2
+    with pytest.raises(PlanError, match="line 2: what shares bytes is not staged"):
+        parse_plan(["threads 1", f"{loop}, staged stores", *copies])

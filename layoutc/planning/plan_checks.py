@@ -22,6 +22,7 @@ STEP_BYTES = 8
 """of an entry in the table of a digit that carries"""
 MAX_PREFETCH = 1 << 40
 """elements: farther than any memory"""
+UNSTAGED = "what shares bytes is not staged"
 NO_LANES = "a copy without lanes has normal stores and normal loads"
 ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 
@@ -63,6 +64,8 @@ def _check_gathered(plan: CopyPlan) -> None:
 def check_together(part: Together) -> None:
     """Raises LayoutcError, with got and expected, unless copies that share buffers fill them."""
     if part.store == "staged":
+        if any(copy.widths.dst_per_byte > 1 for copy in part.copies):
+            raise LayoutcError(UNSTAGED)
         made = unions(part)
         if not made:
             raise LayoutcError("staged stores of copies that run together: none writes to a buffer")
@@ -213,7 +216,7 @@ def _check_box(plan: CopyPlan) -> None:
 
 
 def _converts_merged(plan: CopyPlan) -> bool:
-    """Whether what is merged is moved, or converted where it is no wider than in registers."""
+    """Whether what is merged is moved, or converted when stored, or to wider elements when loaded; in whole bytes."""
     widths = plan.widths
     is_late = widths.converted_at == "dst"
     is_early = widths.converted_at == "src" and widths.dst > widths.src
@@ -234,7 +237,7 @@ def _check_buffers(plan: CopyPlan) -> None:
         if kind in ("packed", "unpacked") and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
             raise LayoutcError(f"{kind} {name} are of lanes of elements that share bytes")
     if plan.stages_stores and plan.widths.dst_per_byte > 1:
-        raise LayoutcError("what shares bytes is not staged")
+        raise LayoutcError(UNSTAGED)
     for position, digit in enumerate(plan.copy.digits):
         steps = max((carry.period for _, carry in digit.carries), default=0) + plan.tile[position]
         if steps * STEP_BYTES > MAX_STAGE_BYTES:

@@ -56,7 +56,7 @@ def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator
             assert box is not None, "what is joined has a box"
             yield box
         elif (boxed := _byte_box(copy, how)) is not None:
-            yield from _apart_plans(copy, boxed, how)
+            yield from _box_apart(copy, boxed, how)
         elif (padded := _padded_plan(copy, how)) is not None:
             yield padded
         else:
@@ -145,15 +145,30 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
         return
     forget_copies(1)
     first, rest = cut(copy, copy.digits.index(digit), whole)
-    if plan.merges:
-        plan = _byte_box(first, how) or plan
-    else:
-        plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
+    plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
     yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
-    if plan.merges:
-        yield from converting_plans((rest,), replace(how, threads=1))
-    else:
-        yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
+    yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
+
+
+def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
+    """The same of a box; where what threads share is none, the copy has the plan that it has without boxes."""
+    found = macro_apart(plan) if how.threads > 1 else None
+    if found is None:
+        yield plan
+        return
+    digit, macro = found
+    position, whole = copy.digits.index(digit), digit.extent // macro * macro
+    first, *rest = (copy,) if whole == digit.extent else cut(copy, position, whole)
+    if rest:
+        forget_copies(1)
+        shared = _byte_box(first, how)
+        if shared is None or shared.tile[position] > macro:
+            forget_copies(int(shared is not None))
+            yield from _plans(copy, how)
+            return
+        plan = shared
+    yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+    yield from converting_plans(rest, replace(how, threads=1))
 
 
 def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:

@@ -85,7 +85,7 @@ def _has_lines(copy: StridedCopy, widths: Widths, side: SideName) -> bool:
     Lines that are copied as they are count as shared: loops around such copies follow the pages that they share.
     """
     rows = (digit.extent for digit in copy.digits if digit.src == digit.dst == 1)
-    is_straight = any(_bytes(row, widths, side) % LINE == 0 for row in rows)
+    is_straight = any((widths.bytes(side, row) or 1) % LINE == 0 for row in rows)
     return not is_straight and _has_whole_lines(copy, widths, side)
 
 
@@ -246,8 +246,8 @@ def restored(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> 
         part, whole = _step(loop, copy, widths, loop.step), _step(loop, copy, widths)
         has_part = loop.step == 1 or part in digits
         if part is None or whole is None or not has_part or len(part.params) != len(copy.params):
-            digit = f"{loop.step}x({loop.src}, {loop.dst})"
-            raise LayoutcError(f"a copy has no digit {digit}, in bytes, of the loops around it")
+            step = ", ".join(map(str, (loop.src, loop.dst, *loop.params)))
+            raise LayoutcError(f"a copy has no digit {loop.step}x({step}), in bytes, of the loops around it")
         if loop.step > 1:
             digits.remove(part)
         digits.append(whole)

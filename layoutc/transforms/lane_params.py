@@ -60,8 +60,7 @@ def param_sites(
 
 
 def _param_site(loops: TileLoops, terms: Sequence[Term], steps: Sequence[int], base: int) -> ParamSite:
-    # Parameters go along none of the loops that a copy shares with others.
-    used = [term for term in terms if term.digit < len(steps) and steps[term.digit]]
+    used = [term for term in terms if steps[term.digit]]
     total = TileLoops.sum_of(used, steps)
     builder, counters = loops.inside_of([term.digit for term in used])
     return ParamSite(builder, base if total is None else total + base, counters)
