@@ -27,10 +27,11 @@ def is_right(source: MemoryDesc, destination: MemoryDesc, read: Bytes, written: 
         reference.reorder(source, destination, read, expected)
         return np.array_equal(expected, written.bytes)
     elements = (reference.storage("source", source, read), reference.storage("destination", destination, written.bytes))
+    untouched = reference.storage("destination", destination, np.full_like(written.bytes, POISON))
     return (
         all(np.array_equal(*pair) for pair in blocks(source, destination, *elements))
         and not elements[1][reference.padding_offsets(destination)].any()
-        and are_gaps_untouched(destination, elements[1])
+        and are_gaps_untouched(destination, elements[1], untouched)
     )
 
 
@@ -61,12 +62,12 @@ def offsets(desc: MemoryDesc, index: list[NDArray[Any]]) -> NDArray[Any]:
     return np.broadcast_to(found, np.broadcast_shapes(*(part.shape for part in index)))
 
 
-def are_gaps_untouched(desc: MemoryDesc, elements: NDArray[Any]) -> bool:
-    """Whether all that is neither element nor padding still holds the poison."""
+def are_gaps_untouched(desc: MemoryDesc, elements: NDArray[Any], untouched: NDArray[Any]) -> bool:
+    """Whether all that is neither element nor padding still is as it is in an `untouched` buffer."""
     if desc.is_dense:
         return True
     is_gap = np.ones(desc.span, np.bool_)
     for index in indices(desc.dims):
         is_gap[offsets(desc, index)] = False
     is_gap[reference.padding_offsets(desc)] = False
-    return bool((elements[is_gap].view(np.uint8) == POISON).all())
+    return np.array_equal(elements[is_gap], untouched[is_gap])

@@ -66,9 +66,10 @@ def right_conversion(found: Task) -> tuple[Work, Buffer]:
 SUMS = converting("ab", "aB16b", (24, 17), "f32->s8", "--dst-scale argument@axis=0 --compensation s8s8=0")
 GROUPS = converting("ab", "ba", (96, 6), "u4->bf16", "--src-scale argument@axis=0,1@groups=32,2")
 PACKED = converting("ab", "aB4b", (30, 17), "f32->s4", "--dst-scale argument@axis=1")
+GAPS = converting("ab gaps 3,0", "Ba4b gaps 8,0,0", (30, 17), "s8->u2", "--dst-scale 0.0236")
 
 
-@pytest.mark.parametrize("found", [SUMS, GROUPS, PACKED], ids=lambda found: found.element_type)
+@pytest.mark.parametrize("found", [SUMS, GROUPS, PACKED, GAPS], ids=lambda found: found.element_type)
 @pytest.mark.parametrize("small", [0, 1 << 20])
 def test_a_wrong_byte_of_a_conversion_is_seen(found: Task, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "SMALL", small)
@@ -100,7 +101,7 @@ def test_numpy_converts_where_there_are_no_attributes() -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("found", [SUMS, GROUPS, PACKED], ids=lambda found: found.element_type)
+@pytest.mark.parametrize("found", [SUMS, GROUPS, PACKED, GAPS], ids=lambda found: found.element_type)
 def test_layoutc_converts_as_the_definition_says(found: Task) -> None:
     measured = measure(found, {"layoutc": peer("layoutc")}, Options(1, repeats=1))
     assert measured.wrong == [] and "python_call_us" in measured.facts
