@@ -224,3 +224,14 @@ def test_what_is_planned_for_other_caches_can_be_read(number: int) -> None:
         except NotStridedError:
             continue
         assert read_plan_of(plan_lines(plan), *sides, kernel.conversion) == plan
+
+
+def test_channels_that_leave_a_buffer_are_runs_of_it() -> None:
+    """Two rows of 17 lie apart in the buffer, where a register would have parts of both."""
+    line = (
+        "copy 0 -> 0: 2x(4, 68) 4x(1, 17) 17x(8, 1), elements of 2 to 8, vectors of 16, any shuffles, tile 1x2x17, "
+        "lanes 1:2 -> 2:17 1:2, macro 1x{}x17, outer 0 1 2, inner 2 1 0, staged stores"
+    )
+    assert parse_plan(["threads 1", line.format(4)]).copies[0].run == 68
+    with pytest.raises(PlanError, match="line 2: staged stores keep runs of other digits than those of their lanes"):
+        parse_plan(["threads 1", line.format(2)])

@@ -95,7 +95,7 @@ class CopyPlan:
             raise LayoutcError(f"{self.load} loads gather runs of other digits than those of their lanes")
         if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
-        if self.stages_stores and self.merges and any(part.digit not in self.run_digits for part in self.target_lanes):
+        if self.stages_stores and any(part.digit not in self.run_digits for part in self.target_lanes):
             raise LayoutcError("staged stores keep runs of other digits than those of their lanes")
 
     def _check_tiles(self) -> None:
