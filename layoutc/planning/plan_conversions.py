@@ -152,23 +152,39 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The same of a box; where what threads share is none, the copy has the plan that it has without boxes."""
-    found = macro_apart(plan) if how.threads > 1 else None
+    found = _in_two(copy, plan, how)
     if found is None:
         yield plan
         return
-    digit, macro = found
-    position, whole = copy.digits.index(digit), digit.extent // macro * macro
-    first, *rest = (copy,) if whole == digit.extent else cut(copy, position, whole)
+    digit, macro, first, rest = found
     if rest:
         forget_copies(1)
         shared = _byte_box(first, how)
-        if shared is None or shared.tile[position] > macro:
+        if shared is None or not _fits(shared, digit, macro):
             forget_copies(int(shared is not None))
             yield from _plans(copy, how)
             return
         plan = shared
-    yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+    yield _with_macro(plan, digit, macro)
     yield from converting_plans(rest, replace(how, threads=1))
+
+
+def _in_two(
+    copy: StridedCopy, plan: CopyPlan, how: Converting
+) -> tuple[CopyDigit, int, StridedCopy, Sequence[StridedCopy]] | None:
+    """The digit that threads share, its macro tiles, the copy of whole ones, and of the rest; None if it is none."""
+    found = macro_apart(plan) if how.threads > 1 else None
+    if found is None:
+        return None
+    digit, macro = found
+    whole = digit.extent // macro * macro
+    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
+    return replace(digit, extent=whole, loaded=whole), macro, first, rest
+
+
+def _fits(plan: CopyPlan, digit: CopyDigit, macro: int) -> bool:
+    """Whether the tiles of a plan fit macro tiles of so many steps of a digit."""
+    return all(tile <= macro for other, tile in zip(plan.copy.digits, plan.tile, strict=True) if other == digit)
 
 
 def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
@@ -209,18 +225,16 @@ def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
 
 def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The plan; or, of several threads, with macro tiles that write no byte together, and a plan of what is left."""
-    found = macro_apart(plan) if how.threads > 1 else None
+    found = _in_two(copy, plan, how)
     if found is None:
         yield plan
         return
-    digit, macro = found
-    whole = digit.extent // macro * macro
-    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
+    digit, macro, first, rest = found
     if rest:
         forget_copies(1)
         plan = _gathered_plan(first, how) or plan
     if plan.copy.elements == first.elements:
-        yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+        yield _with_macro(plan, digit, macro)
         yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
     else:
         yield plan
