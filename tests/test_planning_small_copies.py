@@ -13,6 +13,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.test_planning import buffers, run_plan
 
 SERVER = replace(TARGETS["avx512"], shuffles="any")
@@ -43,3 +44,17 @@ def test_a_small_copy_that_is_zero_in_places_is_filled_there() -> None:
     small = [copy for copy in copies if copy.copy.elements * 1024 < destination.size_bytes // 2]
     assert any(not (copy.copy.is_fill or copy.target_lanes) for copy in small)
     assert all(digit.is_whole for copy in small if not copy.target_lanes for digit in copy.copy.digits)
+
+
+@pytest.mark.parametrize("types", ["f32->s8", "s8->f4_e2m1", "u2->f32"])
+@pytest.mark.parametrize(("rows", "goes_one_by_one"), [(643, False), (16 * 193 + 3, True)])
+def test_a_small_copy_converts_element_by_element(rows: int, goes_one_by_one: bool, types: str) -> None:
+    """As the last 3 rows do where nothing is converted; who reads the plan finds the same copies."""
+    from_type, to_type = types.split("->")
+    source, destination = layoutc.desc("AB16b16a", (rows, 20), from_type), layoutc.desc("ab", (rows, 20), to_type)
+    lines = tuple(plan_lines(choose_plan(source, destination, SERVER)))
+    copies = read_converting_plan(lines, source, destination).copies
+    small = [copy for copy in copies if not copy.target_lanes]
+    assert bool(small) == goes_one_by_one
+    assert sum(copy.copy.elements for copy in copies) == rows * 20
+    assert all(copy.copy.elements * 1024 <= rows * 20 and max(copy.tile) == 1 for copy in small)

@@ -21,6 +21,7 @@ from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.running_sums import with_running_sums
 from layoutc.planning.shorter_tiles import parts_with_shorter_tiles
+from layoutc.planning.small_copies import with_small_conversions
 from layoutc.planning.spread_params import as_spread
 from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
@@ -99,6 +100,7 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
         plans = tuple(converting_plans(copies, how))
         shares = len(plans) > 1 and destination.size_bytes >= target.l2
         parts = with_shared_loops(plans, how) if shares else plans
+        parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
         return Plan(parts_with_shorter_tiles(parts), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutc.planning.copy_digits import StridedCopy, without_partial
+from layoutc.planning.copy_digits import StridedCopy, unfused, without_partial
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan
-from layoutc.planning.plan_copy import pieces, plan_moved
+from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved
+from layoutc.planning.reasons import arrange_copies
+from layoutc.planning.row_conversions import Converting
 from layoutc.planning.together import Sized
+from layoutc.planning.turns import Together
 
 SMALL_COPY = 1 << 10
 """times that a copy is smaller than all together which moves its elements one by one"""
@@ -41,3 +44,30 @@ def _parts(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
     loaded, rest = without_partial(copy, partial)
     yield from _parts(loaded, size, target)
     yield from pieces(rest, size, target)
+
+
+def with_small_conversions(
+    parts: Sequence[CopyPlan | Together], how: Converting, elements: int
+) -> tuple[CopyPlan | Together, ...]:
+    """
+    The copies of a reorder that converts so many elements; those that are small and run alone go element by element.
+
+    They stay the copies that they are: who reads the plan finds the same ones.
+    """
+    if how.adds:
+        return tuple(parts)
+    copies = [copy for part in parts for copy in ((part,) if isinstance(part, CopyPlan) else part.copies)]
+    alone = {id(part) for part in parts}
+    order, found, recorded = list(range(len(copies))), dict[int, CopyPlan](), len(copies)
+    for number, plan in enumerate(copies):
+        if id(plan) in alone and plan.copy.elements * SMALL_COPY <= elements and _goes_by_elements(plan):
+            copy, converted = unfused(plan.copy), how.widths.dst
+            found[id(plan)] = plan_copy(copy, how.widths, how.target, how.streams, converted, is_small=True)
+            order[number], recorded = recorded, recorded + 1
+    arrange_copies(recorded, order)
+    return tuple(found.get(id(part), part) if isinstance(part, CopyPlan) else part for part in parts)
+
+
+def _goes_by_elements(plan: CopyPlan) -> bool:
+    """Whether elements are converted in tiles that could go without."""
+    return bool(plan.converted_bytes and plan.target_lanes and all(digit.is_whole for digit in plan.copy.digits))
