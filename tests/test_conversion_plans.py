@@ -423,6 +423,15 @@ def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, 
     assert (small.gathers_converted, large.gathers_converted) == (is_first, True)
 
 
+@pytest.mark.parametrize(("columns", "lanes"), [(512, "0:16 -> 1:16"), (500, "0:64 -> 1:16")])
+def test_tiles_have_fewer_rows_where_these_evict_each_other(columns: int, lanes: str) -> None:
+    # In the destination 64 rows that are 2 KiB apart share two of the 64 sets of the first cache.
+    dims = (columns, 512)
+    wide = replace(machine("avx512"), shuffles="any")
+    plan = choose_plan(desc("ab", dims, "s8"), desc("ba", dims, "f32"), wide)
+    assert f"lanes {lanes}, " in plan_lines(plan)[1]
+
+
 @pytest.mark.parametrize(("type", "to_type"), [("f32", "bf16"), ("f32", "s8"), ("f16", "f8_e4m3")])
 def test_short_rows_are_merged_before_they_are_converted(type: str, to_type: str) -> None:
     """Rows of 3 that are stored 4 apart: of their pieces whole registers are made, each lane with its scale."""

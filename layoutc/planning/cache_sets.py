@@ -20,15 +20,24 @@ def l1_ways(target: Machine) -> int:
 
 
 def most_in_a_set(
-    plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine, run_digits: Collection[int] = ()
+    plan: CopyPlan,
+    side: SideName,
+    steps: Sequence[int],
+    target: Machine,
+    run_digits: Collection[int] = (),
+    width: int = 0,
 ) -> int:
-    """The most rows that share one set, of `steps` steps of each digit; one of stride 1 runs along the row."""
+    """
+    The most rows that share one set, of `steps` steps of each digit; one of stride 1 runs along the row.
+
+    An element has `width` bytes there, by default as many as in the source.
+    """
     run_digits = run_digits or [g for g, digit in enumerate(plan.copy.digits) if digit.stride(side) == 1]
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in run_digits:
             rows = [row + digit.offset(side, step) for row in rows for step in range(steps[position])]
-    lines = {row * plan.element_bytes // target.line for row in rows}
+    lines = {row * (width or plan.element_bytes) // target.line for row in rows}
     return max(Counter(line % L1_SETS for line in lines).values())
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set, share_evicted
 from layoutc.planning.copy_digits import SIDES, Carry, contiguous
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.lanes import lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
@@ -21,6 +21,7 @@ from layoutc.planning.macro_tiles import (
     STREAMED_FROM_CACHE,
     STREAMED_PACKED,
     STREAMED_SMALL,
+    WIDENED_ROWS,
     loop_order,
     steps_along_rows,
     with_macro,
@@ -41,6 +42,8 @@ SHORT_LINES = 4
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
+    if _widens(plan) and (stored := _stored_in_a_set(plan, target)) > l1_ways(target):
+        return _with_fewer_rows(plan, target, stored)
     cached = with_macro(plan, NORMAL)
     if plan.copy.is_fill or plan.converted_bytes:
         return cached
@@ -65,6 +68,42 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _widens(plan: CopyPlan) -> bool:
+    """Whether elements are moved before they are wide, and the tile has a row of the destination for each loaded."""
+    lanes = *plan.source_lanes, *plan.target_lanes
+    is_plain = not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
+    return is_plain and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
+
+
+def _stored_in_a_set(plan: CopyPlan, target: Machine) -> int:
+    """The most rows of the destination that a tile stores into one set of the first cache."""
+    return most_in_a_set(plan, "dst", plan.tile, target, width=plan.widths.dst)
+
+
+def _with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
+    """
+    The plan with tiles that load fewer elements of a row, as those of the destination would evict each other.
+
+    Registers of narrow elements have more of these than registers of wide ones: where those are, 64 rows 2 KiB apart
+    were stored in turn. Loops then go along the rows of the destination, of which a line leaves at once.
+    """
+    because("tiles", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
+    while _stored_in_a_set(plan, target) > l1_ways(target) and (fewer := _halved(plan)) is not None:
+        plan = fewer
+    return with_macro(plan, WIDENED_ROWS)
+
+
+def _halved(plan: CopyPlan) -> CopyPlan | None:
+    """The plan with half the lanes of its loads; None if these are no more than a register of the wide ones."""
+    *others, last = plan.source_lanes
+    if lane_count(plan.source_lanes) <= plan.vector_bytes // plan.widths.dst or last.extent == 2:
+        return None
+    lanes = (*others, replace(last, extent=last.extent // 2))
+    tile = tile_of(plan.copy, lanes, plan.target_lanes)
+    halved = replace(plan, source_lanes=lanes, tile=tile)
+    return replace(halved, macro=halved.least_macro) if tile != plan.tile else None
 
 
 def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
