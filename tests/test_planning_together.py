@@ -14,6 +14,7 @@ from layoutc.planning.plan import Plan
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import strided_copies
+from layoutc.planning.together import even_step
 from layoutc.planning.turns import SharedLoop, Together
 from tests.test_planning import buffers, run_plan
 
@@ -30,24 +31,33 @@ BY_PAGES = (
     (126, 128, 1738),
     "bf16",
 )
-EVEN = (
-    "onednn:ba",
-    "affine:(a, b) -> (b mod 4, a mod 24, a floordiv 24, b floordiv 64, (b floordiv 4) mod 16)",
-    (3982, 2584),
-    "f32",
-)
 SHORT_ROWS = (
     "onednn:DacB16d32b",
     "affine:(a, b, c, d) -> (a mod 2, d floordiv 24, c, a floordiv 2, d mod 24, b)",
     (9, 81, 2, 32),
     "f32",
 )
+ZEROS_BESIDE = ("onednn:cbad", "onednn:abcD32d", (5, 9, 13, 134), "f64")
+ROWS_AND_ZEROS = ("onednn:Ba16b8b16b", "onednn:bA6a", (255, 4500), "bf16")
 Reorder = tuple[str, str, tuple[int, ...], str]
 
 
 def plan_of(reorder: Reorder, target: Machine = SERVER) -> Plan:
     source, destination, dims, element = reorder
     return choose_plan(layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element), target)
+
+
+def checked(reorder: Reorder, target: Machine) -> Plan:
+    """The plan, which reads as it is printed, is one of the reorder, and does it."""
+    source, destination, dims, element = reorder
+    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
+    plan = plan_of(reorder, target)
+    assert parse_plan(plan_lines(plan)) == plan
+    check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
+    read, written, expected = buffers(*pair)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+    return plan
 
 
 def shared_loops(plan: Plan) -> list[tuple[SharedLoop, ...]]:
@@ -91,8 +101,7 @@ def test_stores_are_no_whole_lines_where_turns_begin_inside_of_lines() -> None:
 
 def test_turns_are_of_equal_size() -> None:
     """A last turn of 64 of 165 rows would begin earlier, and copy a third of them again."""
-    ((loop,),) = shared_loops(plan_of(EVEN, replace(SERVER, l2=2 << 20)))
-    assert (loop.extent, loop.step) == (165, 55)
+    assert even_step(165, 64, 1) == 55
 
 
 def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> None:
@@ -105,16 +114,27 @@ def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> N
 
 def test_copies_between_which_others_stand_fill_lines_together() -> None:
     """Rows of 81 are written by copies of 64 and 17, between which stand those of other rows."""
-    source, destination, dims, element = SHORT_ROWS
-    pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
-    plan = plan_of(SHORT_ROWS, replace(SERVER, l2=1 << 14, llc=1 << 12))
+    plan = checked(SHORT_ROWS, replace(SERVER, l2=1 << 14, llc=1 << 12))
     staged = [part for part in plan.parts if isinstance(part, Together) and part.store == "staged"]
     assert any({0, 64} <= {copy.copy.dst for copy in part.copies} for part in staged)
-    assert parse_plan(plan_lines(plan)) == plan
-    check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
-    read, written, expected = buffers(*pair)
-    run_plan(plan, read, written)
-    np.testing.assert_array_equal(written, expected)
+
+
+def test_zeros_share_loops_with_what_is_beside_them() -> None:
+    """Of rows that are one digit, as the zeros at their ends are evenly apart, the elements have one for each axis."""
+    plan = checked(ZEROS_BESIDE, replace(SERVER, l2=1 << 14, llc=1 << 12))
+    (part,) = plan.parts
+    assert isinstance(part, Together) and [copy.copy.is_fill for copy in part.copies] == [False, True]
+    assert [loop.extent for loop in part.loops] == [5, 9, 13]
+
+
+def test_rows_that_are_transposed_fill_lines_together_in_turns_of_whole_lines_of_the_source() -> None:
+    """Rows of 516 bytes, 255 elements and three zeros: a turn of 2 KiB would have 8 bytes of each line."""
+    plan = checked(ROWS_AND_ZEROS, replace(SERVER, llc=1 << 12))
+    staged = [part for part in plan.parts if isinstance(part, Together) and part.store == "staged"]
+    assert len(staged) == len(plan.parts) == 2
+    for part in staged:
+        assert [loop.step for loop in part.loops if loop.src == 2] == [2 * 64 + 1]
+        assert sum(copy.copy.elements for copy in part.copies) == 258 * 129
 
 
 def test_rows_of_several_copies_are_together_in_the_first_cache() -> None:

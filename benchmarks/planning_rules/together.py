@@ -68,6 +68,16 @@ TOGETHER_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "LONG_TURN",
+        "copies that share a buffer and are transposed fill 72 KiB of it in a turn",
+        {
+            "never": {"MOST_LONG_TURN": to(0)},
+            "half": {"LONG_TURN": times(0.5)},
+            "three times": {"LONG_TURN": times(3), "MOST_LONG_TURN": times(3)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
         "_asking_ahead",
         "copies that fill a buffer together ask for what they load in the next turn",
         {"not": {"_asking_ahead": to(first_of)}},

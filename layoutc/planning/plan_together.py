@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.boxes import best_box
-from layoutc.planning.copy_digits import StridedCopy
+from layoutc.planning.copy_digits import StridedCopy, merged, without_partial
 from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.machine import Machine
 from layoutc.planning.padded import padded_lanes
@@ -17,7 +17,7 @@ from layoutc.planning.plan_copy import needs_box, plan_moved
 from layoutc.planning.reasons import forget_copies
 from layoutc.planning.small_copies import most_small, plans_alone
 from layoutc.planning.staged_stores import MIN_STAGED_RUN
-from layoutc.planning.together import NEAR, Sized, moved_groups, reduced, with_runs
+from layoutc.planning.together import NEAR, Measured, Sized, alike, moved_groups, reduced, with_runs
 from layoutc.planning.turns import SharedLoop, Together
 from layoutc.planning.unions import unions
 from layoutc.planning.widths import Widths
@@ -30,6 +30,8 @@ LONG_RUN = 1 << 10
 """bytes of a run, of which a turn may have a part"""
 STAGED_TURN = 2 << 10
 """bytes that copies which run together write in a turn: with 24 KiB they took 1.5 times as long"""
+LONG_TURN, MOST_LONG_TURN = 72 << 10, 96 << 10
+"""bytes of turns that are long enough for lanes, and the most that turns of one line of the source write"""
 
 
 def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:
@@ -76,7 +78,8 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         staged = _staged_together(loops, group, target) if loops else None
         if staged is not None:
             parts.append(staged)
-            left = [sized for sized in left if sized not in group]
+            whole = [(merged(copy), size) for copy, size in group]
+            left = [sized for sized in left if sized not in whole]
     if len(left) < len(moved):
         found = moved_groups(left, budget)
     for loops, group in found:
@@ -120,8 +123,51 @@ def _is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:
 
 
 def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
-    """Copies that fill whole lines together, out of buffers that they share; none if they do not."""
-    turns = with_runs(loops, [(copy, Widths(size, size)) for copy, size in group], STAGED_TURN)
+    """
+    Copies that fill whole lines together, out of buffers that they share; none if they do not.
+
+    Where short turns have no lanes, longer ones may.
+    """
+    part = _with_buffers(with_runs(loops, _measured(group), STAGED_TURN), group, target)
+    return part or _in_long_turns(loops, group, target)
+
+
+def _in_long_turns(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
+    """Such copies with turns of whole lines of the source, where they would store parts of lines by themselves."""
+    group = [part for sized in group for part in _apart_from_zeros(*sized, target)]
+    turns = with_runs(loops, _measured(group), LONG_TURN, has_lines=True)
+    is_cut = any(0 < loop.src * loop.step < LINE and loop.step < loop.extent for loop in turns)
+    if is_cut or sum(copy.elements * size for copy, size in (_turn(*sized, turns) for sized in group)) > MOST_LONG_TURN:
+        return None
+    part = _with_buffers(turns, group, target)
+    if part is None:
+        return None
+    alone = [plan_moved(*sized, target, streams=True) for sized in group]
+    forget_copies(len(alone))
+    pairs = zip(alone, part.copies, strict=True)
+    if any(copy.store == "nontemporal" or (turn.merges and not copy.merges) for copy, turn in pairs):
+        forget_copies(len(part.copies))
+        return None
+    return part
+
+
+def _measured(group: Sequence[Sized]) -> list[Measured]:
+    return [(copy, Widths(size, size)) for copy, size in group]
+
+
+def _apart_from_zeros(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
+    """A copy, or what it loads and the zeros beside that, where both are an odd number and make short lanes."""
+    partial = next((g for g, digit in enumerate(copy.digits) if not digit.is_whole), None)
+    lanes = lane_count(choose_lanes(copy, Widths(size, size), target)[1])
+    if partial is None or lanes * size >= PIECE_BYTES:
+        yield copy, size
+    else:
+        parts = _measured([(part, size) for part in without_partial(copy, partial)])
+        yield from ((part, size) for part, _ in alike(parts))
+
+
+def _with_buffers(turns: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
+    """Copies that run in such turns."""
     inner = [_turn(*sized, turns) for sized in group]
     if not all(_keeps_lanes(*alone, *turn, target) for alone, turn in zip(group, inner, strict=True)):
         return None
@@ -131,7 +177,7 @@ def _staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target
     streams = all(loop.dst % target.line == 0 for loop in turns)
     planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns) for piece in inner)
     try:
-        part = Together(turns, planned, "staged")
+        part = Together(tuple(turns), planned, "staged")
         runs = [union.plan.run * union.plan.element_bytes for union in unions(part)]
     except LayoutcError:
         part, runs = None, []

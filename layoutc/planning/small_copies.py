@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutc.planning.copy_digits import StridedCopy, unfused, without_partial
+from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
 from layoutc.planning.machine import Machine
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import pieces, plan_copy, plan_moved
@@ -27,11 +27,12 @@ def most_small(moved: Sequence[Sized]) -> int:
 def plans_alone(sized: Sized, target: Machine, streams: bool, most: int) -> Iterator[CopyPlan]:
     """The plan of a copy that runs by itself; plans of its parts, if it is small and zero in places."""
     copy, size = sized
+    copy = merged(copy) if copy.is_fill else copy  # where no loops are shared it is one run
     parts: list[Sized] = []
     if copy.elements * size <= most and all(digit.is_whole or not digit.is_uneven for digit in copy.digits):
         parts = list(_parts(copy, size, target))
     is_small = 0 < len(parts) <= MOST_PARTS
-    for part, element in parts if is_small else [sized]:
+    for part, element in parts if is_small else [(copy, size)]:
         yield plan_moved(part, element, target, streams, is_small=is_small and not part.is_fill)
 
 

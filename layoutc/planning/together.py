@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import gcd, prod
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling, merged
 from layoutc.planning.plan import LINE
 from layoutc.planning.turns import SharedLoop
 from layoutc.planning.widths import Widths
@@ -39,7 +39,7 @@ MIN_STEP = 64
 
 def moved_groups(copies: Sequence[Sized], budget: int) -> list[tuple[tuple[SharedLoop, ...], list[Sized]]]:
     """The `groups` of copies that move elements as they are."""
-    found = groups([(copy, Widths(size, size)) for copy, size in copies], budget)
+    found = groups(alike([(copy, Widths(size, size)) for copy, size in copies]), budget)
     return [(loops, [(copy, widths.dst) for copy, widths in group]) for loops, group in found]
 
 
@@ -59,6 +59,29 @@ def groups(copies: Sequence[Measured], budget: int) -> list[tuple[tuple[SharedLo
         else:
             group.append(copy)
     return [(_loops(group, budget) if len(group) > 1 else (), group) for group in found]
+
+
+def alike(copies: Sequence[Measured]) -> list[Measured]:
+    """The copies; fills with digits that have the strides of the others, which may share loops with them."""
+    steps = [(widths, digit.dst) for copy, widths in copies if not copy.is_fill for digit in copy.digits]
+    strides = sorted({stride for widths, step in steps if (stride := widths.bytes("dst", step)) is not None})
+    return [_split(*each, strides) if each[0].is_fill else each for each in copies]
+
+
+def _split(copy: StridedCopy, widths: Widths, strides: Sequence[int]) -> Measured:
+    """A fill with digits that have such strides; its runs are not cut."""
+    digits = list(copy.digits)
+    for stride in strides:
+        apart = widths.elements("dst", stride) or 0
+        for position, digit in enumerate(digits):
+            inner = apart // digit.dst
+            is_even = apart % digit.dst == digit.extent % max(inner, 1) == 0
+            if not digit.carries and digit.dst > 1 and 1 < inner < digit.extent and is_even:
+                steps, slow = digit.extent // inner, inner * digit.dst
+                fast = replace(digit, extent=inner, loaded=inner)
+                digits[position : position + 1] = [CopyDigit(steps, slow, slow, steps, params=digit.params), fast]
+                break
+    return replace(copy, digits=tuple(digits)), widths
 
 
 def _near(group: Sequence[Measured], copy: Measured) -> bool:
@@ -219,7 +242,9 @@ def of_one_step(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) 
     return replace(copy, digits=tuple(digit for digit in copy.digits if digit not in parts))
 
 
-def with_runs(loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
+def with_runs(
+    loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int, has_lines: bool = False
+) -> tuple[SharedLoop, ...]:
     """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
     count = prod(loop.extent for loop in loops)
     left = max(sum(_bytes(copy.elements, widths, "dst") for copy, widths in group) // count, 1)
@@ -229,7 +254,11 @@ def with_runs(loops: Sequence[SharedLoop], group: Sequence[Measured], budget: in
         turns_of_loop = -(-loop.extent // max(budget // left, 1)) if follows else loop.extent
         step = -(-loop.extent // turns_of_loop)
         # Turns overlap by a line, so that a run that goes on in the next one has more than two of its steps.
-        step = min(max(step, 2 * -(-LINE // left) + 1), loop.extent) if step > 1 else 1
+        overlap = -(-LINE // left)
+        step = min(max(step, 2 * overlap + 1), loop.extent) if step > 1 else 1
+        if follows and has_lines and 0 < loop.src < LINE:
+            unit = LINE // loop.src
+            step = min(max((step - overlap) // unit, 1) * unit + overlap, loop.extent)
         turns.insert(0, replace(loop, step=step))
         left *= step
     return _line_by_line(turns)
@@ -252,4 +281,5 @@ def restored(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> 
             digits.remove(part)
         digits.append(whole)
     digits.sort(key=falling)
-    return replace(copy, digits=tuple(digits))
+    whole = replace(copy, digits=tuple(digits))
+    return merged(whole) if copy.is_fill else whole

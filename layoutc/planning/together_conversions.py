@@ -7,19 +7,19 @@ planned once more, and must be one copy as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, merged, unfused
+from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, merged, unfused
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_conversions import Converting, converting_plans
 from layoutc.planning.plan_copy import plan_moved
 from layoutc.planning.plan_together import TURN_PART
 from layoutc.planning.reasons import arrange_copies, forget_copies
-from layoutc.planning.together import Measured, groups, line_bytes, reduced, restored
+from layoutc.planning.together import Measured, alike, groups, line_bytes, reduced, restored
 from layoutc.planning.turns import SharedLoop, Together
 from layoutc.planning.widths import Widths
 
@@ -37,9 +37,7 @@ def with_shared_loops(plans: Sequence[CopyPlan], how: Converting) -> tuple[CopyP
     """
     if how.adds or (how.threads > 1 and how.widths.dst_per_byte > 1):
         return tuple(plans)
-    measured = [(merged(unfused(plan.copy)), plan.widths) for plan in plans]
-    strides = {stride for each in measured if not each[0].is_fill for stride in _strides(*each)}
-    measured = [_split(*each, strides) if each[0].is_fill else each for each in measured]
+    measured = alike([(merged(unfused(plan.copy)), plan.widths) for plan in plans])
     numbers = list(range(len(plans)))
     parts: list[CopyPlan | Together] = []
     order: list[int] = []
@@ -120,26 +118,6 @@ def _in_turn(each: Measured, loops: Sequence[SharedLoop]) -> Measured:
 def _pages(copy: StridedCopy, widths: Widths, page: int) -> int:
     """About how many pages of the source a copy has a part of."""
     return line_bytes(copy, widths, "src", page) // page
-
-
-def _strides(copy: StridedCopy, widths: Widths) -> Iterator[int]:
-    """Bytes that steps of a copy are apart in the destination."""
-    return (stride for digit in copy.digits if (stride := widths.bytes("dst", digit.dst)) is not None)
-
-
-def _split(copy: StridedCopy, widths: Widths, strides: Collection[int]) -> Measured:
-    """A fill with digits that have the strides of other copies, which may share loops with it."""
-    digits = list(copy.digits)
-    for stride in sorted(strides):
-        apart = widths.elements("dst", stride) or 0
-        for position, digit in enumerate(digits):
-            inner = apart // digit.dst
-            if not digit.carries and 1 < inner < digit.extent and apart % digit.dst == digit.extent % inner == 0:
-                steps, slow = digit.extent // inner, inner * digit.dst
-                fast = replace(digit, extent=inner, loaded=inner)
-                digits[position : position + 1] = [CopyDigit(steps, slow, slow, steps, params=digit.params), fast]
-                break
-    return replace(copy, digits=tuple(digits)), widths
 
 
 def _planned(turn: StridedCopy, alone: CopyPlan, how: Converting) -> list[CopyPlan]:
