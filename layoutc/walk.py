@@ -1,11 +1,14 @@
 """All ops of a piece of IR at once."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypeVar, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, cast
 
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, SSAValue
 
 Kind = TypeVar("Kind", bound=Operation)
 
@@ -32,3 +35,13 @@ def ops_of(op: Operation) -> list[Operation]:
 def of_kind(ops: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
     """Those of some ops that are of one class; `isinstance` asks the metaclass, which takes ten times as long."""
     return [cast("Kind", op) for op in ops if op.__class__ is kind]
+
+
+def operands(op: Operation) -> Sequence[SSAValue]:
+    """The operands of an op; `op.operands` makes a view at each question, which takes longer than to look at one."""
+    return op._operands
+
+
+def predicate(op: Operation) -> int:
+    """The number of the word that a comparison is by; `op.predicate` looks it up by its name each time."""
+    return cast("IntegerAttr[Any]", op.properties["predicate"]).value.data

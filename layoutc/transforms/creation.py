@@ -54,6 +54,18 @@ def created(
     return op
 
 
+def give_name(value: SSAValue, name: str | None) -> None:
+    """Names a value, of which a few words are asked for by the hundred."""
+    if name not in _NAMES:
+        value.name_hint = name
+        _NAMES[name] = value.name_hint
+    value._name = _NAMES[name]
+
+
+_NAMES: dict[str | None, str | None] = {None: None}
+"""what is left of a name without a number behind it"""
+
+
 def inserted(builder: Builder, op: Operation) -> SSAValue:
     """The result of an op without regions that is put where a builder stands."""
     insert(builder, op)

@@ -33,6 +33,7 @@ from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.transforms.convert_integers import as_number
 from layoutc.transforms.convert_values import FAR, Values, convert, register_type, to_f32
+from layoutc.transforms.creation import created
 from layoutc.transforms.lanes import F32, Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.plain_nest import Buffer
@@ -61,12 +62,12 @@ def from_register(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAVal
 def _as_type(lanes: Lanes, value: SSAValue, element: Attribute) -> SSAValue:
     """The same bits. Unsigned integers are no operands of arith's ops: to MLIR they are other types."""
     type = lanes.type(element)
-    if value.type == type:
+    if value.type is type or value.type == type:
         return value
     if not (_has_sign(element) or _has_sign(lanes.element(value))):
         return lanes.bitcast(value, element, value.name_hint)
-    cast = UnrealizedConversionCastOp.cast_one(value, type)[0] if lanes.count is None else vector.BitcastOp(value, type)
-    return lanes.insert(cast, value.name_hint)
+    kind = UnrealizedConversionCastOp if lanes.count is None else vector.BitcastOp
+    return lanes.insert(created(kind, (value,), type), value.name_hint)
 
 
 def _has_sign(element: Attribute) -> bool:

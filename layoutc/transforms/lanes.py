@@ -7,7 +7,7 @@ What is written once in these words runs on both: `lanes.add(x, 1.0)` is an arit
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Any, TypeAlias
 
@@ -20,16 +20,19 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
     IntegerType,
+    i1,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.transforms import vector_ops
-from layoutc.transforms.creation import created, inserted
+from layoutc.transforms.creation import created, give_name, inserted
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
 
 F32, F64 = Float32Type(), Float64Type()
 NO_FLAGS = arith.FastMathFlagsAttr("none")
+NO_PROMISES: dict[str, Attribute] = {"fastmath": NO_FLAGS, "overflowFlags": vector_ops.CANNOT_OVERFLOW}
 Operand: TypeAlias = "SSAValue | int | float"
 
 _PAIRS: dict[str, tuple[type[Operation] | None, type[Operation] | None]] = {
@@ -75,12 +78,24 @@ class Lanes:
     def constant(self, number: int | float, element: Attribute) -> SSAValue:
         """A constant, ahead of the loops; integers are taken modulo their width."""
         type: Any = element
-        if isinstance(element, IntegerType):
-            return self.nest.element(_integer(_wrapped(int(number), type.bitwidth), type, self.count))
-        if self.count is not None and not isfinite(number):
+        # Numbers and names have their hashes at hand, attributes those of all their parts.
+        if element.__class__ is IntegerType:
+            key = _wrapped(int(number), type.bitwidth), type.bitwidth, self.count
+        else:
+            key = float(number).hex(), element.name, self.count
+        if (known := self.nest.numbers.get(key)) is None:
+            known = self.nest.numbers[key] = self._made(key[0], type)
+        return known
+
+    def _made(self, number: int | str, type: Any) -> SSAValue:
+        """A constant, a float by its bits: 0.0 and -0.0 are equal."""
+        if isinstance(number, int):
+            return self.nest.element(_integer(number, type, self.count))
+        value = float.fromhex(number)
+        if self.count is not None and not isfinite(value):
             # Printed as the bits, which xDSL reads back in a scalar, but takes for a large number in a vector.
-            return self.nest.spread(FloatAttr(float(number), type), vector_type(type, self.count))
-        return self.nest.element(_float(float(number).hex(), type, self.count))
+            return self.nest.spread(FloatAttr(value, type), vector_type(type, self.count))
+        return self.nest.element(_float(number, type, self.count))
 
     def like(self, number: Operand, value: SSAValue) -> SSAValue:
         """A number as a constant of a value's type."""
@@ -90,7 +105,7 @@ class Lanes:
         """A scalar in all lanes."""
         if self.count is None:
             return value
-        return self.insert(vector.BroadcastOp(value, vector_type(value.type, self.count)), value.name_hint)
+        return self.insert(created(vector.BroadcastOp, (value,), vector_type(value.type, self.count)), value.name_hint)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
@@ -106,17 +121,12 @@ class Lanes:
     def insert(self, op: Operation, name: str | None = None) -> SSAValue:
         """An op, and its result under a name."""
         result = inserted(self.builder, op)
-        result.name_hint = name
+        give_name(result, name)
         return result
 
     def binary(self, kind: type[Operation], a: SSAValue, b: Operand, name: str | None = None) -> SSAValue:
         """The result of an op on two values of one type."""
-        op = created(kind, (a, self.like(b, a)), a.type)
-        if "fastmath" in _property_names(kind):
-            op.properties["fastmath"] = NO_FLAGS
-        if "overflowFlags" in _property_names(kind):
-            op.properties["overflowFlags"] = vector_ops.CANNOT_OVERFLOW
-        return self.insert(op, name)
+        return self.insert(created(kind, (a, self.like(b, a)), a.type, _flags(kind)), name)
 
     def _arithmetic(self, word: str, a: SSAValue, b: Operand, name: str | None) -> SSAValue:
         kind = _PAIRS[word][self.is_float(a)]
@@ -159,7 +169,7 @@ class Lanes:
         """A comparison by the word that arith.cmpf or arith.cmpi has for it."""
         other = self.like(b, a)
         kind = arith.CmpfOp if self.is_float(a) else arith.CmpiOp
-        return self.insert(kind(a, other, predicate), name)
+        return self.insert(created(kind, (a, other), self.type(i1), _asked(kind, predicate)), name)
 
     def select(self, condition: SSAValue, yes: Operand, no: SSAValue, name: str | None = None) -> SSAValue:
         chosen = (condition, self.like(yes, no), no)
@@ -178,15 +188,13 @@ class Lanes:
 
     def round_even(self, a: SSAValue, name: str | None = None) -> SSAValue:
         """To the nearest whole number, half to even."""
-        op = math.RoundEvenOp(a)
-        op.properties["fastmath"] = NO_FLAGS
-        return self.insert(op, name)
+        return self.insert(created(math.RoundEvenOp, (a,), a.type, _flags(math.RoundEvenOp)), name)
 
     # --- casts -----------------------------------------------------------------------------------------------------
 
     def _cast(self, kind: type[Operation], a: SSAValue, element: Attribute, name: str | None) -> SSAValue:
         type = self.type(element)
-        return a if a.type == type else self.insert(kind.create(operands=(a,), result_types=(type,)), name)
+        return a if a.type is type or a.type == type else self.insert(created(kind, (a,), type), name)
 
     def bitcast(self, a: SSAValue, element: Attribute, name: str | None = None) -> SSAValue:
         """The same bits as another type."""
@@ -252,12 +260,17 @@ def _wrapped(number: int, width: int) -> int:
     return number - (1 << width) if width > 1 and number >> (width - 1) else number
 
 
-def _property_names(kind: type[Operation]) -> tuple[str, ...]:
-    return _NAMES[kind] if kind in _NAMES else _NAMES.setdefault(kind, tuple(_definition(kind)))
+@cache
+def _flags(kind: Any) -> dict[str, Attribute]:
+    """The properties of an op that promises nothing."""
+    known = kind.get_irdl_definition().properties
+    return {name: flag for name, flag in NO_PROMISES.items() if name in known}
 
 
-def _definition(kind: Any) -> Any:
-    return kind.get_irdl_definition().properties
-
-
-_NAMES: dict[type[Operation], tuple[str, ...]] = {}
+@cache
+def _asked(kind: type[arith.CmpfOp | arith.CmpiOp], predicate: str) -> dict[str, Attribute]:
+    """The properties of a comparison by a word."""
+    if kind is arith.CmpfOp:
+        words = arith.CMPF_COMPARISON_OPERATIONS
+        return {"predicate": IntegerAttr(words.index(predicate), i64), "fastmath": NO_FLAGS}
+    return {"predicate": IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), i64)}

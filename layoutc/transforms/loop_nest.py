@@ -31,6 +31,8 @@ UI8 = IntegerType(8, Signedness.UNSIGNED)
 
 Spread: TypeAlias = tuple[Attribute, Attribute]
 """a constant, and the type of the vector that has it in all lanes"""
+Number: TypeAlias = tuple[int | str, int | str, int | None]
+"""a constant of arithmetic: its value, its bits or the name of its type, and in how many lanes it is"""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class NestBuilder:
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     elements: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
     spreads: dict[Spread, SSAValue] = field(default_factory=dict[Spread, SSAValue])
+    numbers: dict[Number, SSAValue] = field(default_factory=dict[Number, SSAValue])
     views: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _ahead: Operation | None = field(init=False)
     """the op that the next constant of `element` stands behind"""
@@ -79,7 +82,7 @@ class NestBuilder:
     def spread(self, value: TypedAttribute, type: VectorType[Any]) -> SSAValue:
         """A constant in all lanes of a vector, ahead of all nests."""
         if (value, type) not in self.spreads:
-            made = vector.BroadcastOp(self.element(value), type)
+            made = created(vector.BroadcastOp, (self.element(value),), type)
             self.spreads[value, type] = self.insert_ahead(made).results[0]
         return self.spreads[value, type]
 

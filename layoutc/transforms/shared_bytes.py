@@ -8,13 +8,16 @@ Lanes are taken apart in wider integers, whose bytes they then are: 0x00BA becom
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
+from functools import lru_cache
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import apply
+from layoutc.transforms.vector_ops import bitcast, integer_type, vector_type
 
 I8 = IntegerType(8)
 
@@ -63,8 +66,8 @@ def unpacked(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
 def packed(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
     """Elements in a byte each, put together to so many bytes (the lanes)."""
     assert lanes.count is not None
-    wide = VectorType(IntegerType(8 * per_byte), [lanes.count])
-    value = lanes.and_(lanes.insert(vector.BitcastOp(value, wide), "parts"), _spread(per_byte, 1, 8 // per_byte))
+    wide = vector_type(integer_type(8 * per_byte), lanes.count)
+    value = lanes.and_(lanes.insert(bitcast(value, wide), "parts"), _spread(per_byte, 1, 8 // per_byte))
     for part in reversed(_halves(per_byte)):
         value = lanes.or_(value, lanes.shr(value, part.apart))
         value = lanes.and_(value, part.before, "packed") if part.before else value
@@ -82,11 +85,13 @@ class _Halves:
         self.before = _spread(per_byte, whole, whole * bits) if whole < per_byte else 0
 
 
+@lru_cache
 def _halves(per_byte: int) -> list[_Halves]:
     runs = [per_byte >> step for step in range(1, per_byte.bit_length())]
     return [_Halves(per_byte, run) for run in runs]
 
 
+@lru_cache
 def _spread(per_byte: int, run: int, bits: int) -> int:
     """The low `bits` of every `run` bytes."""
     return sum(((1 << bits) - 1) << 8 * run * number for number in range(per_byte // run))
@@ -94,4 +99,4 @@ def _spread(per_byte: int, run: int, bits: int) -> int:
 
 def _as_bytes(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
     assert lanes.count is not None
-    return lanes.insert(vector.BitcastOp(value, VectorType(I8, [lanes.count * per_byte])), "r")
+    return lanes.insert(bitcast(value, vector_type(I8, lanes.count * per_byte)), "r")
