@@ -19,7 +19,10 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     VectorType,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.targets.c_types import once_per_type
+from layoutc.walk import operands, predicate
 
 IS_NORMAL = "layout.is_normal"
 """discardable attribute of what is narrowed to bf16: no number is subnormal"""
@@ -75,24 +78,34 @@ def _narrowed_once(value: SSAValue) -> Narrowed | None:
 
 
 def _truncated(op: arith.TruncFOp) -> Narrowed | None:
-    types: tuple[Any, Any] = op.input.type, op.result.type
-    if not all(isinstance(type, VectorType) for type in types) or types[0].get_shape() != (LANES,):
+    (given,) = operands(op)
+    if not (_is_register(given.type) and _is_bf16(op.results[0].type)):
         return None
-    if not (isinstance(types[0].element_type, Float32Type) and isinstance(types[1].element_type, BFloat16Type)):
-        return None
-    number = _with_any_nan(op.input)
-    return Narrowed((op.input if number is None else number,), number is not None, IS_NORMAL in op.attributes)
+    number = _with_any_nan(given)
+    return Narrowed((given if number is None else number,), number is not None, IS_NORMAL in op.attributes)
+
+
+@once_per_type
+def _is_register(type: Attribute) -> bool:
+    return isinstance(type, VectorType) and type == VectorType(Float32Type(), [LANES])
+
+
+@once_per_type
+def _is_bf16(type: Attribute) -> bool:
+    return isinstance(type, VectorType) and isinstance(cast("VectorType[Any]", type).element_type, BFloat16Type)
 
 
 def _with_any_nan(value: SSAValue) -> SSAValue | None:
     """The numbers of which NaN were replaced by the usual one, if that is what a value is."""
     op = value.owner
-    if not isinstance(op, arith.SelectOp) or not isinstance(asked := op.cond.owner, arith.CmpfOp):
+    if not isinstance(op, arith.SelectOp):
         return None
-    is_nan = arith.CMPF_COMPARISON_OPERATIONS[asked.predicate.value.data] == "uno"
-    if not is_nan or not asked.lhs is asked.rhs is op.rhs or not _is_usual_nan(op.lhs):
+    condition, yes, no = operands(op)
+    if not isinstance(asked := condition.owner, arith.CmpfOp):
         return None
-    return op.rhs
+    lhs, rhs = operands(asked)
+    is_nan = arith.CMPF_COMPARISON_OPERATIONS[predicate(asked)] == "uno"
+    return no if is_nan and lhs is rhs is no and _is_usual_nan(yes) else None
 
 
 def _is_usual_nan(value: SSAValue) -> bool:

@@ -28,9 +28,8 @@ from layoutc.targets.c_types import is_memref, is_vector, mask_name, scalar_name
 from layoutc.targets.c_vectors import VECTOR_SPELLINGS, VECTOR_STATEMENTS, aligned_buffers, print_constant, streams
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.liveness import MENTIONS_LESS, live_ops
-from layoutc.targets.mentioned import operands_of
 from layoutc.targets.multiples import Divisors
-from layoutc.walk import of_kind
+from layoutc.walk import of_kind, operands
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
@@ -59,7 +58,7 @@ class FunctionPrinter:
         self.function_names = function_names
         self.names = names
         self.bounds, self.divisors, self.helpers, self.shuffles = Bounds(), Divisors(), helpers, shuffles
-        self.live, self.mentioned = live_ops(ops)
+        self.live, self.mentioned, self.mentions = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
         self.aligned_buffers: dict[SSAValue, str] = {}
@@ -187,11 +186,11 @@ class FunctionPrinter:
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
         if op.__class__ in MENTIONS_LESS:
-            operands = [self.take(value) if self.is_live(value) else UNMENTIONED for value in op.operands]
+            taken = [self.take(value) if self.is_live(value) else UNMENTIONED for value in operands(op)]
         else:
-            operands = [self.take(value) for value in operands_of(op)]
-        expression = spelling(Site(op, operands, self.bounds, self.helpers, self.shuffles, self.zero))
-        self.define(op, expression, changes=all(expression is not operand for operand in operands))
+            taken = [self.take(value) for value in self.mentions.get(id(op)) or operands(op)]
+        expression = spelling(Site(op, taken, self.bounds, self.helpers, self.shuffles, self.zero))
+        self.define(op, expression, changes=not any(expression is operand for operand in taken))
 
     def constant(self, op: arith.ConstantOp) -> None:
         (value,) = op.results
@@ -209,7 +208,7 @@ class FunctionPrinter:
 
     def addition(self, op: arith.AddiOp) -> None:
         """Of indices, which offsets are made of by the hundred; of others as arithmetic is spelt."""
-        (result,), (lhs, rhs) = op.results, op.operands
+        (result,), (lhs, rhs) = op.results, operands(op)
         if result.type.__class__ is IndexType:
             self.define(op, index_sum(self.take(lhs), self.take(rhs)))
         elif is_vector(result.type):
@@ -218,7 +217,7 @@ class FunctionPrinter:
             self.scalars(op, SPELLINGS[arith.AddiOp])
 
     def scalars(self, op: Operation, spelling: Spelling) -> None:
-        for value in (*op.operands, *op.results):
+        for value in (*operands(op), *op.results):
             scalar_name(value.type)
         self.spelled(op, spelling)
 

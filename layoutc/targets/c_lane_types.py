@@ -12,6 +12,7 @@ from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_types import is_boolean, is_float, lane_count, vector_name, width
 from layoutc.targets.errors import no_spelling
+from layoutc.walk import operands
 
 
 def typed(value: SSAValue) -> VectorType[Any]:
@@ -42,9 +43,9 @@ def read_as(kind: str, operand: Expression, value: SSAValue) -> Expression:
 
 def check_number(site: Site) -> None:
     """Raises EmissionError unless the first operand of an op has lanes that are numbers."""
-    element = element_of(site.op.operands[0])
+    element = element_of(operands(site.op)[0])
     if is_boolean(element) or not (is_float(element) or isinstance(element, IntegerType)):
-        raise no_spelling(site.op, f"on {site.op.operands[0].type}")
+        raise no_spelling(site.op, f"on {operands(site.op)[0].type}")
 
 
 def resized_lanes(operand: Expression, source: str, target: str) -> Expression:

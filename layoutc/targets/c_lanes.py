@@ -27,6 +27,7 @@ from layoutc.targets.errors import no_spelling
 from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import whole
 from layoutc.targets.wide_parts import wide_part
+from layoutc.walk import operands
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -36,7 +37,7 @@ def _wrapping(operator: str) -> Spelling:
 
     def spell(site: Site) -> Expression:
         check_number(site)
-        both = (read_as("u", o, v) for o, v in zip(site.operands, site.op.operands, strict=True))
+        both = (read_as("u", o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
         return spell_cast(vector_name(typed(site.op.results[0])), binary(operator, *both))
 
     return spell
@@ -45,7 +46,7 @@ def _wrapping(operator: str) -> Spelling:
 def _shift_right(kind: str) -> Spelling:
     def spell(site: Site) -> Expression:
         check_number(site)
-        both = (read_as(kind, o, v) for o, v in zip(site.operands, site.op.operands, strict=True))
+        both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
         result = binary(">>", *both)
         return result if kind == "i" else spell_cast(vector_name(typed(site.op.results[0])), result)
 
@@ -55,7 +56,7 @@ def _shift_right(kind: str) -> Spelling:
 def _integer_extremum(relation: str, kind: str) -> Spelling:
     def spell(site: Site) -> Expression:
         check_number(site)
-        lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, site.op.operands, strict=True))
+        lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
         type = vector_name(typed(site.op.results[0]))
         name = "min" if relation == "<" else "max"
         helper = f"{name}_{lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))}"
@@ -121,7 +122,7 @@ def _resized(kind: str) -> Spelling:
     """extsi, extui, trunci; a mask becomes 0 and 1, or 0 and -1."""
 
     def spell(site: Site) -> Expression:
-        source, type = site.op.operands[0], vector_name(typed(site.op.results[0]))
+        source, type = operands(site.op)[0], vector_name(typed(site.op.results[0]))
         if is_boolean(element_of(source)):
             mask = mask_of(site, 0, width(element_of(site.op.results[0])))
             return mask if kind == "i" else binary("&", mask, Expression("1"))
@@ -159,7 +160,7 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     """Between integers and floats."""
 
     def spell(site: Site) -> Expression:
-        source, target = site.op.operands[0], site.op.results[0]
+        source, target = operands(site.op)[0], site.op.results[0]
         number = source if source_kind is None else target
         if not is_float(element_of(number)) or is_boolean(element_of(target if number is source else source)):
             raise no_spelling(site.op, f"from {source.type} to {target.type}")
@@ -174,7 +175,7 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
 
 
 def _spell_float_cast(site: Site) -> Expression:
-    source, target = (element_of(value) for value in (site.op.operands[0], site.op.results[0]))
+    source, target = (element_of(value) for value in (operands(site.op)[0], site.op.results[0]))
     if is_float(source) and is_float(target):
         return _converted(site.operands[0], vector_name(typed(site.op.results[0])))
     match source, target:
@@ -186,12 +187,12 @@ def _spell_float_cast(site: Site) -> Expression:
             found = narrowed(site.op)
             return call(helper_of(found) if found else f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
         case _:
-            raise no_spelling(site.op, f"from {site.op.operands[0].type} to {site.op.results[0].type}")
+            raise no_spelling(site.op, f"from {operands(site.op)[0].type} to {site.op.results[0].type}")
 
 
 def _spell_bitcast(site: Site) -> Expression:
-    source, target = (typed(value) for value in (site.op.operands[0], site.op.results[0]))
-    if is_boolean(element_of(site.op.operands[0])) or is_boolean(element_of(site.op.results[0])):
+    source, target = (typed(value) for value in (operands(site.op)[0], site.op.results[0]))
+    if is_boolean(element_of(operands(site.op)[0])) or is_boolean(element_of(site.op.results[0])):
         raise no_spelling(site.op, f"from {source} to {target}")
     names = vector_name(source), vector_name(target)
     return site.operands[0] if names[0] == names[1] else spell_cast(names[1], site.operands[0])

@@ -15,6 +15,7 @@ from layoutc.targets.c_expressions import cast as spell_cast
 from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
 from layoutc.targets.c_types import is_boolean, is_vector, lane_count, vector_name, width
 from layoutc.targets.errors import no_spelling
+from layoutc.walk import operands, predicate
 
 
 def _as_mask(expression: Expression, bits: int) -> Expression:
@@ -28,14 +29,14 @@ def mask_of(site: Site, number: int, bits: int) -> Expression:
         raise no_spelling(site.op, "of a vector of i1 that no comparison made")
     if operand.mask_bits == bits:
         return operand
-    lanes = lane_count(typed(site.op.operands[number]))
+    lanes = lane_count(typed(operands(site.op)[number]))
     return resized_lanes(operand, *(lane_name("i", width, lanes) for width in (operand.mask_bits, bits)))
 
 
 def _compared(site: Site, relation: str, kind: str) -> Expression:
-    operands = (read_as(kind, o, v) for o, v in zip(site.operands, site.op.operands, strict=True))
-    bits = width(element_of(site.op.operands[0]))
-    return _as_mask(spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, *operands)), bits)
+    both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+    bits = width(element_of(operands(site.op)[0]))
+    return _as_mask(spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, *both)), bits)
 
 
 def _not(mask: Expression) -> Expression:
@@ -48,8 +49,8 @@ INTEGER_RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "
 def spell_cmpi(site: Site) -> Expression:
     assert isinstance(site.op, arith.CmpiOp)
     check_number(site)
-    predicate = arith.CMPI_COMPARISON_OPERATIONS[site.op.predicate.value.data]
-    return _compared(site, INTEGER_RELATIONS[predicate[-2:]], "u" if predicate[0] == "u" else "i")
+    word = arith.CMPI_COMPARISON_OPERATIONS[predicate(site.op)]
+    return _compared(site, INTEGER_RELATIONS[word[-2:]], "u" if word[0] == "u" else "i")
 
 
 FLOAT_RELATIONS = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
@@ -59,16 +60,16 @@ NEGATED_RELATIONS = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 def spell_cmpf(site: Site) -> Expression:
     assert isinstance(site.op, arith.CmpfOp)
     check_number(site)
-    predicate = arith.CMPF_COMPARISON_OPERATIONS[site.op.predicate.value.data]
-    if predicate in FLOAT_RELATIONS:
-        return _compared(site, FLOAT_RELATIONS[predicate], "f")
-    if predicate in NEGATED_RELATIONS:
-        return _not(_compared(site, NEGATED_RELATIONS[predicate], "f"))
-    if predicate == "uno" and site.op.lhs is site.op.rhs:
+    word, (lhs, rhs) = arith.CMPF_COMPARISON_OPERATIONS[predicate(site.op)], operands(site.op)
+    if word in FLOAT_RELATIONS:
+        return _compared(site, FLOAT_RELATIONS[word], "f")
+    if word in NEGATED_RELATIONS:
+        return _not(_compared(site, NEGATED_RELATIONS[word], "f"))
+    if word == "uno" and lhs is rhs:
         return _compared(site, "!=", "f")
-    if predicate == "ord" and site.op.lhs is site.op.rhs:
+    if word == "ord" and lhs is rhs:
         return _compared(site, "==", "f")
-    raise no_spelling(site.op, f"{predicate} of two vectors")
+    raise no_spelling(site.op, f"{word} of two vectors")
 
 
 def bitwise(operator: str) -> Spelling:
@@ -83,7 +84,7 @@ def bitwise(operator: str) -> Spelling:
 
 def spell_select(site: Site) -> Expression:
     type = typed(site.op.results[0])
-    if not is_vector(site.op.operands[0].type):
+    if not is_vector(operands(site.op)[0].type):
         raise no_spelling(site.op, f"of {type} by one condition")
     if is_boolean(element_of(site.op.results[0])):
         raise no_spelling(site.op, f"of {type}")
@@ -96,9 +97,11 @@ def spell_select(site: Site) -> Expression:
 
 def _extremum_of(op: Operation) -> str | None:
     """`max` or `min` where floats are chosen as they compare: the second one where they are equal, or one is NaN."""
-    condition = op.operands[0].owner
-    if not isinstance(condition, arith.CmpfOp) or not condition.result.has_one_use():
+    asked, yes, no = operands(op)
+    condition = asked.owner
+    if not isinstance(condition, arith.CmpfOp) or not condition.results[0].has_one_use():
         return None
-    if (*condition.operands,) != (*op.operands[1:],):
+    lhs, rhs = operands(condition)
+    if lhs is not yes or rhs is not no:
         return None
-    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[condition.predicate.value.data])
+    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[predicate(condition)])

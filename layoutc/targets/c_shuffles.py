@@ -19,6 +19,7 @@ from layoutc.targets.c_covered import COVERED_BITS, covering
 from layoutc.targets.c_joined import is_joining, joining
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.c_types import lane_count, type_name, vector_name, width
+from layoutc.walk import operands
 
 MIN_USES, MIN_LANES = 3, 16
 """below which a shuffle is read best with its lanes in place"""
@@ -59,7 +60,7 @@ class Shuffles:
         """The text of a shuffle of two vectors."""
         if is_joining(op):
             return joining(op, first, second)
-        source, other = op.operands
+        source, other = operands(op)
         key = lanes_of(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._shuffle(op)

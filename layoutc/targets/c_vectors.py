@@ -40,7 +40,7 @@ from layoutc.targets.c_vector_helpers import STREAMED
 from layoutc.targets.effects import root
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.multiples import Divisors
-from layoutc.walk import of_kind
+from layoutc.walk import of_kind, operands
 
 if TYPE_CHECKING:
     from layoutc.targets.c_function import FunctionPrinter
@@ -57,20 +57,20 @@ Store = vector.StoreOp | vector.MaskedStoreOp
 
 def _spell_shuffle(site: Site) -> Expression:
     op = cast("vector.ShuffleOp", site.op)
-    types = [operand.type for operand in op.operands]
+    types = [operand.type for operand in operands(op)]
     if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     if low_bytes(op) is not None:
-        return spell_cast(vector_name(typed(op.result)), call(LOW_BYTES, *site.operands))
+        return spell_cast(vector_name(typed(op.results[0])), call(LOW_BYTES, *site.operands))
     first, second = site.operands
     if (found := narrowed(op)) is not None:
-        together, type = call(helper_of(found), first, second), vector_name(typed(op.result))
-        return together if type == f"u16x{lane_count(typed(op.result))}" else spell_cast(type, together)
+        together, type = call(helper_of(found), first, second), vector_name(typed(op.results[0]))
+        return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
 
 def _spell_bitcast(site: Site) -> Expression:
-    source, target = (vector_name(typed(value)) for value in (site.op.operands[0], site.op.results[0]))
+    source, target = (vector_name(typed(value)) for value in (operands(site.op)[0], site.op.results[0]))
     return site.operands[0] if source == target else spell_cast(target, site.operands[0])
 
 
@@ -108,7 +108,7 @@ VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
 def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
     """A constant vector: zeros where they are used, a variable for others."""
     assert isinstance(op.value, DenseIntOrFPElementsAttr)
-    type, lanes = typed(op.result), _lanes(op.value)
+    type, lanes = typed(op.results[0]), _lanes(op.value)
     # All zero bits; -0.0 has another.
     if set(lanes) <= {"0", "0.0f", "0.0"}:
         printer.values[op.result] = Expression(f"({vector_name(type)}){{0}}")

@@ -13,40 +13,48 @@ from layoutc.targets.c_arith import SPELLINGS
 from layoutc.targets.c_memory import READS
 from layoutc.targets.c_vectors import PREFETCH, VECTOR_SPELLINGS
 from layoutc.targets.mentioned import ENDS, operands_of
+from layoutc.walk import operands
 
 AFFINE = (affine.ApplyOp, affine.MinOp)
 MENTIONS_LESS = (*AFFINE, vector.MaskedLoadOp, vector.MaskedStoreOp)
 """ops whose text may leave operands out"""
-MENTIONS_OTHERS = {*MENTIONS_LESS, *ENDS}
-"""those, and ops whose text may be made from other values than their operands"""
 REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
 
 
-def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int]]:
+Mentions = dict[int, Sequence[SSAValue]]
+"""what ops are made from whose text may be made from other values than their operands, by their `id`"""
+
+
+def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int], Mentions]:
     """
     Of all ops of a function, in the order of the text, the `id` of those that do something, prefetch too, and of those
-    whose results such ops use; and the `id` of those results.
+    whose results such ops use; the `id` of those results; and what such ops mention.
     """
     # What uses a value stands below it. By identity: the hash of an op, or of a value, is a call of Python.
     live: set[int] = set()
     used: set[int] = set()
+    mentions: Mentions = {}
     for op in reversed(ops):
         kind = op.__class__
         is_used = kind not in REMOVABLE or PREFETCH in op.attributes
         if is_used or not used.isdisjoint(map(id, op.results)):
             live.add(id(op))
-            used.update(map(id, _needed(op) if kind in MENTIONS_OTHERS else op.operands))
-    return live, used
+            if kind in MENTIONS_LESS:
+                used.update(map(id, _needed(op)))
+            elif kind in ENDS:
+                mentions[id(op)] = found = operands_of(op)
+                used.update(map(id, found))
+            else:
+                used.update(map(id, operands(op)))
+    return live, used, mentions
 
 
 def _needed(op: Operation) -> Iterable[SSAValue]:
-    """The operands that the text of an op mentions."""
-    if op.__class__ not in MENTIONS_LESS:
-        return operands_of(op)
+    """The operands that the text of an op mentions, which may leave some out."""
     if op.__class__ in AFFINE:
-        operands = tuple(op.operands)
-        return [operands[i] for i in used_operands(cast("affine.ApplyOp | affine.MinOp", op))]
-    *places, mask, lanes = op.operands
+        given = operands(op)
+        return [given[i] for i in used_operands(cast("affine.ApplyOp | affine.MinOp", op))]
+    *places, mask, lanes = operands(op)
     # Of a constant mask only the number of its lanes that are on is printed.
-    return (*places, lanes) if isinstance(mask.owner, arith.ConstantOp) else op.operands
+    return (*places, lanes) if isinstance(mask.owner, arith.ConstantOp) else operands(op)

@@ -12,6 +12,7 @@ from layoutc.targets.c_low_bytes import low_bytes, low_bytes_of_pair
 from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import WHOLE, whole
 from layoutc.targets.wide_parts import WIDENING, wide_part
+from layoutc.walk import operands
 
 ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp)
 """ops that may mention others than their operands"""
@@ -21,11 +22,11 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
     """The operands of an op, or what its text is made from instead: lanes of bf16, quotients, low bytes, and others."""
     if op.__class__ in NARROWING:
         found = narrowed(op)
-        return (low_bytes(op) or op.operands) if found is None else found.numbers
+        return (low_bytes(op) or operands(op)) if found is None else found.numbers
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
     if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:
         return choice.operands
     if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
         return (part.register,)
-    return low_bytes_of_pair(op) or op.operands
+    return low_bytes_of_pair(op) or operands(op)

@@ -16,15 +16,17 @@ and a NaN that signals made quiet, which its bits say:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float32Type, VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.targets.c_types import once_per_type
 from layoutc.targets.c_vector_types import VectorType as Named
 from layoutc.targets.c_vector_types import macro
 from layoutc.targets.whole_ops import splat
+from layoutc.walk import operands, predicate
 
 LANES = 16
 """of a register of f32 that has such an instruction"""
@@ -50,27 +52,26 @@ def nan_choice(op: Operation) -> NanChoice | None:
     """The choice that an op is, if it is one of a whole register."""
     if op.__class__ is not arith.SelectOp:
         return None
-    condition, yes, no = op.operands
+    condition, yes, no = operands(op)
     asked = condition.owner
-    if not isinstance(asked, arith.CmpfOp) or asked.lhs is not asked.rhs or not _is_register(asked.lhs):
+    if asked.__class__ is not arith.CmpfOp:
         return None
-    if arith.CMPF_COMPARISON_OPERATIONS[asked.predicate.value.data] != "uno":
+    lhs, rhs = operands(cast("Operation", asked))
+    if lhs is not rhs or not _is_register(lhs.type):
         return None
-    if asked.lhs is no:
+    if arith.CMPF_COMPARISON_OPERATIONS[predicate(cast("Operation", asked))] != "uno":
+        return None
+    if lhs is no:
         return NanChoice(f"{USUAL_NAN}_f32x{LANES}", (yes, no))
-    number, quiet = asked.lhs.owner, yes.owner
+    number, quiet = lhs.owner, yes.owner
     is_same = isinstance(number, arith.BitcastOp) and number.input is no
     is_quiet = isinstance(quiet, arith.OrIOp) and quiet.lhs is no and splat(quiet.rhs) == QUIET
     return NanChoice(f"{QUIET_NAN}_f32x{LANES}", (no,)) if is_same and is_quiet else None
 
 
-def _is_register(value: SSAValue) -> bool:
-    type: Any = value.type
-    return (
-        isinstance(value.type, VectorType)
-        and isinstance(type.element_type, Float32Type)
-        and type.get_shape() == (LANES,)
-    )
+@once_per_type
+def _is_register(type: Attribute) -> bool:
+    return isinstance(type, VectorType) and type == VectorType(Float32Type(), [LANES])
 
 
 def usual_nan(type: Named) -> str:

@@ -19,10 +19,12 @@ from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.c_quotient import LANES, is_by_products
+from layoutc.targets.c_types import once_per_type
 from layoutc.targets.two_products import Integers, two_products
+from layoutc.walk import operands, predicate
 
 TO_LOW_BITS = 12582912.0
 """what is added to a number so that its low bits are the integer"""
@@ -68,19 +70,19 @@ class Whole(NamedTuple):
 
 def whole(op: Operation) -> Whole | None:
     """The chain that an op ends, if it is one and products make it; unsigned integers have no choice at its end."""
-    if op.__class__ is arith.SelectOp and splat(op.operands[1]) == 0.0:
-        asked, total = op.operands[0].owner, op.operands[2].owner
+    if op.__class__ is arith.SelectOp and splat(operands(op)[1]) == 0.0:
+        asked, total = operands(op)[0].owner, operands(op)[2].owner
         if not (isinstance(asked, arith.CmpfOp) and isinstance(total, arith.AddfOp)) or _word(asked) != "uno":
             return None
         found = _chain(total)
         return found if found and asked.lhs is asked.rhs and asked.lhs is _clamped(total)[0] else None
-    found = _chain(op) if isinstance(op, arith.AddfOp) else None
+    found = _chain(op) if op.__class__ is arith.AddfOp else None
     return found if found and found.low >= 0 else None
 
 
-def _chain(total: arith.AddfOp) -> Whole | None:
+def _chain(total: Operation) -> Whole | None:
     """What a sum whose low bits are integers is made from."""
-    if splat(total.rhs) != TO_LOW_BITS:
+    if splat(operands(total)[1]) != TO_LOW_BITS:
         return None
     number, low, high = _clamped(total)
     if number is None or low is None or high is None:
@@ -92,9 +94,9 @@ def _chain(total: arith.AddfOp) -> Whole | None:
     return Whole(scaled.lhs, scaled.rhs, zero_point, low, high)
 
 
-def _clamped(total: arith.AddfOp) -> tuple[SSAValue | None, float | None, float | None]:
+def _clamped(total: Operation) -> tuple[SSAValue | None, float | None, float | None]:
     """The number that is clamped, and to what."""
-    above, high = _extremum(total.lhs, "olt")
+    above, high = _extremum(operands(total)[0], "olt")
     number, low = _extremum(above, "ogt")
     return number, low, high
 
@@ -102,20 +104,30 @@ def _clamped(total: arith.AddfOp) -> tuple[SSAValue | None, float | None, float 
 def _extremum(value: SSAValue | None, relation: str) -> tuple[SSAValue | None, float | None]:
     """The first operand and the constant that a choice compares like this."""
     op = None if value is None else value.owner
-    if not isinstance(op, arith.SelectOp) or not isinstance(asked := op.cond.owner, arith.CmpfOp):
+    if op.__class__ is not arith.SelectOp:
         return None, None
-    is_it = (asked.lhs, asked.rhs) == (op.lhs, op.rhs) and _word(asked) == relation
-    return (op.lhs, splat(op.rhs)) if is_it else (None, None)
+    condition, yes, no = operands(cast("Operation", op))
+    asked = condition.owner
+    if not isinstance(asked, arith.CmpfOp):
+        return None, None
+    lhs, rhs = operands(asked)
+    is_it = lhs is yes and rhs is no and _word(asked) == relation
+    return (yes, splat(no)) if is_it else (None, None)
 
 
 def _word(op: arith.CmpfOp) -> str:
-    return arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return arith.CMPF_COMPARISON_OPERATIONS[predicate(op)]
 
 
 def splat(value: SSAValue) -> float | None:
     """The number that all lanes of a constant are."""
     op = value.owner
-    if not isinstance(op, arith.ConstantOp) or not isinstance(op.value, DenseIntOrFPElementsAttr):
+    return _splat(cast("arith.ConstantOp", op).properties["value"]) if op.__class__ is arith.ConstantOp else None
+
+
+@once_per_type
+def _splat(value: Attribute) -> float | None:
+    if not isinstance(value, DenseIntOrFPElementsAttr):
         return None
-    values = cast("Sequence[float]", op.value.get_values())
-    return float(values[0]) if op.value.is_splat() else None
+    values = cast("Sequence[float]", value.get_values())
+    return float(values[0]) if value.is_splat() else None

@@ -13,19 +13,23 @@ upper ones, from where the sign of a number is shifted down, and where f32 has t
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerType, VectorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.c_types import once_per_type
 from layoutc.targets.c_vector_types import VECTOR_TYPE
 from layoutc.targets.c_vector_types import VectorType as Named
 from layoutc.targets.whole_ops import splat
+from layoutc.walk import operands
 
 WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp)
 """ops that may take a part of a register"""
+CASTS = (vector.BitcastOp, arith.BitcastOp)
+"""ops that give the same bits another type"""
 REGISTER_BITS = 512
 WIDE = {8: (16, 32), 16: (32,)}
 """bits of a lane, and of those that it may become"""
@@ -66,36 +70,39 @@ def wide_part(op: Operation) -> WidePart | None:
     word = {arith.ExtUIOp: "low", arith.ExtSIOp: "signed"}.get(cast("type[arith.ExtUIOp]", op.__class__), "upper")
     widened = op
     if word == "upper":
-        shifted = op.operands[0].owner
+        shifted = operands(op)[0].owner
         if not isinstance(shifted, arith.ExtUIOp) or not shifted.result.has_one_use():
             return None
         widened = shifted
-    source, wide = _bits(widened.operands[0]), _bits(widened.results[0])
-    if wide not in WIDE.get(source, ()) or (word == "upper" and splat(op.operands[1]) != wide - source):
+    value = operands(widened)[0]
+    source, wide = lane_bits(value.type), lane_bits(widened.results[0].type)
+    if wide not in WIDE.get(source, ()) or (word == "upper" and splat(operands(op)[1]) != wide - source):
         return None
-    value = widened.operands[0]
-    while isinstance(value.owner, vector.BitcastOp | arith.BitcastOp):
-        value = value.owner.operands[0]
+    while value.owner.__class__ in CASTS:
+        value = operands(cast("Operation", value.owner))[0]
     return _taken(value, word, source, wide)
 
 
 def _taken(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
     """The part that a shuffle takes of one register."""
     op, count = value.owner, REGISTER_BITS // wide
-    if not isinstance(op, vector.ShuffleOp) or op.v1 is not op.v2 or _bits(value) != source:
+    if not isinstance(op, vector.ShuffleOp) or lane_bits(value.type) != source:
+        return None
+    register, second = operands(op)
+    if register is not second:
         return None
     lanes = op.mask.get_values()
     number, rest = divmod(lanes[0], count)
-    whole = cast("VectorType[IntegerType]", op.v1.type).get_shape() == (REGISTER_BITS // source,)
+    whole = cast("VectorType[IntegerType]", register.type).get_shape() == (REGISTER_BITS // source,)
     if rest or not whole or lanes != tuple(range(lanes[0], lanes[0] + count)) or not (number or word == "upper"):
         return None
-    return WidePart(op.v1, number, word, source, wide)
+    return WidePart(register, number, word, source, wide)
 
 
-def _bits(value: SSAValue) -> int:
+@once_per_type
+def lane_bits(type: Attribute) -> int:
     """Bits of a lane of a vector, or none."""
-    type: Any = value.type
-    return type.element_type.bitwidth if isinstance(value.type, VectorType) else 0
+    return cast("VectorType[IntegerType]", type).element_type.bitwidth if isinstance(type, VectorType) else 0
 
 
 def wide_parts_prelude(used: set[str]) -> list[str]:
