@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf, nan
 from typing import Any
 
 import pytest
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Block, Operation
-from xdsl.rewriter import Rewriter
+from xdsl.builder import Builder
+from xdsl.dialects import arith, func, math, vector
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, f32, f64, i8, i32
+from xdsl.ir import Block, Operation, Region
+from xdsl.rewriter import InsertPoint, Rewriter
 
 import layoutc
 from layoutc.dialects.memory import memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.pipeline import STAGES, lower, make_context, reorder_module
 from layoutc.transforms import plan_reorders, vector_ops
-from layoutc.transforms.loop_nest import INDEX
+from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.loop_nest import INDEX, NestBuilder
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.walk import of_kind, ops_of
 from tests.descriptors import PAIRS
@@ -37,6 +41,57 @@ def test_ops_that_are_made_directly_are_those_that_xdsl_makes() -> None:
     made.verify()
     assert [use.operation for use in block.args[0].uses] == [usual, made]
     assert facts(made) == facts(usual)
+
+
+@pytest.mark.parametrize("count", [None, 16])
+def test_arithmetic_is_made_as_xdsl_makes_it(count: int | None) -> None:
+    lanes, block = in_a_function(count)
+    floats: Any
+    floats, integers = (lanes.type(element) for element in (f32, i32))
+    for type in (floats, integers):
+        block.insert_arg(type, len(block.args))
+    number, whole = block.args
+    pairs = [
+        (lanes.compare("ogt", number, number), arith.CmpfOp(number, number, "ogt")),
+        (lanes.compare("slt", whole, whole), arith.CmpiOp(whole, whole, "slt")),
+        (lanes.add(whole, whole), arith.AddiOp(whole, whole)),
+        (lanes.mul(number, number), arith.MulfOp(number, number)),
+        (lanes.round_even(number), math.RoundEvenOp(number, arith.FastMathFlagsAttr("none"))),
+        (lanes.to_float(whole, f32, True), arith.SIToFPOp(whole, floats)),
+        (lanes.bitcast(number, i32), arith.BitcastOp(number, integers)),
+    ]
+    for made, usual in pairs:
+        assert isinstance(made.owner, Operation)
+        made.owner.verify()
+        assert facts(made.owner) == facts(usual)
+
+
+def test_a_constant_is_made_once_for_its_bits() -> None:
+    lanes, _ = in_a_function(16)
+    assert lanes.constant(1.0, f32) is lanes.constant(1, f32)
+    assert lanes.constant(-1, i8) is lanes.constant(255, i8)
+    different = [(0.0, f32), (-0.0, f32), (0.0, f64), (0, i32), (0, i8), (nan, f32), (inf, f32)]
+    made = {lanes.constant(*constant) for constant in different}
+    made.add(replace(lanes, count=8).constant(0.0, f32))
+    assert len(made) == len(different) + 1
+
+
+def test_names_are_those_of_xdsl() -> None:
+    lanes, _ = in_a_function(None)
+    one = lanes.constant(1, i32)
+    assert [lanes.add(one, one, name).name_hint for name in ("scaled", "scaled_2", None, "scaled")] == [
+        *("scaled", "scaled", None, "scaled")
+    ]
+    with pytest.raises(ValueError, match="1st"):
+        lanes.add(one, one, "1st")
+
+
+def in_a_function(count: int | None) -> tuple[Lanes, Block]:
+    """Lanes at the end of an empty function, and its block."""
+    end = func.ReturnOp()
+    block = Block([end])
+    func.FuncOp("f", ((), ()), Region(block))
+    return Lanes(Builder(InsertPoint.before(end)), NestBuilder(end), count), block
 
 
 def facts(op: Operation) -> tuple[Any, ...]:

@@ -36,7 +36,8 @@ def most_in_a_set(
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in run_digits:
-            rows = [row + digit.offset(side, step) for row in rows for step in range(steps[position])]
+            places = [digit.offset(side, step) for step in range(steps[position])]
+            rows = [row + place for row in rows for place in places]
     lines = {row * (width or plan.element_bytes) // target.line for row in rows}
     return max(Counter(line % L1_SETS for line in lines).values())
 
@@ -55,7 +56,8 @@ def _lines(plan: CopyPlan, side: SideName, target: Machine) -> set[int]:
         if digit.stride(side) == 1:
             run = plan.macro[position]
         else:
-            rows = [row + digit.offset(side, step) for row in rows for step in range(plan.macro[position])]
+            places = [digit.offset(side, step) for step in range(plan.macro[position])]
+            rows = [row + place for row in rows for place in places]
     width = plan.widths.of(side)
     spans = ((row * width // target.line, (row + run) * width - 1) for row in rows)
     return {line for first, last in spans for line in range(first, last // target.line + 1)}

@@ -244,10 +244,12 @@ def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDig
     Of digits that have the same stride, as those of a source that overlaps itself may, the longest comes first.
     """
     stride = 1
-    left = {i: digit for i, digit in enumerate(copy.digits) if digit.extent > 1}
-    while begin := [i for i, digit in left.items() if digit.stride(side) == stride]:
-        found = min(begin, key=lambda i: (-left[i].extent, left[i].dst)) if len(begin) > 1 else begin[0]
-        digit = left.pop(found)
+    digits = copy.digits
+    strides = {i: digit.stride(side) for i, digit in enumerate(digits) if digit.extent > 1}
+    while begin := [i for i, other in strides.items() if other == stride]:
+        found = min(begin, key=lambda i: (-digits[i].extent, digits[i].dst)) if len(begin) > 1 else begin[0]
+        del strides[found]
+        digit = digits[found]
         yield found, digit
         # Of a digit that is loaded in part a single step may be there: the next one has its stride too.
         stride *= digit.loaded if side == "src" else digit.extent
