@@ -174,6 +174,12 @@ class Conversion:
         """Whether the reorder moves bits and does nothing else."""
         return self.arithmetic(source, destination) == "move" and self.compensation is None
 
+    @property
+    def scales_alone(self) -> bool:
+        """Whether all it does is to scale, perhaps less a zero point."""
+        names = self.params.keys()
+        return not self.sum and "src_scale" in names and names <= {"src_zero_point", "src_scale"}
+
     # --- against descriptors ---------------------------------------------------------------------------------------
 
     def destination_bytes(self, destination: MemoryDesc) -> int:

@@ -29,6 +29,9 @@ PAIRS = [
     ("f8_e5m2", "f32", "widen_f16_f32x16"),
     ("f8_e4m3", "bf16", "narrow_normal_bf16_f32x32"),
     ("f4_e2m1", "f32", "widen_f16_f32x16"),
+    ("s4", "f32", "number_of_code_f32x16"),
+    ("s4", "bf16", "number_of_code_f32x16"),
+    ("s4", "f8_e5m2", "number_of_code_f32x16"),
     ("u8", "bf16", "narrow_normal_bf16_f32x32"),
     ("f16", "bf16", "narrow_normal_bf16_f32x32"),
 ]
@@ -75,4 +78,39 @@ def test_what_cannot_be_subnormal_is_not_asked() -> None:
     assert "narrow_normal_bf16" in text_of("u8", "bf16", src_scale=0.1, src_zero_point=127)
     for attributes in ({"src_scale": 1e-40}, {"src_zero_point": layoutc.Param(0.5, dtype="f32")}, {"dst_scale": 0.1}):
         assert "narrow_bf16" in text_of("u8", "bf16", **attributes)
-    assert "narrow_usual_bf16" in text_of("u8", "bf16", src_scale=layoutc.Param(axes=0))
+    for axes, word in ((0, "narrow_scaled_bf16"), (1, "narrow_scaled_bf16"), ((0, 1), "narrow_usual_bf16")):
+        assert word in text_of("u8", "bf16", src_scale=layoutc.Param(axes=axes))
+    for attributes in ({"dst_scale": layoutc.Param(axes=0)}, {"sum": 0.5}):
+        assert "narrow_usual_bf16" in text_of("u8", "bf16", src_scale=layoutc.Param(axes=0), **attributes)
+
+
+UNUSUAL = np.array(
+    [1.5, -3e38, 0.0, -0.0, 2.0**-40, -(2.0**-41), 2.0**-126, 1e-40, np.inf, -np.inf, np.nan], np.float32
+)
+
+
+@pytest.mark.parametrize(
+    ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
+)
+@pytest.mark.parametrize("type", ["s4", "u8", "s16", "u16", "boolean"])
+def test_integers_by_any_parameters_become_bf16(
+    compiler: str, flags: tuple[str, ...], type: str, tmp_path: Path
+) -> None:
+    """Each row has a scale and a zero point of its own: all pairs of usual and unusual ones, each sign of NaN."""
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    scales, zero_points = (np.ascontiguousarray(each.ravel()) for each in np.meshgrid(UNUSUAL, UNUSUAL))
+    dims = (scales.size, 128)
+    source, destination = layoutc.desc("ab", dims, type), layoutc.desc("ab", dims, "bf16")
+    how = layoutc.Conversion(layoutc.Param(axes=0), layoutc.Param(axes=0, dtype="f32"))
+    text = layoutc.Kernel(source, destination, target="avx512", conversion=how).c_source
+    assert "narrow_scaled_bf16_f32x32(" in text
+    codes = (np.arange(source.size_bytes) * 37 % 256).astype(np.uint8)
+    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
+    pointers = (ctypes.c_void_p(array.ctypes.data) for array in (codes, got, scales, zero_points))
+    built = compiled(text, path, tmp_path, *flags, "-Wall", "-Werror", "-Wno-psabi")
+    built("reorder", [ctypes.c_void_p] * 4)(*pointers)
+    slow = layoutc.Kernel(source, destination, "reference", conversion=how)
+    slow(codes, expected, src_scale=scales, src_zero_point=zero_points)
+    np.testing.assert_array_equal(got, expected)

@@ -26,6 +26,8 @@ from layoutc.walk import operands, predicate
 
 IS_NORMAL = "layout.is_normal"
 """discardable attribute of what is narrowed to bf16: no number is subnormal"""
+IS_SCALED = "layout.is_scaled"
+"""the same, where each is an integer, less a parameter if there is one, times a parameter"""
 LANES = 16
 """of a register of f32 that processors narrow"""
 SIDE_BY_SIDE = b"".join(lane.to_bytes(8, "little") for lane in range(2 * LANES))
@@ -37,12 +39,23 @@ NARROWING = (arith.TruncFOp, vector.ShuffleOp)
 class Narrowed(NamedTuple):
     """
     The f32 that lanes of bf16 are narrowed from, register by register, whether all NaN become the usual one, and
-    whether none is subnormal.
+    whether none is subnormal. Both may be asked of the parameters that scaled integers, if there are any.
     """
 
     numbers: Sequence[SSAValue]
     has_usual_nan: bool
     is_normal: bool
+    params: Sequence[SSAValue] = ()
+
+    @property
+    def operands(self) -> Sequence[SSAValue]:
+        """What the text mentions."""
+        return (*self.numbers, *self.params)
+
+    @property
+    def kind(self) -> tuple[bool, bool, bool]:
+        """What registers have in common that are narrowed together."""
+        return self.has_usual_nan, self.is_normal, bool(self.params)
 
 
 def narrowed(op: Operation) -> Narrowed | None:
@@ -52,9 +65,10 @@ def narrowed(op: Operation) -> Narrowed | None:
     if lanes_of(op) != SIDE_BY_SIDE:
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
-    if low is None or high is None or low[1:] != high[1:]:
+    if low is None or high is None or low.kind != high.kind:
         return None
-    return Narrowed((*low.numbers, *high.numbers), *low[1:])
+    params = tuple(dict.fromkeys((*low.params, *high.params)))
+    return Narrowed((*low.numbers, *high.numbers), low.has_usual_nan, low.is_normal, params)
 
 
 def lanes_of(shuffle: Operation) -> bytes:
@@ -64,7 +78,8 @@ def lanes_of(shuffle: Operation) -> bytes:
 
 def helper_of(found: Narrowed) -> str:
     """The helper that narrows so many registers."""
-    word = "narrow_usual_bf16" if found.has_usual_nan else "narrow_normal_bf16" if found.is_normal else "narrow_bf16"
+    usual = "narrow_scaled_bf16" if found.params else "narrow_usual_bf16"
+    word = usual if found.has_usual_nan else "narrow_normal_bf16" if found.is_normal else "narrow_bf16"
     return f"{word}_f32x{LANES * len(found.numbers)}"
 
 
@@ -82,7 +97,21 @@ def _truncated(op: arith.TruncFOp) -> Narrowed | None:
     if not (_is_register(given.type) and _is_bf16(op.results[0].type)):
         return None
     number = _with_any_nan(given)
-    return Narrowed((given if number is None else number,), number is not None, IS_NORMAL in op.attributes)
+    if number is None:
+        return Narrowed((given,), False, IS_NORMAL in op.attributes)
+    return Narrowed((number,), True, False, _scaled_by(number, op) if IS_SCALED in op.attributes else ())
+
+
+def _scaled_by(product: SSAValue, op: Operation) -> Sequence[SSAValue]:
+    """
+    The parameters of a product, if they stand ahead of a loop around it: then they are asked once, and numbers often.
+    """
+    if not isinstance(product.owner, arith.MulfOp):
+        return ()
+    difference, scale = operands(product.owner)
+    found = (scale, operands(difference.owner)[1]) if isinstance(difference.owner, arith.SubfOp) else (scale,)
+    blocks = [owner.parent_block() if isinstance(owner := each.owner, Operation) else owner for each in found]
+    return found if op.parent_block() not in blocks else ()
 
 
 @once_per_type

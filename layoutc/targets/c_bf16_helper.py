@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from layoutc.targets.bf16_ops import LANES
+from collections.abc import Sequence
+
+from layoutc.targets.bf16_ops import LANES, Narrowed, helper_of
+from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_vector_types import VectorType, macro
+from layoutc.targets.c_whole import all_lanes
 
 SUBNORMAL, ANY_NAN = 0x20, 0x81
 """classes of numbers that `vfpclassps` asks for"""
 USUAL_NAN = 0x7FC0
+ARE_USUAL = "are_usual"
+MOST_PARAMS = 2
+"""of a register: what integers are less, and times"""
+LEAST_USUAL, INFINITY = 0x2B800000, 0x7F800000
+"""the bits of 2^-40 and of infinity"""
 CONDITION = "#if defined(__AVX512BF16__) && defined(__AVX512DQ__)"
+
+
+def bf16_needs(used: set[str]) -> set[str]:
+    """The helpers that those for bf16 call."""
+    return {f"{ARE_USUAL}_f32x{LANES}"} if any(name.startswith("narrow_scaled_") for name in used) else set()
 
 
 def narrow_bf16(type: VectorType) -> str:
@@ -31,22 +45,52 @@ def narrow_bf16_normal(type: VectorType) -> str:
     return _narrow("narrow_normal", type, "((upper_ | 0x40) & nan_)", 0)
 
 
-def _narrow(name: str, type: VectorType, nan: str, classes: int) -> str:
-    """The macro for registers, or for pairs of them."""
+def narrow_bf16_scaled(type: VectorType) -> str:
+    """The same of integers that parameters scaled, of which is asked whether they are usual."""
+    params = "pqrs"[: MOST_PARAMS * -(-type.lanes // LANES)]
+    return _narrow("narrow_scaled", type, f"({USUAL_NAN:#x} & nan_)", 0, params)
+
+
+def spell_narrowed(found: Narrowed, operands: Sequence[Expression]) -> Expression:
+    """What is narrowed, as C says it: registers, and two parameters of each, which may be the same."""
+    given = (*operands, *[operands[-1]] * (MOST_PARAMS * len(found.numbers) - len(found.params)))
+    return call(helper_of(found), *(given if found.params else operands))
+
+
+def are_usual(type: VectorType) -> str:
+    """
+    Whether all lanes are zero, or numbers of 2^-40 and more.
+
+    An integer, also one less such a number, is a multiple of 2^-63: times such a number it is zero, normal, or too
+    large, as it is by zero, and never NaN.
+    """
+    unsigned = f"u32x{type.lanes}"
+    usual = f"(size_ - {LEAST_USUAL:#x} < {INFINITY - LEAST_USUAL:#x}) | (size_ == 0)"
+    asked = macro(
+        f"{ARE_USUAL}_{type}",
+        "x",
+        f"const {unsigned} size_ = ({unsigned})(x) & 0x7fffffff",
+        f"all_{type.mask}(({type.mask})({usual}))",
+    )
+    return f"{all_lanes(type)}\n\n{asked}"
+
+
+def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "") -> str:
+    """The macro for registers, or for pairs of them; `params` are those that scaled them."""
     part = VectorType("f", 32, min(type.lanes, LANES))
     rounded, called = f"rounded_{name}_bf16_{part}", f"{name}_bf16_{type}"
-    rule = _rule(rounded, part, nan)
+    rule, more = _rule(rounded, part, nan), "".join(f", {param}" for param in params)
     if type.lanes < LANES:
         return f"{rule}\n\n#define {called}(x) {rounded}(x)"
     if type.lanes == LANES:
-        portable = f"#define {called}(x) {rounded}(x)"
-        native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes)
+        portable = f"#define {called}(x{more}) {rounded}(x)"
+        native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes, params)
     else:
         both = f"__builtin_shufflevector({{}}, {{}}, {', '.join(map(str, range(2 * LANES)))})"
         halves = both.format(f"{rounded}(a)", f"{rounded}(b)")
-        portable = f"#define {called}(a, b) \\\n  {halves}"
+        portable = f"#define {called}(a, b{more}) \\\n  {halves}"
         ruled = both.format(f"{rounded}(number_)", f"{rounded}(other_)")
-        native = _native(called, "a, b", type.lanes, ruled, classes)
+        native = _native(called, "a, b", type.lanes, ruled, classes, params)
     # The rule is one text, also where a file narrows registers and pairs of them.
     guard = f"#ifndef {rounded}\n{rule}\n#endif"
     return f"{guard}\n\n{CONDITION}\n{native}\n#else\n{portable}\n#endif"
@@ -66,7 +110,7 @@ def _rule(name: str, type: VectorType, nan: str) -> str:
     )
 
 
-def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int) -> str:
+def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int, params: str) -> str:
     """By the instruction, after which it is asked whether a lane is of these classes, if any."""
     codes, number = f"u16x{lanes}", f"f32x{LANES}"
     first, *others = parameters.split(", ")
@@ -81,7 +125,9 @@ def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int) ->
         # Without the question's answer each input has the number before.
         step = steps[0].replace("%2", "%1").replace("%3", "%2")
         last = f'__asm__("{step}" : "=v"(code_) : {inputs})'
-        return macro(name, parameters, *given, f"{codes} code_", last, "code_")
+        usual = " & ".join(f"{ARE_USUAL}_{number}({param})" for param in params)
+        rare = (f"const _Bool usual_ = {usual}", f"if (!__builtin_expect(usual_, 1)) code_ = {ruled}") if params else ()
+        return macro(name, ", ".join((parameters, *params)), *given, f"{codes} code_", last, *rare, "code_")
     text = " \\\n            ".join(f'"{step}\\n\\t"' for step in steps)
     places = f': "=&v"(code_), "=@ccnz"(is_rare_) : {inputs} : {changed}'
     return macro(

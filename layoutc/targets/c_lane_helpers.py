@@ -9,7 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from layoutc.targets.c_bf16_helper import narrow_bf16, narrow_bf16_normal, narrow_bf16_usual
+from layoutc.targets.c_bf16_helper import (
+    ARE_USUAL,
+    are_usual,
+    bf16_needs,
+    narrow_bf16,
+    narrow_bf16_normal,
+    narrow_bf16_scaled,
+    narrow_bf16_usual,
+)
+from layoutc.targets.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.c_quotient import quotient, quotient_usual
 from layoutc.targets.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.c_vector_types import VECTOR_TYPE, VectorType, macro
@@ -26,6 +35,9 @@ OPERATIONS = (
     "narrow_bf16",
     "narrow_usual_bf16",
     "narrow_normal_bf16",
+    "narrow_scaled_bf16",
+    ARE_USUAL,
+    NUMBER_OF_CODE,
     USUAL_NAN,
     QUIET_NAN,
     "unfused",
@@ -43,7 +55,7 @@ SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
 
 def lane_helpers(used: set[str]) -> list[str]:
     """The macros among the names that code uses, in a fixed order."""
-    used = used | whole_needs(used)
+    used = used | whole_needs(used) | bf16_needs(used)
     found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
     resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
@@ -232,6 +244,9 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "narrow_bf16": narrow_bf16,
     "narrow_usual_bf16": narrow_bf16_usual,
     "narrow_normal_bf16": narrow_bf16_normal,
+    "narrow_scaled_bf16": narrow_bf16_scaled,
+    ARE_USUAL: are_usual,
+    NUMBER_OF_CODE: number_of_code,
     USUAL_NAN: usual_nan,
     QUIET_NAN: quiet_nan,
     "unfused": _unfused,

@@ -12,7 +12,9 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Operation
 
-from layoutc.targets.bf16_ops import helper_of, narrowed
+from layoutc.targets.bf16_ops import narrowed
+from layoutc.targets.c_bf16_helper import spell_narrowed
+from layoutc.targets.c_code_numbers import NUMBER_OF_CODE, code_of
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import UNARY, Expression, binary, call, floating, integer
 from layoutc.targets.c_expressions import cast as spell_cast
@@ -174,6 +176,13 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     return spell
 
 
+def _spell_signed_number(site: Site) -> Expression:
+    """An integer as a float; of codes of 4 bits the macro that looks them up."""
+    if code_of(site.op) is None:
+        return _number_cast("i", None)(site)
+    return call(f"{NUMBER_OF_CODE}_f32x{lanes_of(site)}", *site.operands)
+
+
 def _spell_float_cast(site: Site) -> Expression:
     source, target = (element_of(value) for value in (operands(site.op)[0], site.op.results[0]))
     if is_float(source) and is_float(target):
@@ -185,7 +194,11 @@ def _spell_float_cast(site: Site) -> Expression:
             return call(f"narrow_f16_f32x{lanes_of(site)}", *site.operands)
         case Float32Type(), BFloat16Type():
             found = narrowed(site.op)
-            return call(helper_of(found) if found else f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
+            return (
+                spell_narrowed(found, site.operands)
+                if found
+                else call(f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
+            )
         case _:
             raise no_spelling(site.op, f"from {operands(site.op)[0].type} to {site.op.results[0].type}")
 
@@ -224,7 +237,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.ExtSIOp: _or_wide_part(_resized("i")),
     arith.ExtUIOp: _or_wide_part(_resized("u")),
     arith.TruncIOp: _spell_trunci,
-    arith.SIToFPOp: _number_cast("i", None),
+    arith.SIToFPOp: _spell_signed_number,
     arith.UIToFPOp: _number_cast("u", None),
     arith.FPToSIOp: _number_cast(None, "i"),
     arith.FPToUIOp: _number_cast(None, "u"),

@@ -10,8 +10,9 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.targets.bf16_ops import helper_of, narrowed
+from layoutc.targets.bf16_ops import narrowed
 from layoutc.targets.bounds import Interval
+from layoutc.targets.c_bf16_helper import spell_narrowed
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import (
     ATOM,
@@ -62,10 +63,10 @@ def _spell_shuffle(site: Site) -> Expression:
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     if low_bytes(op) is not None:
         return spell_cast(vector_name(typed(op.results[0])), call(LOW_BYTES, *site.operands))
-    first, second = site.operands
     if (found := narrowed(op)) is not None:
-        together, type = call(helper_of(found), first, second), vector_name(typed(op.results[0]))
+        together, type = spell_narrowed(found, site.operands), vector_name(typed(op.results[0]))
         return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
+    first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
 

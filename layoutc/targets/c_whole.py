@@ -124,7 +124,7 @@ def _any(type: VectorType, name: str, shift: str) -> str:
         f"if (__builtin_expect(all_{type.mask}(usual_), 1)) {_block(by_products)} else {_block(by_division)}",
         *_rounded(type, "number_"),
     )
-    return f"{_all(type)}\n\n{with_fused(type, text, _plain(type, name, parameters, shift))}"
+    return f"{all_lanes(type)}\n\n{with_fused(type, text, _plain(type, name, parameters, shift))}"
 
 
 def _block(statements: tuple[str, ...]) -> str:
@@ -143,7 +143,7 @@ def _usual(type: VectorType, shift: str) -> tuple[str, ...]:
     return size, f"const {whole} near_ = {near}", f"const {whole} usual_ = {within} & near_"
 
 
-def _all(type: VectorType) -> str:
+def all_lanes(type: VectorType) -> str:
     """Whether a mask has all of its lanes."""
     name = f"all_{type.mask}"
     lines = (

@@ -78,25 +78,35 @@ def wide_part(op: Operation) -> WidePart | None:
     source, wide = lane_bits(value.type), lane_bits(widened.results[0].type)
     if wide not in WIDE.get(source, ()) or (word == "upper" and splat(operands(op)[1]) != wide - source):
         return None
-    while value.owner.__class__ in CASTS:
-        value = operands(cast("Operation", value.owner))[0]
     return _taken(value, word, source, wide)
 
 
 def _taken(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
-    """The part that a shuffle takes of one register."""
-    op, count = value.owner, REGISTER_BITS // wide
-    if not isinstance(op, vector.ShuffleOp) or lane_bits(value.type) != source:
+    """The part that a shuffle takes of one register, or one of another's part of it."""
+    register, first, count = value, 0, REGISTER_BITS // wide
+    while (found := _part(register, source)) is not None:
+        register, begin = found
+        first += begin
+    number, rest = divmod(first, count)
+    taken, whole = (cast("VectorType[IntegerType]", each.type).get_shape() for each in (value, register))
+    if rest or (taken, whole) != ((count,), (REGISTER_BITS // source,)) or lane_bits(register.type) != source:
         return None
-    register, second = operands(op)
-    if register is not second:
-        return None
-    lanes = op.mask.get_values()
-    number, rest = divmod(lanes[0], count)
-    whole = cast("VectorType[IntegerType]", register.type).get_shape() == (REGISTER_BITS // source,)
-    if rest or not whole or lanes != tuple(range(lanes[0], lanes[0] + count)) or not (number or word == "upper"):
+    if register is value or not (number or word == "upper"):
         return None
     return WidePart(register, number, word, source, wide)
+
+
+def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
+    """The vector of which a value is lanes that follow one another, and the first of these; None if it is none."""
+    while value.owner.__class__ in CASTS:
+        value = operands(cast("Operation", value.owner))[0]
+    op = value.owner
+    if not isinstance(op, vector.ShuffleOp) or lane_bits(value.type) != bits:
+        return None
+    register, second = operands(op)
+    lanes = op.mask.get_values()
+    follow = register is second and lanes == tuple(range(lanes[0], lanes[0] + len(lanes)))
+    return (register, lanes[0]) if follow else None
 
 
 @once_per_type

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
 from layoutc.transforms.lanes import F32, F64, Lanes
-from layoutc.transforms.vector_ops import IS_NORMAL
+from layoutc.transforms.vector_ops import IS_NORMAL, IS_SCALED
 
 
 def format_of(name: str) -> FloatFormat:
@@ -143,20 +143,28 @@ def _widen_specials(
 
 
 def narrow_to_code(
-    lanes: Lanes, number: SSAValue, format: FloatFormat, *, is_nan_quiet: bool = False, is_normal: bool = False
+    lanes: Lanes,
+    number: SSAValue,
+    format: FloatFormat,
+    *,
+    is_nan_quiet: bool = False,
+    is_normal: bool = False,
+    is_scaled: bool = False,
 ) -> SSAValue:
     """
     The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
 
     The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
-    number is subnormal (`is_normal`) spares a question where processors make zero of those.
+    number is subnormal (`is_normal`) spares a question where processors make zero of those; of integers that were
+    scaled (`is_scaled`) it may be asked of what scales them.
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, _width(format))
     if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
         code = lanes.narrow(number, BFloat16Type(), "code")
-        if is_normal and isinstance(code.owner, Operation):
-            code.owner.attributes[IS_NORMAL] = UnitAttr()
+        for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
+            if is_so and isinstance(code.owner, Operation):
+                code.owner.attributes[name] = UnitAttr()
         return lanes.bitcast(code, IntegerType(16), "code")
     if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
         return _narrow_through_f16(lanes, number, format)

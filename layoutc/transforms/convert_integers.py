@@ -5,10 +5,12 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from layoutc.element_type import ElementType
-from layoutc.transforms.lanes import F64, Lanes
+from layoutc.transforms.lanes import F32, F64, Lanes
 
 PRECISION = {32: 24, 64: 53}
 """bits of a float -> bits of its significand"""
+TABLE_LANES = 16
+"""f32 in a register of processors that look up lanes by their low bits"""
 
 
 def as_number(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
@@ -19,6 +21,19 @@ def as_number(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
         return value
     sign = 1 << type.bits - 1
     return lanes.sub(lanes.xor(value, sign), sign, "number")
+
+
+def integer_to_f32(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
+    """The value of a loaded integer as f32, rounded once; a code of 4 bits is widened before it has a sign."""
+    if has_table(type, lanes.count):
+        code = lanes.and_(lanes.widen(value, 32, is_signed=False, name="code"), 15)
+        return lanes.to_float(lanes.sub(lanes.xor(code, 8), 8), F32, is_signed=True, name="number")
+    return lanes.to_float(as_number(lanes, value, type), F32, type.integer_range[0] < 0, "number")
+
+
+def has_table(type: ElementType, lanes: int | None) -> bool:
+    """Whether numbers of a type are looked up: all fit a register, of which one instruction takes any."""
+    return type.name == "s4" and lanes == TABLE_LANES
 
 
 def saturate(lanes: Lanes, number: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:

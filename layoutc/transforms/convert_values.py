@@ -19,7 +19,15 @@ from layoutc.conversion import Conversion
 from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
 from layoutc.transforms.convert_floats import format_of, narrow_to_code, widen_code
-from layoutc.transforms.convert_integers import add_difference, as_number, float_to_integer, saturate, to_odd_f64
+from layoutc.transforms.convert_integers import (
+    add_difference,
+    as_number,
+    float_to_integer,
+    has_table,
+    integer_to_f32,
+    saturate,
+    to_odd_f64,
+)
 from layoutc.transforms.lanes import F32, F64, Lanes
 from layoutc.transforms.vector_ops import TO_INTEGER
 
@@ -78,7 +86,8 @@ def convert(
                 quiet = lanes.constant(nan, F32)
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
                 if destination.name == "bf16":
-                    return narrow_to_code(lanes, number, format_of("bf16"), is_nan_quiet=True)
+                    is_scaled = source.is_integer and conversion.scales_alone
+                    return narrow_to_code(lanes, number, format_of("bf16"), is_nan_quiet=True, is_scaled=is_scaled)
             return convert_directly(lanes, number, element_type("f32"), destination)
 
 
@@ -88,6 +97,9 @@ def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destina
         return value
     if destination.name == "boolean":
         return _is_not_zero(lanes, value, source)
+    if destination.float_format is not None and has_table(source, lanes.count):
+        number = integer_to_f32(lanes, value, source)
+        return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
     if source.is_integer:
         return _from_integer(lanes, as_number(lanes, value, source), source, destination)
     number = value if source.name == "f64" else to_f32(lanes, value, source)
@@ -106,8 +118,7 @@ def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
         case "f16":
             return lanes.extend(value, F32, "number")
         case _ if source.is_integer:
-            is_signed = source.integer_range[0] < 0
-            return lanes.to_float(as_number(lanes, value, source), F32, is_signed, "number")
+            return integer_to_f32(lanes, value, source)
         case _:
             return widen_code(lanes, value, format_of(source.name))
 

@@ -139,6 +139,13 @@ class Conversions:
         return self.conversion.arithmetic(*types) == "integer"
 
     @property
+    def goes_by_f32(self) -> bool:
+        """Whether elements are f32 on their way."""
+        source, target = self.source.desc.element_type, self.target.desc.element_type
+        is_direct = self.conversion.arithmetic(source, target) == "direct"
+        return not self.in_integers and (not is_direct or target.float_format is not None)
+
+    @property
     def widest_bytes(self) -> int:
         """Bytes of the widest number that a value is on its way."""
         source, target = self.source.desc.element_type, self.target.desc.element_type

@@ -16,7 +16,7 @@ from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.turns import Through, Together
-from layoutc.transforms.convert_integers import as_number
+from layoutc.transforms.convert_integers import as_number, has_table
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.element_access import BYTE, Conversions, from_register, to_register
@@ -95,10 +95,11 @@ def convert_loaded(
     lanes = Lanes(builder, nest, count)
     source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
     value = to_register(lanes, loaded, source)
-    conversions, value = _with_sign(lanes, conversions, value)
     before = None if old is None else to_register(lanes, old, target)
     # Compilers take vectors apart that are wider than the registers.
     at_once = None if count is None else min(count, max(1, vector_bytes // conversions.widest_bytes))
+    if not (conversions.goes_by_f32 and has_table(conversions.source.desc.element_type, at_once)):
+        conversions, value = _with_sign(lanes, conversions, value)
     found: list[SSAValue] = []
     for start in range(0, count or 1, at_once or 1):
         here, part = replace(lanes, count=at_once), params.part(start, at_once)

@@ -46,6 +46,9 @@ TO_INTEGER = "layout.to_integer"
 IS_NORMAL = "layout.is_normal"
 """discardable attribute of what is narrowed to bf16: no number is subnormal"""
 
+IS_SCALED = "layout.is_scaled"
+"""the same, where each is an integer, less a parameter if there is one, times a parameter"""
+
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
 STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
