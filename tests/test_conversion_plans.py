@@ -423,6 +423,22 @@ def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, 
     assert (small.gathers_converted, large.gathers_converted) == (is_first, True)
 
 
+@pytest.mark.parametrize(
+    ("type", "to_type", "how", "inner"),
+    [
+        ("f32", "s8", Conversion(dst_scale=Param(axes=1)), "1 0"),
+        ("u8", "bf16", Conversion(src_scale=Param(axes=1)), "1 0"),
+        ("u8", "f32", Conversion(src_scale=Param(axes=1)), "0 1"),
+        ("f32", "bf16", Conversion(src_scale=Param(axes=1)), "0 1"),
+    ],
+)
+def test_what_is_made_of_parameters_is_kept_for_many_rows(type: str, to_type: str, how: Conversion, inner: str) -> None:
+    dims = (512, 512)
+    plan = choose_plan(desc("ab", dims, type), desc("ab", dims, to_type), machine("avx512"), 1, how)
+    assert f"inner {inner}, normal" in plan_lines(plan)[1]
+    assert ("macro 32x" in plan_lines(plan)[1]) == (inner == "1 0")
+
+
 @pytest.mark.parametrize(("columns", "lanes"), [(512, "0:16 -> 1:16"), (500, "0:64 -> 1:16")])
 def test_tiles_have_fewer_rows_where_these_evict_each_other(columns: int, lanes: str) -> None:
     # In the destination 64 rows that are 2 KiB apart share two of the 64 sets of the first cache.

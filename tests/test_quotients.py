@@ -169,7 +169,7 @@ def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 
 
 def test_where_products_are_taken() -> None:
     """Where a register holds 16, the divisor is used again, and only the integer counts."""
-    rows, columns = (layoutc.Param(axes=(axis,)) for axis in (0, 1))
+    rows, columns, each = (layoutc.Param(axes=axes) for axes in ((0,), (1,), (0, 1)))
     fraction = layoutc.Param(0.5, dtype="f32")
     shifted = layoutc.Conversion(dst_scale=0.1, dst_zero_point=layoutc.Param())
     assert "quotient_usual_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=0.1))
@@ -180,9 +180,10 @@ def test_where_products_are_taken() -> None:
     assert "whole_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
     assert "whole_f32x16(" in text_of("s16", "avx512", layoutc.Conversion(dst_scale=0.1))
     assert "whole_f32x16(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
+    assert "whole_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=columns))
     for type, target, conversion in (
         ("s8", "avx2", layoutc.Conversion(dst_scale=0.1)),
-        ("s8", "avx512", layoutc.Conversion(dst_scale=columns)),
+        ("s8", "avx512", layoutc.Conversion(dst_scale=each)),
         ("f16", "avx512", layoutc.Conversion(dst_scale=0.1)),
         ("boolean", "avx512", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=fraction)),

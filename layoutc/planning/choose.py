@@ -80,23 +80,34 @@ def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion
     return spread.groupings.index(scale.grouping) if scale is not None and is_divided else None
 
 
+def _asked(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
+    """Which list of parameters integers are scaled by to bf16, if one is."""
+    spread = as_spread(source, destination, conversion)
+    scale = spread.src_scale
+    is_asked = scale is not None and scale.axes and source.element_type.is_integer
+    if scale is None or not is_asked or destination.element_type.name != "bf16" or not spread.scales_alone:
+        return None
+    return spread.groupings.index(scale.grouping)
+
+
 def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     adds, divisor = bool(conversion.sum), _divisor(source, destination, conversion)
+    asked = _asked(source, destination, conversion)
     straight = None if moves else _converted(source, destination, conversion, target)
     buffered = best_buffer(source, destination, target, conversion, straight and len(straight[0]))
     if buffered is not None:
         threads = _worth(threads, destination, len(buffered.halves))
         streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
         widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
-        how = Converting(widths, target, streams, threads, adds, moves, divisor)
+        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
         return Plan(plan_through(buffered, how), threads)
     copies, widths = straight or copies_of(source, destination, conversion)
     threads = _worth(threads, destination, len(copies))
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if not moves or widths.are_packed:
-        how = Converting(widths, target, streams, threads, adds, moves, divisor)
+        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
         plans = tuple(converting_plans(copies, how))
         shares = len(plans) > 1 and destination.size_bytes >= target.l2
         parts = with_shared_loops(plans, how) if shares else plans

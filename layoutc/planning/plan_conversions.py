@@ -18,6 +18,7 @@ from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_cou
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import next_macro_tile
 from layoutc.planning.merged_conversions import converts_few, merged_plan
+from layoutc.planning.params_outside import with_params_outside
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.plan_copy import (
     instructions_each,
@@ -121,7 +122,7 @@ def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
     plan = plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
     if plan.target_lanes and can_be_buffered(plan):
-        plan = with_far_parts(plan, how.target)
+        plan = _in_order(plan, how)
         yield from _apart_plans(copy, with_buffers(plan), how)
         return
     forget_copies(1)
@@ -220,7 +221,13 @@ def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     if converts_few(plan) and (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
         forget_copies(1)
         return merged
-    return with_element_tile(with_far_parts(plan, how.target))
+    return with_element_tile(_in_order(plan, how))
+
+
+def _in_order(plan: CopyPlan, how: Converting) -> CopyPlan:
+    """The plan with its macro tiles, and the loops in them, as suits what is converted as it lies."""
+    plan = with_far_parts(plan, how.target)
+    return plan if how.kept is None else with_params_outside(plan, how.kept)
 
 
 def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:

@@ -37,6 +37,14 @@ class Converting:
     """whether elements stay what they are"""
     divisor: int | None = None
     """the list of parameters by whose reciprocals, made for each, elements become integers"""
+    asked: int | None = None
+    """the list of those that scale integers to bf16, of which is asked whether one is subnormal, or no number"""
+
+    @property
+    def kept(self) -> int | None:
+        """The list of parameters of which registers as wide as quotients make something that many rows may share."""
+        wide = self.target.vector * 8 == QUOTIENT_BITS
+        return (self.asked if self.divisor is None else self.divisor) if wide and not self.streams else None
 
 
 def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
