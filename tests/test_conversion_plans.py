@@ -475,19 +475,23 @@ def test_short_rows_of_the_source_are_whole_past_the_caches(channels: int, macro
 
 
 @pytest.mark.parametrize(
-    ("target", "conversion", "macro"),
+    ("target", "batch", "conversion", "macro"),
     [
-        ("avx512", Conversion(dst_scale=Param(axes=1)), 128),
-        ("avx512", Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
-        ("avx512", Conversion(src_scale=Param(axes=1)), 32),
-        ("avx512", Conversion(dst_scale=Param(axes=(2, 3))), 32),
-        ("avx2", Conversion(dst_scale=Param(axes=1)), 32),
+        ("avx512", 1, Conversion(dst_scale=Param(axes=1)), 128),
+        ("avx512", 128, Conversion(dst_scale=Param(axes=1)), 128),
+        ("avx512", 1, Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
+        ("avx512", 128, Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
+        ("avx512", 1, Conversion(src_scale=Param(axes=1)), 32),
+        ("avx512", 1, Conversion(dst_scale=Param(axes=(2, 3))), 32),
+        ("avx2", 1, Conversion(dst_scale=Param(axes=1)), 32),
     ],
     ids=str,
 )
-def test_rows_that_are_divided_by_one_number_are_longer(target: str, conversion: Conversion, macro: int) -> None:
-    """In the caches, where products with its reciprocal make the quotients."""
-    dims = (1, 64, 56, 56)
+def test_rows_that_are_divided_by_one_number_are_longer(
+    target: str, batch: int, conversion: Conversion, macro: int
+) -> None:
+    """Where products with its reciprocal make the quotients, in the caches and past them."""
+    dims = (batch, 64, 56, 56)
     plan = choose_plan(desc("abcd", dims, "f32"), desc("acdb", dims, "s8"), machine(target), 1, conversion)
     (copy,) = plan.copies
     assert copy.load == "staged"

@@ -71,7 +71,8 @@ def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
     fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
     shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
     if shape is GATHERED:
-        shape = _with_whole_rows(plan, shape) if how.streams else _with_longer_rows(plan, shape, how)
+        whole = _with_whole_rows(plan, shape) if how.streams else shape
+        shape = _with_longer_rows(plan, shape, how) if whole is shape else whole
     return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=how.streams))
 
 
