@@ -9,12 +9,14 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import ELEMENT, loads_over_gaps
+from layoutc.planning.byte_images import Images
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_conversions import Converting, converting_plans, has_padded_tile
 from layoutc.planning.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.plan_images import best_images, moves_between, plan_images, writes_apart
 from layoutc.planning.plan_through import best_buffer, plan_through
 from layoutc.planning.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
@@ -103,6 +105,12 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
         widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
         how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
         return Plan(plan_through(buffered, how), threads)
+    images = _images(source, destination, conversion, straight and straight[0], threads, target)
+    if images is not None:
+        threads = _worth(threads, destination, len(images.turns))
+        streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
+        how = Converting(_widths(source, destination), target, streams, threads, adds, moves, divisor)
+        return Plan(plan_images(images, how, moves_between(source, destination, conversion)), threads)
     copies, widths = straight or copies_of(source, destination, conversion)
     threads = _worth(threads, destination, len(copies))
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
@@ -122,6 +130,37 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
     if destination.size_bytes < target.l2:
         return Plan(parts_in_cache(moved, target, streams), threads)
     return Plan(parts_past_it(moved, target, streams), threads)
+
+
+def _images(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    straight: Sequence[StridedCopy] | None,
+    threads: int,
+    target: Machine,
+) -> Images | None:
+    """
+    The reorder by way of images of bytes, if elements share bytes, and its copies do worse without.
+
+    Copies that several threads can share go straight where turns would write into one byte.
+    """
+    copies, widths = straight or (), _widths(source, destination)
+    if not copies and widths.are_packed:
+        try:
+            copies, widths = copies_of(source, destination, conversion)
+        except NotStridedError:
+            copies = ()
+    images = best_images(source, destination, widths, conversion, copies, target)
+    is_shared = threads > 1 and copies and destination.size_bytes >= PARALLEL_BYTES * min(len(copies), FEW_COPIES)
+    return None if images is None or (is_shared and not writes_apart(images, widths, target)) else images
+
+
+def _widths(source: MemoryDesc, destination: MemoryDesc) -> Widths:
+    """Bytes of the elements of both sides, and how many share one."""
+    bits = source.element_type.bits, destination.element_type.bits
+    src, dst = (max(width // 8, 1) for width in bits)
+    return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
 
 
 def _worth(threads: int, destination: MemoryDesc, copies: int) -> int:
@@ -218,11 +257,9 @@ def copies_of(
     bytes, where all of them are. Raises NotStridedError if there are none.
     """
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    bits = source.element_type.bits, destination.element_type.bits
     groupings = as_spread(source, destination, conversion).groupings
-    copies = strided_copies(source, destination, groupings, joins, along, steps=moves and min(bits) >= 8)
-    src, dst = (max(width // 8, 1) for width in bits)
-    widths = Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
+    widths = _widths(source, destination)
+    copies = strided_copies(source, destination, groupings, joins, along, steps=moves and not widths.are_packed)
     if widths.are_packed and moves:
         moved = tuple(in_bytes(copy, widths.dst_per_byte) for copy in copies)
         whole = tuple(copy for copy in moved if copy is not None)

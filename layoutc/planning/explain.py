@@ -61,8 +61,11 @@ def explain_plan(
 def _shared(part: Together | Through, copy: CopyPlan) -> str:
     loops = " by ".join(f"{-(-loop.extent // loop.step)} turns of {loop.step}" for loop in part.loops) or "one turn"
     if isinstance(part, Through):
+        if any(copy is other for other in part.between):
+            return f"{loops}, between images in which each element has a byte"
         is_into = any(copy is other for other in part.into)
-        return f"{loops}, {'into' if is_into else 'out of'} a buffer of {part.buffer_bytes} bytes on the stack"
+        size = part.image_bytes if part.between and not is_into else part.buffer_bytes
+        return f"{loops}, {'into' if is_into else 'out of'} a buffer of {size} bytes on the stack"
     return f"{loops}, with the other copies that have cache lines in common with this one"
 
 

@@ -53,7 +53,8 @@ class CopyPlan:
     in a buffer, where its rows do not evict each other; elements that are converted are so on their way there, row
     by row, and tiles move what they have become. Rows of elements that share bytes may begin inside of one: with
     `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with `packed` stores it is put
-    together in one. Each load also asks for the memory `prefetch` elements further on (0: nothing).
+    together in one; without lanes that buffer is an image, which other copies share. Each load also asks for the
+    memory `prefetch` elements further on (0: nothing).
     """
 
     copy: StridedCopy
@@ -144,6 +145,11 @@ class CopyPlan:
         """Whether elements are loaded one by one, and stored with the zeros beside them."""
         alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.converted_bytes)
         return alone and not all(self.copy.digits[part.digit].is_whole for part in self.target_lanes)
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether rows of memory are taken apart in an image of bytes, or put together out of one, and that is all."""
+        return not self.target_lanes and (self.load == "unpacked" or self.store == "packed")
 
     @property
     def stages_stores(self) -> bool:

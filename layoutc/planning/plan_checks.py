@@ -30,6 +30,9 @@ ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 def check_parts(plan: CopyPlan) -> None:
     """Raises LayoutcError, with got and expected, unless the parts of the plan fit each other."""
     _check_numbers(plan)
+    if plan.moves_rows:
+        _check_rows(plan)
+        return
     if plan.gathers_converted:
         _check_gathered(plan)
         check_parts(plan.gathered)
@@ -61,6 +64,24 @@ def _check_gathered(plan: CopyPlan) -> None:
         _check_buffers(taken_apart(plan))
 
 
+def _check_rows(plan: CopyPlan) -> None:
+    """Rows of bytes that are taken apart, or put together: they lie in an image as they do in memory."""
+    side: SideName = "src" if plan.load == "unpacked" else "dst"
+    other: SideName = "dst" if side == "src" else "src"
+    along = plan.source_run_digits if side == "src" else plan.packed_run_digits
+    kinds = plan.load, plan.store
+    digits = plan.copy.digits
+    is_plain = kinds in (("unpacked", "normal"), ("normal", "packed")) and not plan.source_lanes and not plan.merges
+    shares = plan.widths.per_byte(side) > 1 == plan.widths.per_byte(other) and plan.converted_bytes == 1
+    keeps = all(getattr(digits[g], other) == getattr(digits[g], side) for g in along)
+    is_whole = plan.macro == plan.extents and prod(plan.tile) == 1 and not any(d.carries for d in digits)
+    if not (is_plain and shares and keeps and is_whole and not plan.copy.is_fill and all(d.is_whole for d in digits)):
+        raise LayoutcError(
+            f"{plan.load if side == 'src' else plan.store} rows without lanes are of elements that share bytes, each "
+            "of which has a byte on the other side, in the same order there, in one macro tile of single elements"
+        )
+
+
 def check_together(part: Together) -> None:
     """Raises LayoutcError, with got and expected, unless copies that share buffers fill them."""
     if part.store == "staged":
@@ -77,8 +98,12 @@ def check_through(part: Through) -> None:
     """Raises LayoutcError, with got and expected, unless the copies fit the buffer between them."""
     if odd := [copy.store for copy in part.into if copy.store != "normal"]:
         raise LayoutcError(f"copies into a buffer have normal stores, got {odd[0]}")
-    if (size := part.buffer_bytes) > MAX_STAGE_BYTES:
+    if (size := max(part.buffer_bytes, part.image_bytes)) > MAX_STAGE_BYTES:
         raise LayoutcError(f"copies go through a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
+    if any(copy.moves_rows == (not part.between) for copy in (*part.into, *part.out_of)):
+        raise LayoutcError("copies between images need rows that go into them and out of them, and others none")
+    if any(copy.moves_rows for copy in part.between):
+        raise LayoutcError("rows go into an image or out of one, got them between images")
 
 
 def _check_numbers(plan: CopyPlan) -> None:

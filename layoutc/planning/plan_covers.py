@@ -111,7 +111,7 @@ def check_same(plan: Plan, chosen: Plan) -> None:
     turns = _checked_turns(plan, [part.loops for part in wanted])
     number = 0
     for got, expected in zip(turns, wanted, strict=True):
-        for half in ((got.into, expected.into), (got.out_of, expected.out_of)):
+        for half in ((got.into, expected.into), (got.between, expected.between), (got.out_of, expected.out_of)):
             _check_half(plan, number, *(_restored(Plan(copies)) for copies in half))
             number += len(half[0])
     _check_half(plan, number, *(_restored(one, len(turns)) for one in (plan, chosen)))

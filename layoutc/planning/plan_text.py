@@ -35,7 +35,7 @@ WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
 """before the loops of copies into a buffer and out of it"""
-INTO, OUT_OF = "into it, ", "out of it, "
+INTO, BETWEEN, OUT_OF = "into it, ", "between, ", "out of it, "
 """before copies of one that goes through a buffer"""
 
 
@@ -49,7 +49,7 @@ def _part_lines(part: CopyPlan | Together | Through) -> list[str]:
         return [_line(part)]
     loops = loops_text(part.loops)
     if isinstance(part, Through):
-        halves = ((INTO, part.into), (OUT_OF, part.out_of))
+        halves = ((INTO, part.into), (BETWEEN, part.between), (OUT_OF, part.out_of))
         copies = (f"{INDENT}{word}{_line(copy)}" for word, half in halves for copy in half)
         return [f"{THROUGH}{loops}", *copies]
     head = f"together: {loops}{', staged stores' if part.store == 'staged' else ''}"
@@ -158,6 +158,10 @@ def _with_copy(part: Together | Through, line: PlanLine) -> Together | Through:
         return replace(part, out_of=(*part.out_of, _parse_copy(line)))
     if part.out_of:
         line.fail(f"'{OUT_OF}'")
+    if line.take(BETWEEN):
+        return replace(part, between=(*part.between, _parse_copy(line)))
+    if part.between:
+        line.fail(f"'{BETWEEN}' or '{OUT_OF}'")
     line.expect(INTO)
     return replace(part, into=(*part.into, _parse_copy(line)))
 

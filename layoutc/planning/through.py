@@ -58,7 +58,7 @@ class Buffered:
         return len(self.fills) + sum(len(half.into) + len(half.out_of) for half in self.halves)
 
 
-class _Blocks(NamedTuple):
+class Blocks(NamedTuple):
     """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
 
     src: Side
@@ -69,7 +69,7 @@ class _Blocks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """
     A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
 
@@ -77,7 +77,7 @@ class _Part:
     """
 
     copy: StridedCopy
-    blocks: _Blocks | None = None
+    blocks: Blocks | None = None
 
     @property
     def is_fill(self) -> bool:
@@ -89,7 +89,7 @@ class _Part:
         if self.blocks is None:
             return [self.copy]
         inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
-        return [_sum((self.copy, each)) for each in inner]
+        return [sum_of((self.copy, each)) for each in inner]
 
 
 def through_buffers(
@@ -110,9 +110,9 @@ def through_buffers(
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     halves: list[Halves] = []
     fills: list[StridedCopy] = []
-    for chosen in product(*map(_parts, axes)):
+    for chosen in product(*map(parts_of, axes)):
         if any(part.is_fill for part in chosen):
-            fills += (merged(_sum((base, *each))) for each in product(*(part.stored for part in chosen)))
+            fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
         elif (half := _halves(base, chosen, order, widths)) is None:
             return None
         else:
@@ -121,36 +121,36 @@ def through_buffers(
     return Buffered(tuple(halves), tuple(fills)) if is_needed else None
 
 
-def _parts(axis: AxisSides) -> list[_Part]:
+def parts_of(axis: AxisSides) -> list[Part]:
     """The parts of an axis: whole periods, the rest of one, and padding."""
     period = _period(axis)
     if period is None and (len(axis.copies) == 1 or axis.dim > SHORT_AXIS):
-        return [_Part(copy) for copy in axis.copies]
+        return [Part(copy) for copy in axis.copies]
     if axis.dim <= SHORT_AXIS:
         none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
-        return [_Part(none, _Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
+        return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
     assert period is not None
     src, dst, whole = axis.src, axis.dst, axis.dim // period * period
     walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
-    found: list[_Part] = []
+    found: list[Part] = []
     inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
 
-    def blocks(loaded: int, stored: int) -> _Blocks:
+    def blocks(loaded: int, stored: int) -> Blocks:
         sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
-        return _Blocks(*sides, axis.params, loaded, stored)
+        return Blocks(*sides, axis.params, loaded, stored)
 
     at = 0
     for number, cut in enumerate(walk.cuts):
         if count := (whole - at) // cut:
-            found.append(_Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
+            found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
         at += count * cut
     if whole < axis.dim:
         at = min(whole + period, dst.padded)
         rest = StridedCopy(src.at(whole), dst.at(whole), (), params=tuple(side.at(whole) for side in axis.params))
-        found.append(_Part(rest, blocks(axis.dim - whole, at - whole)))
+        found.append(Part(rest, blocks(axis.dim - whole, at - whole)))
     # Padding need not be whole periods, but blocks of the destination start here.
     below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
-    return found + [_Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
+    return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
 
 
 def _cuts(axis: AxisSides) -> list[int]:
@@ -165,7 +165,7 @@ def _period(axis: AxisSides) -> int | None:
     return chain[0] if chain[0] > 1 else None
 
 
-def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, widths: Widths) -> Halves | None:
+def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Halves | None:
     """The turns of one part of each axis; None if one is too large."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
@@ -173,7 +173,7 @@ def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, widths:
     size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
     if size > MOST_TURN_BYTES:
         return None
-    loops = _loops([digit for digit in digits if digit.is_whole], size, widths)
+    loops = loops_of([digit for digit in digits if digit.is_whole], size, widths)
     sizes = [(loop, loop.src // widths.src, loop.dst // widths.dst) for loop in loops]
     held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
     places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
@@ -182,17 +182,17 @@ def _halves(base: StridedCopy, chosen: Sequence[_Part], order: SideName, widths:
     first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(held, strides, strict=False)]
     last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
     rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
-    starts = _sum((base, *(part.copy for part in chosen)))
+    starts = sum_of((base, *(part.copy for part in chosen)))
     into, out_of = replace(starts, dst=0, digits=tuple(first)), replace(starts, src=0, digits=tuple(last))
     apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
     joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
     is_early = widths.converted_at == "src"
-    return Halves(loops, _copies(into, apart, is_early), _copies(out_of, joined, not is_early))
+    return Halves(loops, copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early))
 
 
-def _copies(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
+def copies_in(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
     """Half of a turn: a copy for each segment of each axis, which has parameters if it is the half that `converts`."""
-    found = (_sum((base, *parts)) for parts in product(*map(tuple, segments)))
+    found = (sum_of((base, *parts)) for parts in product(*map(tuple, segments)))
     return tuple(merged(copy if converts else _moved(copy)) for copy in found)
 
 
@@ -201,11 +201,11 @@ def _moved(copy: StridedCopy) -> StridedCopy:
     return replace(copy, digits=tuple(replace(digit, params=()) for digit in copy.digits), params=())
 
 
-def _loops(digits: Sequence[CopyDigit], size: int, widths: Widths) -> tuple[SharedLoop, ...]:
+def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int | None = None) -> tuple[SharedLoop, ...]:
     """
     Loops over digits, slowest first in the destination, whose turns have about TURN_BYTES where one step has `size`.
 
-    A turn has runs of the destination that are as long as it can hold.
+    A turn has runs of the destination that are as long as it can hold, or `most` bytes can.
     """
     loops = [
         SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst, digit.params)
@@ -215,7 +215,7 @@ def _loops(digits: Sequence[CopyDigit], size: int, widths: Widths) -> tuple[Shar
     for loop, wanted in grown(loops[::-1], widths.src):
         unit = LINE // gcd(loop.dst, LINE)
         turn = size * prod(n for other, n in steps.items() if other != loop)
-        budget = MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES
+        budget = most or (MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES)
         fitting = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
         step = max(min(fitting, wanted, loop.extent), steps[loop])
         steps[loop] = even_step(loop.extent, step, unit)
@@ -239,7 +239,7 @@ def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:
     return strides
 
 
-def _sum(parts: Iterable[StridedCopy]) -> StridedCopy:
+def sum_of(parts: Iterable[StridedCopy]) -> StridedCopy:
     """Parts of several axes, or of one, as one copy; padding has no parameters."""
     found = tuple(parts)
     digits = tuple(digit for part in found for digit in part.digits)

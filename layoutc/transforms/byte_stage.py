@@ -9,18 +9,21 @@ fills are put together by vectors; what is in bytes with others is put into them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, memref, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copy_digits import SideName, Stride
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.planning.row_spans import RowSpan, row_span
+from layoutc.transforms.copy_memory import Convert, unchanged
 from layoutc.transforms.creation import inserted
+from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
@@ -35,7 +38,16 @@ D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 class ByteStage:
     """The buffer of one side of a macro tile, a byte for each element, and the rows of memory that go with it."""
 
-    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: SSAValue, side: SideName):
+    def __init__(
+        self,
+        nest: NestBuilder,
+        plan: CopyPlan,
+        memory: SSAValue,
+        side: SideName,
+        image: SSAValue | None = None,
+        convert: Convert = unchanged,
+        spans: bool = True,
+    ):
         self.nest, self.memory, self.side = nest, memory, side
         self.per_byte = plan.widths.per_byte(side)
         is_source = side == "src"
@@ -43,17 +55,27 @@ class ByteStage:
         self.run = plan.source_run if is_source else plan.packed_run
         steps = [plan.loaded_steps(g) if is_source else size for g, size in enumerate(plan.macro)]
         self.runs = run_loops(plan, plan.source_run_digits if is_source else plan.packed_run_digits, steps)
-        self.span = row_span(plan) if is_source else None
+        self.span = row_span(plan) if is_source and spans else None
         """rows that are taken apart together"""
         self.runs = [loop for loop in self.runs if self.span is None or loop.digit != self.span.digit]
-        strides, elements = plan.load_stage if is_source else plan.store_stage
-        self.strides: list[Stride] = list(strides)
-        # Before the first row lie the elements that share its first byte.
-        alloca = memref.AllocaOp.get(I8, LINE, [LINE + elements])
-        self.allocas = [alloca]
+        self.allocas: list[memref.AllocaOp] = []
         """to be put on the stack: of the function, or of each thread"""
-        self.buffer: SSAValue = alloca.results[0]
-        self.buffer.name_hint = "load_stage" if is_source else "store_stage"
+        self.start = LINE
+        """where the first row begins: before it lie the elements that share its first byte"""
+        if image is None:
+            strides, elements = plan.load_stage if is_source else plan.store_stage
+            self.allocas.append(memref.AllocaOp.get(I8, LINE, [LINE + elements]))
+            self.buffer: SSAValue = self.allocas[0].results[0]
+            self.buffer.name_hint = "load_stage" if is_source else "store_stage"
+        else:
+            strides = [digit.dst if is_source else digit.src for digit in plan.copy.digits]
+            self.buffer, self.start = image, plan.copy.dst if is_source else plan.copy.src
+        self.strides: list[Stride] = list(strides)
+        self.element: Attribute = I8 if image is None else cast("MemRefType[Any]", image.type).element_type
+        """of the buffer: a byte, or what elements become on their way into it, or were"""
+        self.convert = convert
+        self.loop: Operation | None = None
+        """over the vectors of a row"""
         self.most_lanes = plan.vector_bytes // self.per_byte
         self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
         """what lies between such rows"""
@@ -90,7 +112,7 @@ class ByteStage:
             index = inserted(inner.builder, sum_of(first, at))
             value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes)))
             there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
-            inner.builder.insert(store(unpacked(inner, value, share), self.buffer, there))
+            inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
 
     def _fill_span(self, builder: Builder, span: RowSpan, row: SSAValue, stage: SSAValue) -> None:
         """The bytes of several rows at once, without those between them."""
@@ -100,7 +122,7 @@ class ByteStage:
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         block.args[0].name_hint = "k"
         zero, stop, one = (self.nest.constant(value) for value in (0, turns, 1))
-        builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
         inner = Builder(InsertPoint.at_start(block))
         starts = (D0 * (span.at_once * span.step), AffineExpr.constant((span.rows - span.at_once) * span.step))
         at = inserted(inner, affine.MinOp([block.args[0]], AffineMapAttr(AffineMap(1, 0, starts))))
@@ -109,7 +131,12 @@ class ByteStage:
         value = inserted(inner, load_masked(self.memory, here, mask, self.nothing))
         lanes = Lanes(inner, self.nest, self.most_lanes)
         there = inserted(inner, sum_of(stage, at))
-        inner.insert(store(unpacked(lanes, value, self.per_byte), self.buffer, there))
+        inner.insert(store(self._converted(lanes, unpacked(lanes, value, self.per_byte)), self.buffer, there))
+
+    def _converted(self, lanes: Lanes, value: SSAValue) -> SSAValue:
+        """What becomes of the elements of so many bytes."""
+        assert lanes.count is not None
+        return self.convert(lanes.builder, value, lanes.count * self.per_byte, PieceParams((), ()), None)
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
@@ -126,7 +153,8 @@ class ByteStage:
         self._elements(builder, self.nest.constant(0), head, row, stage)
         for inner, at, lanes in self._vectors(builder, filled, self._filled):
             here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
-            value = inserted(inner.builder, load(self.buffer, here, vector_type(I8, lanes * share)))
+            value = inserted(inner.builder, load(self.buffer, here, vector_type(self.element, lanes * share)))
+            value = self._converted(inner, value)
             index = inserted(inner.builder, sum_of(first, at))
             inner.builder.insert(store(packed(inner, value, share), self.memory, index))
         self._elements(builder, tail, self.nest.constant(self.run), row, stage)
@@ -137,7 +165,7 @@ class ByteStage:
         """The loops over the rows of a macro tile; where one begins, in elements of the memory and in the buffer."""
         runs = loops.serial(self.runs)
         row = loops.offset((*outer, *runs), strides, self.base, "row")
-        return loops, row, loops.offset(runs, self.strides, LINE, "stage_row")
+        return loops, row, loops.offset(runs, self.strides, self.start, "stage_row")
 
     def _vectors(
         self, builder: Builder, bytes: SSAValue, count: tuple[int, int]
@@ -147,7 +175,7 @@ class ByteStage:
         zero, one, stop = (self.nest.constant(value) for value in (0, 1, -(-count[1] // lanes)))
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         block.args[0].name_hint = "k"
-        builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
         inner = Builder(InsertPoint.at_start(block))
         starts = AffineMapAttr(AffineMap(2, 0, (D0 * lanes, D1 - lanes)))
         at = inserted(inner, affine.MinOp([block.args[0], bytes], starts))
@@ -158,8 +186,9 @@ class ByteStage:
         """Some elements of a row, one by one."""
         block = Block([scf.YieldOp()], arg_types=[IndexType()])
         block.args[0].name_hint = "k"
-        builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
+        self.loop = builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
         lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
         here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
         value = lanes.insert(memref.LoadOp.get(self.buffer, [here]), "code")
+        value = self.convert(lanes.builder, value, None, PieceParams((), ()), None)
         store_part(lanes, value, self.memory, self.per_byte, there)

@@ -11,6 +11,17 @@ from xdsl.ir import Attribute, SSAValue
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.running_sums import RunningSums
 
+Convert = Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue]
+"""
+From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination holds
+if that counts.
+"""
+
+
+def unchanged(_: Builder, loaded: SSAValue, *_how: object) -> SSAValue:
+    """What is stored of elements that are moved as they are."""
+    return loaded
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -25,13 +36,9 @@ class Memory:
     """the source's elements, where those of the target are converted from other ones"""
     converted_bytes: int = 0
     """the width of those"""
-    convert: Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue] = (
-        lambda builder, loaded, lanes, params, old: loaded
-    )
-    """
-    From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination
-    holds if that counts.
-    """
+    loaded_zero: SSAValue | None = None
+    """a zero of the source's elements, where there is one before they are converted"""
+    convert: Convert = unchanged
     adds: bool = False
     """whether what the destination holds counts"""
     sums: RunningSums | None = None
@@ -48,7 +55,7 @@ class Memory:
     def as_loaded(self) -> Memory:
         """The memory of copies into a buffer from which others convert."""
         assert self.converted_from is not None, "what is converted has a type"
-        return Memory(self.source, self.target, self.converted_from, self.converted_bytes, None)
+        return Memory(self.source, self.target, self.converted_from, self.converted_bytes, self.loaded_zero)
 
     @property
     def as_gathered(self) -> Memory:

@@ -107,8 +107,9 @@ def read_plan(
     lines: Sequence[str], source: MemoryDesc, target: MemoryDesc, conversion: Conversion = NO_ATTRIBUTES
 ) -> Plan:
     """The plan of these lines. Raises LayoutcError for text that is no plan, or not one of this reorder."""
-    if any(line.startswith(THROUGH) for line in lines) and target.element_type.bits >= 8:
-        return _read_buffered(lines, source, target)
+    if any(line.startswith(THROUGH) for line in lines):
+        read = _read_buffered if target.element_type.bits >= 8 else read_converting_plan
+        return read(lines, source, target)
     copies, widths = copies_of(source, target, NO_ATTRIBUTES)
     if widths.are_packed:
         return read_converting_plan(lines, source, target)

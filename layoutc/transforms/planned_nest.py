@@ -51,7 +51,9 @@ def build_planned_nest(
         convert = partial(convert_loaded, nest, conversions, vector_bytes, plan.copies[0].shuffles)
         adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
         memory = replace(memory, converted_from=loaded, convert=convert, adds=adds, widest_bytes=widest)
-        memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8)
+        fills_early = needs_zero and any(isinstance(part, Through) and part.converts_rows for part in plan.parts)
+        loaded_zero = build_zero(nest, read) if fills_early else None
+        memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8, loaded_zero=loaded_zero)
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
@@ -60,7 +62,7 @@ def build_planned_nest(
             first, copies = build_together(nest, part, memory, 1 if is_packed else plan.threads)
             made += (first, *copies)
         elif isinstance(part, Through):
-            made += build_through(nest, part, memory, plan.threads)
+            made += build_through(nest, part, memory, plan.threads if part.writes_apart else 1)
         else:
             # Elements that are put into a byte one by one leave no byte to two threads.
             threads = plan.threads if part.target_lanes or part.widths.dst_per_byte == 1 else 1
