@@ -475,6 +475,21 @@ def test_short_rows_of_the_source_are_whole_past_the_caches(channels: int, macro
 
 
 @pytest.mark.parametrize(
+    ("rows", "columns", "type", "row", "ahead"),
+    [(8192, 4096, "f32", 256, 4 * 4096), (8192, 4112, "f32", 32, 32), (384, 24517, "bf16", 512, 4 * 24517)],
+    ids=["rows evict each other", "they do not", "the next macro tile has other rows"],
+)
+def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
+    rows: int, columns: int, type: str, row: int, ahead: int
+) -> None:
+    """And they ask for what lies 4 KiB of such rows further on, which is there when it is needed."""
+    plan = choose_plan(desc("ab", (rows, columns), type), desc("ba", (rows, columns), "s8"), machine("avx512"), 1)
+    (copy,) = plan.copies
+    assert (copy.load, copy.store) == ("staged", "nontemporal")
+    assert (copy.macro[0], copy.prefetch) == (row, ahead)
+
+
+@pytest.mark.parametrize(
     ("target", "batch", "conversion", "macro"),
     [
         ("avx512", 1, Conversion(dst_scale=Param(axes=1)), 128),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import times, to
+from benchmarks.planning_changes import shape, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
@@ -10,6 +10,17 @@ CONVERSION_RULES = (
         "WHOLE_ROW",
         "macro tiles have all of source rows up to 512 bytes that are converted into a buffer past the caches",
         {"never": {"WHOLE_ROW": to(0)}, "twice": {"WHOLE_ROW": times(2)}, "any": {"WHOLE_ROW": to(NEVER)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "FAR_ROWS",
+        "rows that become single bytes are 1 KiB past the caches, where short ones come from memory line by line",
+        {
+            "never": {"ROWS_AHEAD": to(NEVER)},
+            "half": {"FAR_ROWS": shape(source_run=0.5)},
+            "twice": {"FAR_ROWS": shape(budget=2, source_run=2)},
+        },
         (IN_DRAM,),
         converts=True,
     ),

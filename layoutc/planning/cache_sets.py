@@ -14,6 +14,10 @@ L1_SETS = 64
 """on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""
 
 
+L2_WAYS = 16
+"""lines of one set of the second cache, of most x86 processors since 2017"""
+
+
 def l1_ways(target: Machine) -> int:
     """How many lines of one set the first cache holds."""
     return target.l1 // (L1_SETS * target.line)
@@ -26,9 +30,10 @@ def most_in_a_set(
     target: Machine,
     run_digits: Collection[int] = (),
     width: int = 0,
+    sets: int = L1_SETS,
 ) -> int:
     """
-    The most rows that share one set, of `steps` steps of each digit; one of stride 1 runs along the row.
+    The most rows that share one of so many sets, of `steps` steps of each digit; one of stride 1 runs along the row.
 
     An element has `width` bytes there, by default as many as in the source.
     """
@@ -39,7 +44,13 @@ def most_in_a_set(
             places = [digit.offset(side, step) for step in range(steps[position])]
             rows = [row + place for row in rows for place in places]
     lines = {row * (width or plan.element_bytes) // target.line for row in rows}
-    return max(Counter(line % L1_SETS for line in lines).values())
+    return max(Counter(line % sets for line in lines).values())
+
+
+def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether a line of each source row of a macro tile, and the next one, are more than their sets of L2 hold."""
+    sets = target.l2 // (L2_WAYS * target.line)
+    return 2 * most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits, sets=sets) > L2_WAYS
 
 
 def share_evicted(plan: CopyPlan, target: Machine) -> float:

@@ -172,7 +172,7 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     caches they ask for the next one, and so they do where elements are converted, which are stored through the caches.
     """
     order = _source_line_order(plan, target)
-    if _cut(plan, order) != _cut(plan, plan.outer_order):
+    if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         because("outer loops", "those within a page of the source are inside, as runs there are short")
         plan = replace(plan, outer_order=order)
     elif not plan.converted_bytes:
@@ -183,13 +183,13 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
     """Whether the loop over macro tiles that is inside of the others then goes along a digit that does not carry."""
-    loops = _cut(plan, _source_line_order(plan, target))
+    loops = outer_loops(plan, _source_line_order(plan, target))
     return bool(loops) and isinstance(plan.copy.digits[loops[-1]].stride("src"), int)
 
 
 def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
     """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
-    digits, loops = plan.copy.digits, _cut(plan, plan.outer_order)
+    digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
     if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= NEAR_RUN and not carries):
         return plan.outer_order
@@ -198,7 +198,7 @@ def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
     return (*(g for g in plan.outer_order if g not in near), *near)
 
 
-def _cut(plan: CopyPlan, order: Sequence[int]) -> list[int]:
+def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:
     """The digits of which a macro tile has a part, and over which there are loops."""
     return [g for g in order if plan.macro[g] < plan.copy.digits[g].extent]
 
@@ -206,7 +206,7 @@ def _cut(plan: CopyPlan, order: Sequence[int]) -> list[int]:
 def next_macro_tile(plan: CopyPlan) -> int:
     """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
     digits = plan.copy.digits
-    loops = _cut(plan, plan.outer_order)
+    loops = outer_loops(plan, plan.outer_order)
     if not loops or plan.copy.is_fill:
         return 0
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]

@@ -6,10 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
+from layoutc.planning.cache_sets import fill_second_sets
 from layoutc.planning.copy_digits import StridedCopy, contiguous
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import GATHERED, GATHERED_DIVIDED, GATHERED_PACKED, WIDENED, MacroShape, with_macro
+from layoutc.planning.macro_tiles import (
+    GATHERED,
+    GATHERED_DIVIDED,
+    GATHERED_PACKED,
+    LEAST_AHEAD,
+    WIDENED,
+    MacroShape,
+    outer_loops,
+    with_macro,
+)
 from layoutc.planning.merged_tile import converts_twice
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import plan_copy
@@ -19,6 +29,10 @@ from layoutc.planning.widths import Widths
 
 WHOLE_ROW = 512
 """bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
+FAR_ROWS = MacroShape(32 << 10, 1 << 10, 64, "dst", prefetch=False)
+"""bytes of the buffer that longer rows are converted into, and of each in the source"""
+ROWS_AHEAD = 8
+"""times as many rows as lie between one and what it asks for are in a macro tile at least: its last ones ask in vain"""
 QUOTIENT_BITS = 512
 """of registers in which quotients that become integers are made of products"""
 
@@ -73,7 +87,32 @@ def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
     if shape is GATHERED:
         whole = _with_whole_rows(plan, shape) if how.streams else shape
         shape = _with_longer_rows(plan, shape, how) if whole is shape else whole
-    return with_macro(replace(plan, macro=plan.least_macro), replace(shape, prefetch=how.streams))
+    shape, least = replace(shape, prefetch=how.streams), replace(plan, macro=plan.least_macro)
+    far = how.streams and plan.widths.dst == 1 < plan.widths.src
+    return (_with_far_rows(with_macro(least, shape), how.target) if far else None) or with_macro(least, shape)
+
+
+def _with_far_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan with longer rows of the source in a macro tile, which ask for what lies a few rows further on; None if that
+    gains nothing.
+
+    Where the next macro tile has other rows, or rows evict each other, what short ones ask for comes from memory line
+    by line, or is gone before it is needed. A line of single bytes takes so many rows that those ahead are few of them.
+    """
+    loops = outer_loops(plan, plan.outer_order)
+    if loops and loops[-1] in row_digits(plan) and not fill_second_sets(plan, target):
+        return None
+    far = with_macro(plan, replace(FAR_ROWS, budget=FAR_ROWS.budget * plan.widths.src))
+    row = prod(far.loaded_steps(g) for g in row_digits(far)) * far.widths.src
+    others = [g for g, steps in enumerate(far.macro) if g not in row_digits(far) and steps > 1]
+    if not others or row < FAR_ROWS.source_run:
+        return None
+    near = min(others, key=lambda g: far.copy.digits[g].offset("src", 1))
+    ahead = -(-LEAST_AHEAD // row)
+    if far.macro[near] < ROWS_AHEAD * ahead:
+        return None
+    return replace(far, prefetch=far.copy.digits[near].offset("src", ahead))
 
 
 def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> MacroShape:
