@@ -180,7 +180,7 @@ def changed(count: int, target: str) -> Iterator[PlannedKernel]:
         if kernel.plan is None:
             continue
         lines = plan_lines(kernel.plan)
-        at = draw.randrange(len(lines))
+        at = draw.choice([n for n, line in enumerate(lines) if re.search(r"\d", line)])
         place = draw.choice(list(re.finditer(r"\d+", lines[at])))
         value = int(place[0])
         other = draw.choice((value + 1, max(0, value - 1), 2 * value, value // 2, 0, 1, 3, 8, 16))

@@ -48,8 +48,8 @@ CASES = [
     ("acb->aCb5c", (8, 31, 99), "f32->u8", Conversion(dst_scale=0.1, dst_zero_point=3)),
     ("Ab8a->bA5a", (99, 300), "f32->f16", NO_ATTRIBUTES),
     ("nhwc->nChw16c", (2, 17, 12, 13), "f32->bf16", NO_ATTRIBUTES),
-    ("nChw16c->nChw6c", (2, 100, 12, 13), "f32->s4", Conversion(dst_scale=Param(axes=3))),
-    ("nChw16c->nhwc", (2, 20, 12, 13), "s4->f32", Conversion(src_scale=Param(axes=2))),
+    ("nChw48c->nChw32c", (2, 100, 12, 13), "f32->s4", Conversion(dst_scale=Param(axes=3))),
+    ("nChw16c->nhwc", (2, 98, 12, 13), "s4->f32", Conversion(src_scale=Param(axes=2))),
 ]
 
 
@@ -155,7 +155,7 @@ def test_what_the_destination_holds_counts_once() -> None:
 
 
 def test_threads_share_no_bytes() -> None:
-    pair = sides("nChw16c->nChw6c", (2, 100, 72, 91), "f32->s4")
+    pair = sides("nChw16c->nhwc", (2, 98, 72, 91), "f32->s4")
     assert together(choose_plan(*pair, TINY_AVX2, 1))
     apart = choose_plan(*pair, TINY_AVX2, 2)
     assert apart.threads == 2 and not together(apart)
