@@ -489,6 +489,12 @@ def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
     assert (copy.macro[0], copy.prefetch) == (row, ahead)
 
 
+def test_a_second_cache_of_a_few_lines_has_one_set() -> None:
+    target = replace(machine("avx512"), l1=512, l2=512, llc=0)
+    (copy,) = choose_plan(desc("ab", (192, 96), "f32"), desc("ba", (192, 96), "s8"), target, 1).copies
+    assert copy.load == "staged"
+
+
 @pytest.mark.parametrize(
     ("target", "batch", "conversion", "macro"),
     [

@@ -49,7 +49,7 @@ def most_in_a_set(
 
 def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
     """Whether a line of each source row of a macro tile, and the next one, are more than their sets of L2 hold."""
-    sets = target.l2 // (L2_WAYS * target.line)
+    sets = max(target.l2 // (L2_WAYS * target.line), 1)
     return 2 * most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits, sets=sets) > L2_WAYS
 
 
