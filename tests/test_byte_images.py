@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 
 import numpy as np
 import pytest
@@ -16,12 +20,13 @@ from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning import byte_images
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copy_digits import CopyDigit, StridedCopy
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.turns import Through
+from layoutc.planning.turns import SharedLoop, Through
 from layoutc.transforms.plan_reorders import read_plan_of
 from tests.random_conversions import arguments_of, random_codes
 
@@ -103,6 +108,45 @@ def test_rows_that_are_straight_or_one_copy_go_without() -> None:
         assert not by_images(choose_plan(*sides(layouts, dims, types), ANY))
 
 
+def random_layout(draw: random.Random) -> str:
+    """Of three axes, some of them in blocks, in any order."""
+    blocks = {axis: draw.choice((2, 3, 4, 5, 8, 16)) for axis in "abc" if draw.random() < 0.6}
+    terms = [f"{axis} floordiv {blocks[axis]}" if axis in blocks else axis for axis in "abc"]
+    terms += (f"{axis} mod {block}" for axis, block in blocks.items())
+    draw.shuffle(terms)
+    return f"affine:(a, b, c) -> ({', '.join(terms)})"
+
+
+def random_pairs(count: int) -> Iterator[tuple[MemoryDesc, MemoryDesc]]:
+    for number in range(count):
+        draw = random.Random(f"images {number}")
+        dims = tuple(draw.choice((1, 2, 3, 5, 7, 9, 11, 14, 17)) for _ in range(3))
+        types = [draw.choice(("u4", "u2", "s4", "f4_e2m1")), draw.choice(("u4", "u2", "s8", "f8_e4m3", "f32"))]
+        draw.shuffle(types)
+        source, destination = (layoutc.desc(random_layout(draw), dims, type) for type in types)
+        yield source, destination
+
+
+def test_random_reorders_by_way_of_images_are_by_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of copies lie between each other's, and behind them."""
+    monkeypatch.setattr(byte_images, "TURNS", (300, 64))
+    several = 0
+    for source, destination in random_pairs(400):
+        plan = choose_plan(source, destination, ANY)
+        if prod(source.dims) > 500 or not by_images(plan):
+            continue
+        lines = tuple(plan_lines(plan))
+        assert read_plan_of(lines, source, destination, NO_ATTRIBUTES) == plan
+        kernel = Kernel(source, destination, "interpret", target="avx512", plan=lines)
+        read = random_codes(f"{source} {destination}", source)
+        made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+        kernel(read, made)
+        reference.reorder(source, destination, read, expected)
+        assert np.array_equal(made, expected), (source, destination)
+        several += any(len(part.into) > 1 for part in by_images(plan))
+    assert several > 10
+
+
 def test_many_copies_have_a_plan() -> None:
     """Straight they would be too many for their elements."""
     source, destination = sides("AB5a7b->AB8a6b", (40, 42), "u4->u4")
@@ -131,3 +175,37 @@ def test_edited_rows_are_checked() -> None:
         assert old in lines[-1]
         with pytest.raises(LayoutcError, match=r"line \d: "):
             read_plan_of([*lines[:-1], lines[-1].replace(old, new)], source, destination, NO_ATTRIBUTES)
+
+
+def test_rows_by_themselves_are_refused() -> None:
+    """Without an image there is no place for single bytes."""
+    source, destination = layoutc.desc("ab", (5, 37), "u4"), layoutc.desc("ab", (5, 37), "u8")
+    head, line = plan_lines(choose_plan(source, destination, ANY))
+    edited = re.sub(r"tile \d+, lanes 0:\d+ -> 0:\d+, macro \d+", "tile 1, lanes - -> -, macro 185", line)
+    assert "unpacked loads" in edited != line
+    with pytest.raises(LayoutcError, match="line 2: rows without lanes go into an image or out of one, expected"):
+        read_plan_of([head, edited], source, destination, NO_ATTRIBUTES)
+
+
+def test_stores_from_image_to_image_are_normal() -> None:
+    """Also where the caches are so small that rows of memory would evict each other."""
+    source, destination = layoutc.desc("abC24c", (16, 24, 1), "s4"), layoutc.desc("BCA8b6a24c", (16, 24, 1), "s4")
+    for target in (ANY, replace(ANY, l1=8 << 10, l2=32 << 10, llc=1 << 10)):
+        plan = choose_plan(source, destination, target)
+        (part,) = by_images(plan)
+        assert {copy.store for copy in part.between} == {"normal"}
+    lines = [re.sub(r"(  between.*)normal stores", r"\1aligned stores", line) for line in plan_lines(plan)]
+    assert lines != list(plan_lines(plan))
+    with pytest.raises(LayoutcError, match="copies from one image to another have normal stores, got aligned"):
+        read_plan_of(lines, source, destination, NO_ATTRIBUTES)
+
+
+def test_turns_between_each_others_bytes_do_not_write_apart() -> None:
+    """Elements 0, 3 and 6 of one turn and 4, 7 and 10 of the next: two elements share a byte."""
+    (part,) = by_images(choose_plan(*sides("nChw8c->nhwc", DIMS, "s8->u4"), ANY))
+    (row,) = part.out_of
+    alone = {"tile": (1,), "macro": (3,), "outer_order": (0,), "inner_order": (0,)}
+    apart, between = (replace(row, copy=StridedCopy(64, 0, (CopyDigit(3, 1, step, 3),)), **alone) for step in (1, 3))
+    loops = (SharedLoop(40, 1, 1, 4),)
+    assert Through(loops, (), (apart,), part.between).writes_apart
+    assert not Through(loops, (), (between,), part.between).writes_apart

@@ -489,6 +489,16 @@ def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
     assert (copy.macro[0], copy.prefetch) == (row, ahead)
 
 
+def test_padding_that_is_too_large_for_a_buffer_is_stored_without_one() -> None:
+    """Five rows of a block of 24576: a macro tile of all of them, as of what is loaded in part, would be 1.5 MB."""
+    destination = (
+        "affine:(a, b, c) -> (c, a floordiv 24576, b, (a floordiv 384) mod 64, (a floordiv 32) mod 12, a mod 32)"
+    )
+    pair = desc("aBc8b", (5, 4, 1), "s64"), desc(destination, (5, 4, 1), "s32")
+    plan = choose_plan(*pair, machine("avx2"))
+    assert read_converting_plan(plan_lines(plan), *pair, NO_ATTRIBUTES) == plan
+
+
 def test_a_second_cache_of_a_few_lines_has_one_set() -> None:
     target = replace(machine("avx512"), l1=512, l2=512, llc=0)
     (copy,) = choose_plan(desc("ab", (192, 96), "f32"), desc("ba", (192, 96), "s8"), target, 1).copies

@@ -102,6 +102,9 @@ def test_stores_are_no_whole_lines_where_turns_begin_inside_of_lines() -> None:
 def test_turns_are_of_equal_size() -> None:
     """A last turn of 64 of 165 rows would begin earlier, and copy a third of them again."""
     assert even_step(165, 64, 1) == 55
+    ((_, pixels),) = shared_loops(plan_of(("onednn:nChw16c", "onednn:nhwc", (2, 17, 150, 175), "f32")))
+    turns = -(-pixels.extent // pixels.step)
+    assert pixels.extent == 26250 and turns > 2 and turns * pixels.step - pixels.extent < turns * 16
 
 
 def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> None:
@@ -147,6 +150,13 @@ def test_rows_of_several_copies_are_together_in_the_first_cache() -> None:
     threads = choose_plan(source, destination, SERVER, 2)
     assert threads.threads == 2
     assert shared_loops(threads) == shared_loops(plan)
+
+
+def test_turns_in_the_first_cache_have_a_tile_for_what_is_loaded_in_part() -> None:
+    """Of a turn of rows of 24 and 2 what is loaded in part has none, though alone it has."""
+    layout = "affine:(a, b, c) -> (b mod 24, c mod 2, a, c floordiv 2, b floordiv 24)"
+    plan = plan_of((layout, "onednn:CBa2c8b", (254, 652, 8), "s8"), replace(SERVER, l1=48 << 10, l2=2 << 20))
+    assert parse_plan(plan_lines(plan)) == plan
 
 
 def test_copies_in_the_second_cache_that_transpose_run_alone() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -216,3 +218,17 @@ def test_an_explanation_says_that_blocks_go_through_a_buffer() -> None:
     text = "\n".join(explain_plan(source, destination, TARGETS["avx512"], 1))
     assert "blocks that do not divide each other: through a buffer, by 2 copies, as straight they would be 36" in text
     assert "out of a buffer of" in text
+
+
+def test_turns_whose_runs_would_be_whole_lines_fit_the_stack() -> None:
+    """One step has 272,000 bytes: 64 of them, for whole lines, would be a buffer of 17 MB."""
+    source, destination = (
+        layoutc.desc(layout, (3870, 164, 55), "u8")
+        for layout in (
+            "affine:(a, b, c) -> (b mod 16, c mod 4, b floordiv 16, a mod 24, a floordiv 24, c floordiv 4)",
+            "affine:(a, b, c) -> (c, a mod 16, b, a floordiv 16)",
+        )
+    )
+    plan = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any"))
+    assert any(isinstance(part, Through) for part in plan.parts)
+    assert parse_plan(plan_lines(plan)) == plan

@@ -195,7 +195,7 @@ def _in_image(strides: Sequence[tuple[int, int]], per_byte: int, keeps_gaps: boo
     """
     found = [1] * len(strides)
     reach = at = 1
-    is_row = False
+    is_row = has_gaps = False
     for number in sorted(range(len(strides)), key=lambda number: strides[number][0]):
         stride, count = strides[number]
         if count == 1:
@@ -204,9 +204,9 @@ def _in_image(strides: Sequence[tuple[int, int]], per_byte: int, keeps_gaps: boo
             return None
         if stride > reach and not is_row:
             if keeps_gaps and stride <= MASKED:
-                at = stride
+                at, has_gaps = stride, True
             else:
-                room = at + 2 * (per_byte - 1) + (MASKED if at != reach else 0)
+                room = at + 2 * (per_byte - 1) + (MASKED if has_gaps else 0)
                 line = min(LINE, 1 << (room - 1).bit_length())
                 at, is_row = (-(-room // line) | 1) * line, True
         found[number] = at

@@ -24,6 +24,7 @@ MAX_PREFETCH = 1 << 40
 """elements: farther than any memory"""
 UNSTAGED = "what shares bytes is not staged"
 NO_LANES = "a copy without lanes has normal stores and normal loads"
+LONE_ROWS = "rows without lanes go into an image or out of one, expected `through` above them"
 ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 
 
@@ -84,6 +85,8 @@ def _check_rows(plan: CopyPlan) -> None:
 
 def check_together(part: Together) -> None:
     """Raises LayoutcError, with got and expected, unless copies that share buffers fill them."""
+    if any(copy.moves_rows for copy in part.copies):
+        raise LayoutcError(LONE_ROWS)
     if part.store == "staged":
         if any(copy.widths.dst_per_byte > 1 for copy in part.copies):
             raise LayoutcError(UNSTAGED)
@@ -102,6 +105,8 @@ def check_through(part: Through) -> None:
         raise LayoutcError(f"copies go through a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
     if any(copy.moves_rows == (not part.between) for copy in (*part.into, *part.out_of)):
         raise LayoutcError("copies between images need rows that go into them and out of them, and others none")
+    if part.out_of and (odd := [copy.store for copy in part.between if copy.store != "normal"]):
+        raise LayoutcError(f"copies from one image to another have normal stores, got {odd[0]}")
     if any(copy.moves_rows for copy in part.between):
         raise LayoutcError("rows go into an image or out of one, got them between images")
 

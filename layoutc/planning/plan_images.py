@@ -183,7 +183,7 @@ def _turns(turn: Imaged, how: Converting) -> Through:
     into = _rows_into(turn, widths, target)
     in_bytes = Widths(widths.src, widths.dst)
     inner = replace(how, widths=in_bytes, target=target, threads=1, streams=how.streams and not turn.out_of)
-    between = tuple(_between(turn.between, inner))
+    between = tuple(_between(turn.between, inner, bool(turn.out_of)))
     out_of = _rows_out_of(turn, widths, target)
     return Through(turn.loops, into, out_of, between)
 
@@ -199,11 +199,11 @@ def _rows_out_of(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPla
     return tuple(_rows(copy, (1, widths.dst_per_byte), target) for copy in turn.out_of)
 
 
-def _between(copies: Sequence[StridedCopy], how: Converting) -> Iterable[CopyPlan]:
-    """The plans of copies of bytes, or from bytes and to bytes."""
+def _between(copies: Sequence[StridedCopy], how: Converting, buffered: bool) -> Iterable[CopyPlan]:
+    """The plans of copies of bytes, or from bytes and to bytes; `buffered` if they store to an image."""
     if how.moves:
         found = (piece for copy in copies for piece in pieces(copy, how.widths.dst, how.target))
-        return (plan_moved(*piece, how.target, how.streams) for piece in found)
+        return (plan_moved(*piece, how.target, how.streams, buffered=buffered) for piece in found)
     return with_shorter_tiles(converting_plans(copies, how))
 
 

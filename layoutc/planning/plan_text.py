@@ -24,7 +24,7 @@ from layoutc.planning.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.copy_text import copy_text, joined, parse_strided
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, Store
-from layoutc.planning.plan_checks import check_parts, check_through, check_together
+from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, check_together
 from layoutc.planning.plan_line import NOTHING, PlanLine
 from layoutc.planning.turns import SharedLoop, Through, Together
 
@@ -127,6 +127,8 @@ def _parse_threads(line: PlanLine) -> int:
 def _check_copies(head: PlanLine, part: CopyPlan | Together | Through) -> None:
     """Refuses loops without copies, and copies in them that do not fit each other."""
     if isinstance(part, CopyPlan):
+        if part.moves_rows:
+            head.refuse(LONE_ROWS)
         return
     if not part.copies:
         head.refuse(f"no copy runs in these loops: expected lines below that begin with {len(INDENT)} blanks")

@@ -44,7 +44,8 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
     most = most_small(moved)
     for loops, group in moved_groups(moved, target.l1 // L1_TURN_PART):
         turns = [_turn(*sized, loops) for sized in group]
-        if loops and sum(copy.elements * size for copy, size in turns) <= target.l1 // 2:
+        fits = sum(copy.elements * size for copy, size in turns) <= target.l1 // 2
+        if loops and fits and all(_is_tiled(*sized, target) for sized in turns):
             alone = [plan_moved(*sized, target, streams) for sized in group]
             forget_copies(len(alone))
             together = tuple(plan_moved(*sized, target, streams) for sized in turns)

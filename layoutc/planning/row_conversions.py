@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.cache_sets import fill_second_sets
-from layoutc.planning.copy_digits import StridedCopy, contiguous
+from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
@@ -21,7 +21,7 @@ from layoutc.planning.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.merged_tile import converts_twice
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.plan_copy import plan_copy
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.shared_bytes import first_inside_a_byte, with_packed_stores
@@ -73,7 +73,8 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         plan = plan if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
-        if row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
+        fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
+        if fits and row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return plan
     forget_copies(1)

@@ -203,9 +203,10 @@ def _moved(copy: StridedCopy) -> StridedCopy:
 
 def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int | None = None) -> tuple[SharedLoop, ...]:
     """
-    Loops over digits, slowest first in the destination, whose turns have about TURN_BYTES where one step has `size`.
+    Loops over digits, slowest first in the destination, whose turns have about `most` bytes where one step has `size`.
 
-    A turn has runs of the destination that are as long as it can hold, or `most` bytes can.
+    By default these are TURN_BYTES, or MOST_TURN_BYTES where steps share lines of the source. A turn has runs of the
+    destination that are as long as it can hold, of whole lines if these are no more than MOST_TURN_BYTES.
     """
     loops = [
         SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst, digit.params)
@@ -216,7 +217,9 @@ def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int |
         unit = LINE // gcd(loop.dst, LINE)
         turn = size * prod(n for other, n in steps.items() if other != loop)
         budget = most or (MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES)
-        fitting = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
+        fitting = max(budget // turn, 1)
+        whole = -(-fitting // unit) * unit
+        fitting = whole if turn < budget and whole * turn <= MOST_TURN_BYTES else fitting
         step = max(min(fitting, wanted, loop.extent), steps[loop])
         steps[loop] = even_step(loop.extent, step, unit)
     return page_by_page([replace(loop, step=steps[loop]) for loop in loops])

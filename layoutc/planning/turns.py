@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.row_spans import MASKED, row_span
+from layoutc.planning.row_spans import row_span
 
 if TYPE_CHECKING:
     from layoutc.planning.plan import CopyPlan
@@ -96,7 +96,9 @@ class Through:
                 continue
             share, digits = row.widths.dst_per_byte, row.copy.digits
             least = min(loop.dst for loop in moving)
-            places = [row.copy.dst, *(digit.dst for digit in digits if digit.dst > least)]
+            inner = [digit for digit in digits if digit.dst < least]
+            is_within = sum((digit.extent - 1) * digit.dst for digit in inner) < least
+            places = [row.copy.dst, *(digit.dst for digit in digits if digit.dst > least or not is_within)]
             places += (loop.dst * steps for loop in moving for steps in (loop.step, loop.extent))
             if any(place % share for place in places):
                 return False
@@ -106,18 +108,17 @@ class Through:
         """
         Whether rows of a copy into an image may be taken apart with what lies between them, by vectors.
 
-        All turns begin with the same place of a byte then. Vectors that are no whole steps fill what lies behind the
-        rows with nothing: copies that come later put it right.
+        All turns begin with the same place of a byte then. Vectors put nothing into the gaps between the rows, and into
+        what lies behind them: of the first copy alone, as those that come later put that right.
         """
-        row = self.into[number] if number < len(self.into) else None
-        span = row_span(row) if row is not None else None
-        if row is None or span is None:
+        row = self.into[number] if number == 0 and self.into else None
+        if row is None or row_span(row) is None:
             return False
         share = row.widths.src_per_byte
         turns = (
             loop.src * steps for loop in self.loops for steps in (loop.step, loop.extent) if loop.step < loop.extent
         )
-        return all(place % share == 0 for place in turns) and (number == 0 or MASKED % span.step == 0)
+        return all(place % share == 0 for place in turns)
 
     @property
     def image_bytes(self) -> int:
