@@ -29,6 +29,8 @@ class RowSpan:
     at_once: int
     mask: int
     """the bytes that hold elements of so many rows, as bits"""
+    elements: int
+    """these elements, as bits"""
 
 
 def row_span(plan: CopyPlan) -> RowSpan | None:
@@ -55,5 +57,6 @@ def row_span(plan: CopyPlan) -> RowSpan | None:
             starts += (count * apart for count in counts for _, apart in digit.all_steps("src"))
     if at_once < 1 or any(start % share for start in starts):
         return None
-    held = {place // share for row in range(at_once) for place in range(row * step, row * step + run)}
-    return RowSpan(found, step, rows, at_once, sum(1 << byte for byte in held))
+    held = [place for row in range(at_once) for place in range(row * step, row * step + run)]
+    mask = sum(1 << byte for byte in {place // share for place in held})
+    return RowSpan(found, step, rows, at_once, mask, sum(1 << place for place in held))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.row_spans import row_span
+from layoutc.planning.row_spans import MASKED, row_span
 
 if TYPE_CHECKING:
     from layoutc.planning.plan import CopyPlan
@@ -108,17 +108,17 @@ class Through:
         """
         Whether rows of a copy into an image may be taken apart with what lies between them, by vectors.
 
-        All turns begin with the same place of a byte then. Vectors put nothing into the gaps between the rows, and into
-        what lies behind them: of the first copy alone, as those that come later put that right.
+        All turns begin with the same place of a byte then.
         """
-        row = self.into[number] if number == 0 and self.into else None
-        if row is None or row_span(row) is None:
+        row = self.into[number] if number < len(self.into) else None
+        span = row_span(row) if row is not None else None
+        if row is None or span is None:
             return False
         share = row.widths.src_per_byte
         turns = (
             loop.src * steps for loop in self.loops for steps in (loop.step, loop.extent) if loop.step < loop.extent
         )
-        return all(place % share == 0 for place in turns)
+        return all(place % share == 0 for place in turns) and (number == 0 or MASKED % span.step == 0)
 
     @property
     def image_bytes(self) -> int:

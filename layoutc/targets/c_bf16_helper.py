@@ -61,8 +61,8 @@ def are_usual(type: VectorType) -> str:
     """
     Whether all lanes are zero, or numbers of 2^-40 and more.
 
-    An integer, also one less such a number, is a multiple of 2^-63: times such a number it is zero, normal, or too
-    large, as it is by zero, and never NaN.
+    An integer, also one less such a number, is a multiple of 2^-63: its product with one is zero, normal, or infinite,
+    never subnormal, and never NaN.
     """
     unsigned = f"u32x{type.lanes}"
     usual = f"(size_ - {LEAST_USUAL:#x} < {INFINITY - LEAST_USUAL:#x}) | (size_ == 0)"

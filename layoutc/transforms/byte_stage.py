@@ -29,7 +29,7 @@ from layoutc.transforms.loop_nest import NestBuilder, apply
 from layoutc.transforms.shared_bytes import I8, packed, store_part, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_loops import Term, TileLoops
-from layoutc.transforms.vector_ops import load, load_masked, some_lanes, store, sum_of, vector_type, zeros
+from layoutc.transforms.vector_ops import load, load_masked, some_lanes, store, store_masked, sum_of, vector_type, zeros
 from layoutc.transforms.whole_lines import run_loops
 
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
@@ -47,6 +47,7 @@ class ByteStage:
         image: SSAValue | None = None,
         convert: Convert = unchanged,
         spans: bool = True,
+        keeps_others: bool = False,
     ):
         self.nest, self.memory, self.side = nest, memory, side
         self.per_byte = plan.widths.per_byte(side)
@@ -77,6 +78,8 @@ class ByteStage:
         self.loop: Operation | None = None
         """over the vectors of a row"""
         self.most_lanes = plan.vector_bytes // self.per_byte
+        self.keeps_others = keeps_others
+        """whether what lies between rows that are taken apart together stays what it is"""
         self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
         """what lies between such rows"""
 
@@ -131,7 +134,12 @@ class ByteStage:
         value = inserted(inner, load_masked(self.memory, here, mask, self.nothing))
         lanes = Lanes(inner, self.nest, self.most_lanes)
         there = inserted(inner, sum_of(stage, at))
-        inner.insert(store(self._converted(lanes, unpacked(lanes, value, self.per_byte)), self.buffer, there))
+        made = self._converted(lanes, unpacked(lanes, value, self.per_byte))
+        if self.keeps_others:
+            elements = self.nest.element(some_lanes(span.elements, self.most_lanes * self.per_byte))
+            inner.insert(store_masked(made, self.buffer, there, elements))
+        else:
+            inner.insert(store(made, self.buffer, there))
 
     def _converted(self, lanes: Lanes, value: SSAValue) -> SSAValue:
         """What becomes of the elements of so many bytes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from layoutc.planning.copy_digits import SideName
 from layoutc.planning.plan import CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
@@ -14,12 +15,16 @@ from layoutc.transforms.tiled_nest import TiledCopy
 class ImageRows(TiledCopy):
     """A copy of rows, which shares its image with other copies."""
 
-    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, spans: bool):
-        """`spans` says whether rows a little apart may be taken apart together."""
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, spans: bool, is_first: bool):
+        """
+        `spans` says whether rows a little apart may be taken apart together. What the `first` copy puts between them
+        and behind them others put right; these leave what is there.
+        """
         super().__init__(nest, plan, memory, 1)
         is_into = plan.load == "unpacked"
         inside, image = (memory.source, memory.target) if is_into else (memory.target, memory.source)
-        self.stage = ByteStage(nest, plan, inside, "src" if is_into else "dst", image, memory.convert, spans)
+        side: SideName = "src" if is_into else "dst"
+        self.stage = ByteStage(nest, plan, inside, side, image, memory.convert, spans, keeps_others=not is_first)
 
     def prepare(self) -> None:
         """Nothing stands ahead of the loops."""

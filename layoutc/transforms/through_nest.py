@@ -60,7 +60,7 @@ def _copy(nest: NestBuilder, through: Through, part: _Part, number: int) -> Tile
     plan = part.plans[number]
     if not plan.moves_rows:
         return tiled_copy(nest, plan, part.memory, 1)
-    return ImageRows(nest, plan, part.memory, spans=through.takes_spans(number))
+    return ImageRows(nest, plan, part.memory, spans=through.takes_spans(number), is_first=number == 0)
 
 
 def _halves(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp], Sequence[_Part]]:
