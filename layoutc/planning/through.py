@@ -18,7 +18,7 @@ from layoutc.param import Grouping
 from layoutc.planning.axis_copies import Axis, Piece, Side
 from layoutc.planning.axis_segments import segments
 from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
-from layoutc.planning.plan import LINE
+from layoutc.planning.plan import LINE, MAX_STAGE_BYTES
 from layoutc.planning.strided_copy import AxisSides, axis_sides
 from layoutc.planning.together import even_step, grown, page_by_page
 from layoutc.planning.turns import SharedLoop
@@ -28,6 +28,8 @@ TURN_BYTES = 64 << 10
 """about what a turn moves, which the second cache holds"""
 MOST_TURN_BYTES = 512 << 10
 """what it moves where steps share lines of the source; periods that are larger, all axes together, have no buffer"""
+MOST_BUFFER = MAX_STAGE_BYTES * 3 // 4
+"""what it moves where only so many steps have whole lines of the destination; with room for what keeps rows apart"""
 ROW_BYTES = 256
 """of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
 
@@ -206,7 +208,7 @@ def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int |
     Loops over digits, slowest first in the destination, whose turns have about `most` bytes where one step has `size`.
 
     By default these are TURN_BYTES, or MOST_TURN_BYTES where steps share lines of the source. A turn has runs of the
-    destination that are as long as it can hold, of whole lines if these are no more than MOST_TURN_BYTES.
+    destination that are as long as it can hold, of whole lines if these are no more than MOST_BUFFER.
     """
     loops = [
         SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst, digit.params)
@@ -217,9 +219,8 @@ def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int |
         unit = LINE // gcd(loop.dst, LINE)
         turn = size * prod(n for other, n in steps.items() if other != loop)
         budget = most or (MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES)
-        fitting = max(budget // turn, 1)
-        whole = -(-fitting // unit) * unit
-        fitting = whole if turn < budget and whole * turn <= MOST_TURN_BYTES else fitting
+        whole = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
+        fitting = min(whole, max(MOST_BUFFER // turn, 1))
         step = max(min(fitting, wanted, loop.extent), steps[loop])
         steps[loop] = even_step(loop.extent, step, unit)
     return page_by_page([replace(loop, step=steps[loop]) for loop in loops])
