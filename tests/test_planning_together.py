@@ -107,6 +107,14 @@ def test_turns_are_of_equal_size() -> None:
     assert pixels.extent == 26250 and turns > 2 and turns * pixels.step - pixels.extent < turns * 16
 
 
+def test_turns_have_whole_lines_of_the_source() -> None:
+    """Six elements follow one another there: turns of 48 of 192 would begin in the middle of a line."""
+    reorder = ("onednn:eadcb", "onednn:DbcEa64e6d", (16, 6, 192, 48, 56), "s8")
+    (loops,) = shared_loops(plan_of(reorder, replace(SERVER, l2=2 << 20)))
+    (near,) = (loop for loop in loops if loop.src == 6)
+    assert near.extent == 192 and near.step % 32 == 0 and near.step < 192
+
+
 def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> None:
     """Rows of 2 x 183 are 732 bytes: two of them and a line of the third would be no run of their own."""
     source, destination, dims, element = ("eCadb8c", "baedc", (153, 17, 183, 2, 32), "bf16")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import gcd, lcm, prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, contiguous, falling, merged
@@ -141,7 +141,8 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
         step = max(step, MIN_STEP if is_contiguous or loop == shared[0] else 1)
         unit = LINE // (min(_neighbours(loop, widths)) if is_contiguous else gcd(loop.dst, LINE))  # whole lines
-        steps[loop] = even_step(loop.extent, min(step, loop.extent), unit)
+        even = even_step(loop.extent, min(step, loop.extent), unit)
+        steps[loop] = even if even == loop.extent else _with_whole_lines(loop, step, unit) or even
     turns = [replace(loop, step=steps[loop]) for loop in sorted(shared, key=lambda loop: -loop.dst)]
     return page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
 
@@ -188,6 +189,18 @@ def even_step(extent: int, step: int, unit: int) -> int:
     even = -(-extent // turns)
     rounded = min(-(-even // unit) * unit, step)
     return rounded if turns * rounded <= MOST_TWICE * extent else even
+
+
+def _with_whole_lines(loop: SharedLoop, most: int, unit: int) -> int | None:
+    """
+    The most steps up to so many, a multiple of `unit`, that are whole lines of the source too, of which turns divide
+    the loop; None if they copy much twice, or steps share no lines.
+    """
+    if not 0 < loop.src < LINE:
+        return None
+    lines = lcm(unit, LINE // gcd(loop.src, LINE))
+    steps = range(most // lines * lines, 0, -lines)
+    return next((n for n in steps if -(-loop.extent // n) * n <= MOST_TWICE * loop.extent), None)
 
 
 def line_bytes(copy: StridedCopy, widths: Widths, side: SideName, line: int = LINE) -> int:
