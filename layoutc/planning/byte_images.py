@@ -10,19 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
 from layoutc.planning.axis_copies import Joins, Piece, Side
 from layoutc.planning.axis_segments import segments
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.plan import LINE
 from layoutc.planning.row_spans import MASKED
 from layoutc.planning.shared_bytes import MOST_BUFFERED
 from layoutc.planning.strided_copy import axis_sides
-from layoutc.planning.through import MOST_TURN_BYTES, Blocks, Part, copies_in, loops_of, parts_of, sum_of
+from layoutc.planning.through import MOST_TURN_BYTES, Blocks, Part, copies_in, loops_of, sum_of, turns_of
 from layoutc.planning.turns import SharedLoop
 from layoutc.planning.widths import Widths
 
@@ -62,21 +62,9 @@ def by_images(
     None where a turn is too large, or elements of a side overlap. Raises NotStridedError as `strided_copies` does.
     """
     src, dst, axes = axis_sides(source, destination, groupings)
-    if any(side.low or side.high for axis in axes for side in axis[:2]):
-        return None
-    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
-        return None
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    turns: list[Imaged] = []
-    fills: list[StridedCopy] = []
-    for chosen in product(*map(parts_of, axes)):
-        if any(part.is_fill for part in chosen):
-            fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
-        elif (turn := _imaged(base, chosen, widths, joins)) is None:
-            return None
-        else:
-            turns.append(turn)
-    return Images(tuple(turns), tuple(fills))
+    found = turns_of(base, axes, lambda chosen: _imaged(base, chosen, widths, joins))
+    return None if found is None else Images(*found)
 
 
 def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Imaged | None:

@@ -8,7 +8,7 @@ from math import inf, prod
 
 from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
 from layoutc.planning.byte_boxes import byte_box, gathered_cost
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, without_partial
+from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.far_parts import with_far_parts
@@ -33,9 +33,12 @@ from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.row_conversions import Converting, row_by_row
 from layoutc.planning.shared_bytes import (
     can_be_buffered,
+    fits_macro,
+    in_two,
     macro_apart,
     with_buffers,
     with_even_buffers,
+    with_macro_along,
 )
 from layoutc.planning.widths import Widths
 
@@ -142,18 +145,18 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
     digit, macro = found
     whole, widths = digit.extent // macro * macro, plan.widths
     if whole == digit.extent:
-        yield _with_macro(plan, digit, macro)
+        yield with_macro_along(plan, digit, macro)
         return
     forget_copies(1)
     first, rest = cut(copy, copy.digits.index(digit), whole)
     plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
-    yield _with_macro(plan, replace(digit, extent=whole, loaded=whole), macro)
+    yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
     yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
 
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The same of a box; where what threads share is none, the copy has the plan that it has without boxes."""
-    found = _in_two(copy, plan, how)
+    found = in_two(copy, plan, how.threads)
     if found is None:
         yield plan
         return
@@ -161,37 +164,13 @@ def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[C
     if rest:
         forget_copies(1)
         shared = _byte_box(first, how)
-        if shared is None or not _fits(shared, digit, macro):
+        if shared is None or not fits_macro(shared, digit, macro):
             forget_copies(int(shared is not None))
             yield from _plans(copy, how)
             return
         plan = shared
-    yield _with_macro(plan, digit, macro)
+    yield with_macro_along(plan, digit, macro)
     yield from converting_plans(rest, replace(how, threads=1))
-
-
-def _in_two(
-    copy: StridedCopy, plan: CopyPlan, how: Converting
-) -> tuple[CopyDigit, int, StridedCopy, Sequence[StridedCopy]] | None:
-    """The digit that threads share, its macro tiles, the copy of whole ones, and of the rest; None if it is none."""
-    found = macro_apart(plan) if how.threads > 1 else None
-    if found is None:
-        return None
-    digit, macro = found
-    whole = digit.extent // macro * macro
-    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
-    return replace(digit, extent=whole, loaded=whole), macro, first, rest
-
-
-def _fits(plan: CopyPlan, digit: CopyDigit, macro: int) -> bool:
-    """Whether the tiles of a plan fit macro tiles of so many steps of a digit."""
-    return all(tile <= macro for other, tile in zip(plan.copy.digits, plan.tile, strict=True) if other == digit)
-
-
-def _with_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
-    """The plan with other macro tiles along a digit."""
-    sizes = zip(plan.copy.digits, plan.macro, strict=True)
-    return replace(plan, macro=tuple(macro if other == digit else size for other, size in sizes))
 
 
 def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
@@ -232,7 +211,7 @@ def _in_order(plan: CopyPlan, how: Converting) -> CopyPlan:
 
 def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The plan; or, of several threads, with macro tiles that write no byte together, and a plan of what is left."""
-    found = _in_two(copy, plan, how)
+    found = in_two(copy, plan, how.threads)
     if found is None:
         yield plan
         return
@@ -241,7 +220,7 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
         forget_copies(1)
         plan = _gathered_plan(first, how) or plan
     if plan.copy.elements == first.elements:
-        yield _with_macro(plan, digit, macro)
+        yield with_macro_along(plan, digit, macro)
         yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
     else:
         yield plan

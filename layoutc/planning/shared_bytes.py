@@ -7,11 +7,12 @@ end inside of a byte, a macro tile of them is held in a buffer in which each ele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, falling
-from layoutc.planning.even_copies import with_even_macro
+from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, falling
+from layoutc.planning.even_copies import cut, with_even_macro
 from layoutc.planning.macro_tiles import MacroShape, with_macro
 from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
@@ -138,6 +139,30 @@ def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:
     if not digit.is_whole or digit.carries or apart >= digit.extent or not fits:
         return None
     return digit, apart
+
+
+def in_two(
+    copy: StridedCopy, plan: CopyPlan, threads: int
+) -> tuple[CopyDigit, int, StridedCopy, Sequence[StridedCopy]] | None:
+    """The digit that threads share, its macro tiles, the copy of whole ones, and of the rest; None if it is none."""
+    found = macro_apart(plan) if threads > 1 else None
+    if found is None:
+        return None
+    digit, macro = found
+    whole = digit.extent // macro * macro
+    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
+    return replace(digit, extent=whole, loaded=whole), macro, first, rest
+
+
+def fits_macro(plan: CopyPlan, digit: CopyDigit, macro: int) -> bool:
+    """Whether the tiles of a plan fit macro tiles of so many steps of a digit."""
+    return all(tile <= macro for other, tile in zip(plan.copy.digits, plan.tile, strict=True) if other == digit)
+
+
+def with_macro_along(plan: CopyPlan, digit: CopyDigit, macro: int) -> CopyPlan:
+    """The plan with other macro tiles along a digit."""
+    sizes = zip(plan.copy.digits, plan.macro, strict=True)
+    return replace(plan, macro=tuple(macro if other == digit else size for other, size in sizes))
 
 
 def digits_apart(plan: CopyPlan) -> list[int]:

@@ -7,11 +7,11 @@ has no blocks, so that each half of a turn has few copies, where all in one woul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import gcd, lcm, prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
@@ -36,6 +36,8 @@ ROW_BYTES = 256
 
 SHORT_AXIS = 256
 """coordinates of an axis that a turn has all of, where it would be several copies"""
+
+Turn = TypeVar("Turn")
 
 
 @dataclass(frozen=True)
@@ -105,25 +107,37 @@ def through_buffers(
     """
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     src, dst, axes = axis_sides(source, destination, groupings)
+    base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
+    found = turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths))
+    is_needed = any(_period(axis) is not None for axis in axes)
+    return Buffered(*found) if found is not None and is_needed else None
+
+
+def turns_of(
+    base: StridedCopy, axes: Sequence[AxisSides], turn_of: Callable[[Sequence[Part]], Turn | None]
+) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
+    """
+    The turns of the parts of all axes that are loaded, and fills of those that are not.
+
+    None where a part has no turn, an axis has a border, or groups of parameters cut one.
+    """
     if any(side.low or side.high for axis in axes for side in axis[:2]):
         return None
     if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
         return None
-    base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    halves: list[Halves] = []
+    turns: list[Turn] = []
     fills: list[StridedCopy] = []
-    for chosen in product(*map(parts_of, axes)):
+    for chosen in product(*map(_parts_of, axes)):
         if any(part.is_fill for part in chosen):
             fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
-        elif (half := _halves(base, chosen, order, widths)) is None:
+        elif (turn := turn_of(chosen)) is None:
             return None
         else:
-            halves.append(half)
-    is_needed = any(_period(axis) is not None for axis in axes)
-    return Buffered(tuple(halves), tuple(fills)) if is_needed else None
+            turns.append(turn)
+    return tuple(turns), tuple(fills)
 
 
-def parts_of(axis: AxisSides) -> list[Part]:
+def _parts_of(axis: AxisSides) -> list[Part]:
     """The parts of an axis: whole periods, the rest of one, and padding."""
     period = _period(axis)
     if period is None and (len(axis.copies) == 1 or axis.dim > SHORT_AXIS):
