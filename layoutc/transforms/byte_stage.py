@@ -80,6 +80,8 @@ class ByteStage:
         self.most_lanes = plan.vector_bytes // self.per_byte
         self.keeps_others = keeps_others
         """whether what lies between rows that are taken apart together stays what it is"""
+        self.ahead = plan.prefetch // self.per_byte if is_source else 0
+        """how many bytes further on lies what is asked for with each load of a row"""
         self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
         """what lies between such rows"""
 
@@ -113,7 +115,7 @@ class ByteStage:
         touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
         for inner, at, lanes in self._vectors(builder, touched, self._touched):
             index = inserted(inner.builder, sum_of(first, at))
-            value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes)))
+            value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes), self.ahead))
             there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
             inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
 
@@ -131,7 +133,7 @@ class ByteStage:
         at = inserted(inner, affine.MinOp([block.args[0]], AffineMapAttr(AffineMap(1, 0, starts))))
         at.name_hint = "at"
         here = apply(inner, (D0 + D1) // self.per_byte, [row, at], "here")
-        value = inserted(inner, load_masked(self.memory, here, mask, self.nothing))
+        value = inserted(inner, load_masked(self.memory, here, mask, self.nothing, self.ahead))
         lanes = Lanes(inner, self.nest, self.most_lanes)
         there = inserted(inner, sum_of(stage, at))
         made = self._converted(lanes, unpacked(lanes, value, self.per_byte))
