@@ -28,6 +28,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.far_parts import FAR_PARTS
 from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.joined_lines import side_by_side
+from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.tile import Piece
@@ -487,6 +488,16 @@ def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
     (copy,) = plan.copies
     assert (copy.load, copy.store) == ("staged", "nontemporal")
     assert (copy.macro[0], copy.prefetch) == (row, ahead)
+
+
+@pytest.mark.parametrize(("types", "lanes"), [(("bf16", "u2"), 32), (("u16", "s32"), 32)])
+def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types: tuple[str, str], lanes: int) -> None:
+    """They are loaded by registers, not by the lanes of tiles: what straddles lines would be half a line short."""
+    source, destination = desc("ab", (40000, 912), types[0]), desc("ba", (40000, 912), types[1])
+    (copy,) = choose_plan(source, destination, machine("avx512"), 1).copies
+    digit = next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)
+    assert copy.load == "staged" and lane_count(copy.source_lanes) < lanes
+    assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
 def test_padding_that_is_too_large_for_a_buffer_is_stored_without_one() -> None:

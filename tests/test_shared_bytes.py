@@ -84,6 +84,17 @@ def test_rows_that_are_taken_apart_go_past_the_caches_where_the_plan_says_so() -
     assert "stream_i8x64(dst" in layoutc.Kernel(source, destination, target="avx512").c_source
 
 
+@pytest.mark.parametrize("type", ["u4", "f16"])
+def test_rows_that_are_taken_apart_ask_ahead(type: str) -> None:
+    """For what the plan says, in bytes."""
+    source = MemoryDesc((6001, 6001), element_type("u4"), layout("ab"))
+    destination = MemoryDesc(source.dims, element_type(type), layout("ba"))
+    kernel = layoutc.Kernel(source, destination, target="avx512")
+    (plan,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert plan.prefetch
+    assert re.search(rf"prefetch\(src \+ .*, {plan.prefetch // 2}\)", kernel.c_source)
+
+
 def test_buffers_are_explained() -> None:
     lines = explain_plan(*sides("odd rows", "s4"), TARGETS["avx512"], 1)
     assert f"copy 1 of 1: {1025 * 2051} elements of 4 bits" in lines and "conversion" not in "".join(lines)

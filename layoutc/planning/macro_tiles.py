@@ -217,7 +217,15 @@ def next_macro_tile(plan: CopyPlan) -> int:
         return 0
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
     goes_on = _goes_on(plan, loops[-1]) and _straddles_lines(plan)
-    return ahead + min(lane_count(plan.source_lanes), LINE // plan.element_bytes) - 1 if goes_on else ahead
+    return ahead + min(_loaded_at_once(plan), LINE // plan.element_bytes) - 1 if goes_on else ahead
+
+
+def _loaded_at_once(plan: CopyPlan) -> int:
+    """Elements of a load: of a tile, or of a row that is gathered in a buffer, by whole registers."""
+    if plan.load == "normal":
+        return lane_count(plan.source_lanes)
+    row = 1 << (plan.source_run.bit_length() - 1)
+    return min(plan.vector_bytes // plan.element_bytes, row)
 
 
 def _goes_on(plan: CopyPlan, position: int) -> bool:

@@ -17,6 +17,7 @@ from layoutc.planning.macro_tiles import (
     LEAST_AHEAD,
     WIDENED,
     MacroShape,
+    next_macro_tile,
     outer_loops,
     with_macro,
 )
@@ -70,7 +71,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = plan if plan.stages_stores else _small(plan, how)
+        plan = _asking_ahead(plan) if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
@@ -79,6 +80,11 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
             return plan
     forget_copies(1)
     return None
+
+
+def _asking_ahead(plan: CopyPlan) -> CopyPlan:
+    """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
+    return replace(plan, prefetch=next_macro_tile(plan)) if plan.prefetch else plan
 
 
 def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
