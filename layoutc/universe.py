@@ -5,6 +5,9 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
+# Text is read that asks for lines of a memref.
+import layoutc.memref_prefetch  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
 
 def _layout() -> Dialect:
     from layoutc.dialects.layout import Layout

@@ -251,13 +251,15 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
     for _ in range(20):
         order = tuple(draw.sample(range(len(plan.macro)), len(plan.macro)))
         change = replace if draw.random() < 0.5 else _with_same_stores
+        store = draw.choice(get_args(Store))
         try:
             changed = change(
                 plan,
                 macro=tuple(map(draw.randint, plan.tile, plan.extents)),
                 outer_order=order,
                 inner_order=tuple(draw.sample(order, len(order))),
-                store=draw.choice(get_args(Store)),
+                store=store,
+                fetches=store == "normal" and bool(plan.target_lanes) and draw.random() < 0.5,
                 load="normal" if plan.copy.is_fill else draw.choice(get_args(Load)),
                 prefetch=draw.choice((0, 64, 100_000)),
             )
@@ -269,4 +271,4 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
 
 
 def _with_same_stores(plan: CopyPlan, **changes: object) -> CopyPlan:
-    return replace(plan, **{**changes, "store": plan.store, "load": plan.load})  # type: ignore[arg-type]
+    return replace(plan, **{**changes, "store": plan.store, "load": plan.load, "fetches": plan.fetches})  # type: ignore[arg-type]

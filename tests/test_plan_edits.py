@@ -79,7 +79,7 @@ WORDS = {
     "normal stores": (
         "normal stores\r",
         "\r",
-        "expected ', staged loads', ', unpacked loads', ', prefetch' or the",
+        "expected ', staged loads', ', unpacked loads', ', prefetch', ', fetched lines' or the",
     ),
     "vectors of 64": (f"vectors of {10**30}", "1000", "expected a number of at most 19 digits"),
     "normal": ("", " stores", "expected 'normal stores', 'nontemporal stores',"),
@@ -151,10 +151,10 @@ def test_buffers_that_do_not_fit_the_stack_are_refused() -> None:
     """A macro tile may be the whole copy, but not in a buffer."""
     head, line = plan_lines(choose_plan(*pair((520, 1040), "ab", "ba"), TARGETS["avx2"]))
     edited = re.sub(r"macro \d+x\d+", "macro 1040x520", line)
-    assert edited != line and edited.endswith("normal stores")
+    assert edited != line and edited.endswith("normal stores, fetched lines")
     parse_plan([head, edited])
     with pytest.raises(LayoutcError, match="staged loads need a buffer of 2163264 bytes, expected at most 1048576"):
-        parse_plan([head, edited + ", staged loads"])
+        parse_plan([head, edited.replace(", fetched lines", ", staged loads")])
 
 
 def test_both_widths_of_a_conversion_are_checked() -> None:

@@ -44,9 +44,10 @@ ALLOWED = {
     "dialects": IR,
     "tuned": CORE | {"notations"},
     "walk": set[str](),
-    "transforms": IR | {"planning", "tuned", "walk"},
-    "targets": {"errors", "walk"},
-    "interpreter": {"errors", "strides"} | NUMBERS,
+    "memref_prefetch": set[str](),
+    "transforms": IR | {"planning", "tuned", "walk", "memref_prefetch"},
+    "targets": {"errors", "walk", "memref_prefetch"},
+    "interpreter": {"errors", "strides", "memref_prefetch"} | NUMBERS,
     "garbage": set[str](),
     "pipeline": IR | {"transforms", "planning", "garbage", "walk"},
     "dlpack": {"errors", "checks", "element_type"},
@@ -59,7 +60,7 @@ ALLOWED = {
     "processes": {"errors"},
     "compiler": {"errors", "cache", "processes"},
     "runtime": {"errors", "buffers", "cache", "compiler"},
-    "universe": {"dialects", "transforms", "targets"},
+    "universe": {"dialects", "transforms", "targets", "memref_prefetch"},
 }
 """What each room may import of the others. The rooms that are not here stand at the end and may import all."""
 

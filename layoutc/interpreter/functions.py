@@ -22,6 +22,7 @@ from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef, shape_of
 from layoutc.interpreter.values import Array, Fault, from_python
 from layoutc.interpreter.vectors import VECTORS, lanes_of
+from layoutc.memref_prefetch import PrefetchOp
 
 VectorAccessOp = vector.LoadOp | vector.StoreOp | vector.MaskedLoadOp | vector.MaskedStoreOp
 FunctionsT = TypeVar("FunctionsT", bound=type[InterpreterFunctions])
@@ -119,6 +120,10 @@ class MemoryFunctions(InterpreterFunctions):
     def store(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
         value, destination, *indices = args
         Access(op, op.memref, destination, indices, self.iterations, self.iterations.shape).store(value)
+        return ()
+
+    @impl(PrefetchOp)
+    def prefetch(self, interpreter: Interpreter, op: PrefetchOp, args: PythonValues) -> PythonValues:
         return ()
 
     @impl(memref.CopyOp)

@@ -14,6 +14,7 @@ from xdsl.utils.hints import isa
 
 from layoutc.interpreter.accesses import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
 from layoutc.interpreter.memory import Buffer
+from layoutc.memref_prefetch import PrefetchOp
 
 BULK_POINTS = 1 << 20
 """iterations that run at once at most, so that their values stay within some 100 MB"""
@@ -98,7 +99,7 @@ def _is_plain(op: Operation, pure: Set[type[Operation]], nest: Loop) -> bool:
             # Iterations that are not in the branch calculate too.
             return len(op.operands) == 2 and (constant_value(op.operands[1]) or 0) > 0
         case _:
-            return isinstance(op, (scf.YieldOp, scf.ReduceOp, *CASTS)) or type(op) in pure
+            return isinstance(op, (scf.YieldOp, scf.ReduceOp, PrefetchOp, *CASTS)) or type(op) in pure
 
 
 def _in_branch(op: Operation, nest: Loop) -> bool:

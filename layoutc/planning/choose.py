@@ -11,6 +11,7 @@ from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.byte_images import Images
 from layoutc.planning.copy_digits import StridedCopy
+from layoutc.planning.fetched_lines import with_fetched_lines
 from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
 from layoutc.planning.merged_conversions import has_box
 from layoutc.planning.plan import Plan
@@ -51,13 +52,13 @@ def choose_plan(
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """
-    target = target or machine()
+    target, size = target or machine(), source.size_bytes + destination.size_bytes
     if conversion.compensation is not None:
         found = _with_running_sums(source, destination, target, threads, conversion)
         if found is not None:
-            return found
+            return with_fetched_lines(found, size, target)
         conversion = replace(conversion, compensation=None)
-    return _plan(source, destination, target, threads, conversion)
+    return with_fetched_lines(_plan(source, destination, target, threads, conversion), size, target)
 
 
 def _with_running_sums(

@@ -110,6 +110,8 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
     yield f"stores: {why.get('stores', 'normal, through the caches')}"
     if plan.prefetch:
         yield f"prefetch: each load asks for the next macro tile, {plan.prefetch} elements further on"
+    if plan.fetches:
+        yield "lines: each tile asks for those that it stores into, before it loads"
 
 
 def _when(plan: CopyPlan) -> str:

@@ -78,6 +78,8 @@ class CopyPlan:
     """elements that share a byte of the source, and of the destination; registers have a byte for each"""
     merges: bool = False
     """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
+    fetches: bool = False
+    """whether a tile asks for the lines that it will store into, before it loads"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits

@@ -34,6 +34,7 @@ LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpac
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
+FETCHED = ", fetched lines"
 """before the loops of copies into a buffer and out of it"""
 INTO, BETWEEN, OUT_OF = "into it, ", "between, ", "out of it, "
 """before copies of one that goes through a buffer"""
@@ -74,6 +75,7 @@ def _line(plan: CopyPlan) -> str:
         f", outer {joined(plan.outer_order, ' ')}, inner {joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
         f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
+        f"{FETCHED if plan.fetches else ''}"
     )
 
 
@@ -219,12 +221,13 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     store = line.one_of(STORES, " stores")
     load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
     prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
-    line.expect_end("', staged loads', ', unpacked loads', ', prefetch' or ")
+    fetches = line.take(FETCHED)
+    line.expect_end("', staged loads', ', unpacked loads', ', prefetch', ', fetched lines' or ")
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
     how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
-    plan = CopyPlan(copy, element, vector, shuffles, *how, converted, when, (shared, shared_to), merges)
+    plan = CopyPlan(copy, element, vector, shuffles, *how, converted, when, (shared, shared_to), merges, fetches)
     check_parts(plan)
     return plan
 

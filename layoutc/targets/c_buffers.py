@@ -9,8 +9,9 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.memref_prefetch import PrefetchOp
 from layoutc.targets.c_expressions import Expression, cast
-from layoutc.targets.c_memory import check_alias, element_at, heap_buffer, local_array, whole_copy
+from layoutc.targets.c_memory import address_at, check_alias, element_at, heap_buffer, local_array, whole_copy
 from layoutc.targets.c_types import is_memref
 from layoutc.targets.errors import no_spelling
 
@@ -80,6 +81,16 @@ def _print_global(printer: FunctionPrinter, op: memref.GetGlobalOp) -> None:
     printer.values[op.memref] = Expression(name)
 
 
+def _print_prefetch(printer: FunctionPrinter, op: PrefetchOp) -> None:
+    """Asks for a line of data, which C compilers have a builtin for."""
+    if not op.is_data.value.data:
+        raise no_spelling(op, "of instructions")
+    type = op.memref.type
+    assert is_memref(type)
+    address = address_at(type, printer.take(op.memref), [printer.take(index) for index in op.indices])
+    printer.line(f"__builtin_prefetch({address.text}, {abs(op.is_write.value.data)}, {op.locality.value.data});")
+
+
 BUFFER_STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     memref.LoadOp: _print_load,
     memref.StoreOp: _print_store,
@@ -91,5 +102,6 @@ BUFFER_STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]]
     memref.CastOp: print_alias,
     memref.ExtractAlignedPointerAsIndexOp: _print_address,
     memref.GetGlobalOp: _print_global,
+    PrefetchOp: _print_prefetch,
 }
 """how each op on buffers is printed"""

@@ -70,6 +70,8 @@ class VectorBody:
         self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
         self.added: list[tuple[int, SSAValue]] = []
         """what a tile has stored, and where, in elements of the plan"""
+        self.fetched = self._fetched() if plan.fetches else []
+        """where the lines end that a tile stores into: the step of a digit that carries, and how far from its start"""
         self.masks: dict[tuple[int, int], SSAValue] = {}
         """of some of so many lanes of memory, by their bits"""
 
@@ -128,7 +130,32 @@ class VectorBody:
     def builder(self) -> Builder:
         return self.site.builder
 
+    def _fetched(self) -> list[tuple[int, int]]:
+        """The last element of each line's worth of a run that a tile stores, in elements of memory."""
+        ends: list[tuple[int, int]] = []
+        run: tuple[int, int] | None = None
+        begin = 0
+        line = LINE // self.plan.widths.dst * self.copy.ratio
+        pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
+        for piece in sorted(pieces, key=lambda piece: (piece.step, piece.offset)):
+            lanes = piece.mask.bit_length() or self.program.store_piece
+            start, stop = (self.copy.in_memory("dst", place) for place in (piece.offset, piece.offset + lanes))
+            if run == (piece.step, start):
+                ends.pop()
+            else:
+                begin = start
+            while stop - begin > line:
+                begin += line
+                ends.append((piece.step, begin - 1))
+            ends.append((piece.step, stop - 1))
+            run = piece.step, stop
+        return ends
+
     def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
+        for step, distance in self.fetched:
+            base = self._static(starts, "dst") + distance
+            place = further(self.builder, self.copy.nest, self.site.dst, step, base)
+            insert(self.builder, vector_ops.fetch(self.copy.target, place))
         if self.is_fill:
             assert self.zero is not None
             results = [self.zero] * len(self.stores)

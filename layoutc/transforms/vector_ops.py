@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from layoutc.memref_prefetch import TO_WRITE, PrefetchOp
 from layoutc.transforms.creation import NOTHING, created
 from layoutc.transforms.loop_nest import INDEX, NestBuilder
 
@@ -99,6 +100,11 @@ def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: in
 def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = False) -> vector.StoreOp:
     """A vector into a flat buffer."""
     return created(vector.StoreOp, (value, memory, offset), None, STREAMS if streams else NOTHING)
+
+
+def fetch(memory: SSAValue, offset: SSAValue) -> PrefetchOp:
+    """Asks for the line of an element that will be stored."""
+    return created(PrefetchOp, (memory, offset), None, TO_WRITE)
 
 
 def load_masked(

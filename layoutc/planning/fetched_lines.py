@@ -1,0 +1,49 @@
+"""
+Lines of the destination that tiles ask for before they load.
+
+A store that straddles two lines waits for the second one where that is not in the first cache: nothing asks for it
+ahead, as is done for stores of one line. What a tile stores into may be asked for while its registers are shuffled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutc.planning.copy_digits import contiguous
+from layoutc.planning.machine import Machine
+from layoutc.planning.plan import CopyPlan, Plan
+from layoutc.planning.turns import Through, Together
+
+
+def with_fetched_lines(plan: Plan, bytes_in_all: int, target: Machine) -> Plan:
+    """The plan, whose tiles ask for lines where the first cache does not hold both buffers."""
+    if bytes_in_all <= target.l1:
+        return plan
+    return replace(plan, parts=tuple(_part(part, target) for part in plan.parts))
+
+
+def _part(part: CopyPlan | Together | Through, target: Machine) -> CopyPlan | Together | Through:
+    """What goes into a buffer on the stack finds its lines there."""
+    if isinstance(part, CopyPlan):
+        return _fetching(part, target)
+    if isinstance(part, Through):
+        return replace(part, out_of=tuple(_fetching(copy, target) for copy in part.out_of))
+    if part.store == "staged":
+        return part
+    return replace(part, copies=tuple(_fetching(copy, target) for copy in part.copies))
+
+
+def _fetching(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """What becomes narrower takes longer to be converted than its lines to come."""
+    waits = plan.store == "normal" and plan.target_lanes and plan.widths.dst >= plan.widths.src
+    return replace(plan, fetches=True) if waits and 2 * _run(plan) >= target.line else plan
+
+
+def _run(plan: CopyPlan) -> int:
+    """Bytes of the shortest run of the destination that a tile stores."""
+    run = 1
+    for position, digit in contiguous(plan.copy, "dst"):
+        run *= plan.tile[position]
+        if plan.tile[position] < digit.extent:
+            break
+    return run * plan.widths.dst

@@ -1,0 +1,80 @@
+"""Tiles that ask for the lines that they store into, and the op that they ask with."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import layoutc
+from layoutc.errors import LayoutcError
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan import Plan
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.targets.errors import EmissionError
+from layoutc.transforms.lower_reorders import LowerReordersPass  # noqa: F401  all ops are known
+from tests.c_programs import emitted, parsed
+
+MACHINE = replace(TARGETS["avx512"], shuffles="any", l1=48 << 10, l2=2 << 20)
+TEXT = """
+func.func @f(%m: memref<8x64xf32>, %i: index) {
+  memref.prefetch %m[%i, %i], write, locality<3>, data : memref<8x64xf32>
+  memref.prefetch %m[%i, %i], read, locality<0>, CACHE : memref<8x64xf32>
+  func.return
+}
+"""
+
+
+def planned(source: str, destination: str, dims: tuple[int, ...], dtype: str, to: str = "") -> Plan:
+    pair = layoutc.desc(source, dims, dtype), layoutc.desc(destination, dims, to or dtype)
+    return choose_plan(*pair, MACHINE)
+
+
+def test_tiles_ask_for_lines_that_the_first_cache_does_not_hold() -> None:
+    """Of 40 KiB on both sides it holds all; what goes past the caches is not asked for."""
+    for dims, asks in (((250, 500), True), ((64, 80), False), ((2048, 2048), False)):
+        (copy,) = planned("ab", "ba", dims, "f32").copies
+        assert copy.fetches == asks
+
+
+def test_what_becomes_narrower_asks_for_nothing() -> None:
+    for source, destination in (("bf16", "f32"), ("f32", "bf16"), ("f32", "s32")):
+        (copy,) = planned("ab", "ab", (200, 500), source, destination).copies
+        assert copy.fetches == (destination != "bf16")
+
+
+def test_copies_that_run_together_ask_unless_they_share_a_buffer() -> None:
+    shared = planned("nChw16c", "nhwc", (2, 17, 56, 56), "f32")
+    assert any(copy.fetches for copy in shared.copies if copy.target_lanes)
+
+
+def test_the_last_element_of_each_line_is_asked_for_before_the_first_load() -> None:
+    """A row that a tile stores by several registers is asked for line by line."""
+    for dims, destination, ends in (
+        ((250, 500, 1), "bac", [15 + 250 * row for row in range(16)]),
+        ((30, 40, 80), "bac", [15, 31, 47, 63, 79]),
+    ):
+        pair = layoutc.desc("abc", dims, "f32"), layoutc.desc(destination, dims, "f32")
+        lines = tuple(plan_lines(choose_plan(*pair, MACHINE)))
+        text = layoutc.Kernel(*pair, plan=lines, target="avx512").c_source
+        found = re.findall(r"__builtin_prefetch\(dst \+ \(dst_offset \+ (\d+)\), 1, 3\);", text)
+        assert list(map(int, found)) == ends
+        assert text.rindex("__builtin_prefetch") < text.index("= load_")
+
+
+def test_only_lanes_that_are_stored_into_lines_ask_for_them() -> None:
+    head, line = plan_lines(planned("ab", "ba", (250, 500), "f32"))
+    assert line.endswith("normal stores, fetched lines")
+    assert parse_plan([head, line]).copies[0].fetches
+    for stores in ("aligned", "staged", "nontemporal"):
+        with pytest.raises(LayoutcError, match="lines are fetched for lanes"):
+            parse_plan([head, line.replace("normal", stores)])
+
+
+def test_the_op_is_read_printed_and_spelled() -> None:
+    module = parsed(TEXT.replace("CACHE", "data"))
+    assert str(parsed(str(module))) == str(module)
+    text = emitted(TEXT.replace("CACHE", "data"))
+    assert "  __builtin_prefetch(m + (i * 64 + i), 1, 3);\n  __builtin_prefetch(m + (i * 64 + i), 0, 0);\n" in text
+    with pytest.raises(EmissionError, match=r"memref\.prefetch.*of instructions"):
+        emitted(TEXT.replace("CACHE", "instr"))
