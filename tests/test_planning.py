@@ -110,26 +110,29 @@ def run_staged(part: Together, read: NDArray, written: NDArray) -> None:
         for number, copy in enumerate(part.copies):
             run_turn(copy, part.loops, steps, read, buffer if number in buffered else written)
         for union in made:
-            begin, end = owned(union, shared, steps, written.ctypes.data)
-            written[begin:end] = buffer[begin:end]
+            for begin, end in owned(union, shared, steps, written.ctypes.data):
+                written[begin:end] = buffer[begin:end]
 
 
 def starts_apart(extent: int, size: int, step: int) -> list[int]:
     return [min(first, extent - size) for first in range(0, extent - size + step, step)]
 
 
-def owned(union: Union, shared: Sequence[int], steps: Sequence[int], address: int) -> tuple[int, int]:
-    """The bytes that a turn writes: whole lines, but for the ends of a row."""
+def owned(union: Union, shared: Sequence[int], steps: Sequence[int], address: int) -> Iterator[tuple[int, int]]:
+    """The bytes of each run that a turn writes: whole lines, but for the ends of a row."""
     plan = union.plan
-    size, last = plan.element_bytes, plan.run_digits[-1]
-    places = zip(steps, plan.copy.digits, strict=False)
-    begin = size * (plan.copy.dst + sum(step * digit.dst for step, digit in places))
-    if last == len(shared) or plan.macro[last] == plan.extents[last]:
-        return begin, begin + plan.run * size
-    limit = plan.extents[last] - plan.macro[last]
-    stop = begin + shared[last] * plan.copy.digits[last].dst * size
-    lines = [place + -(address + place) % LINE for place in (begin, stop)]
-    return begin if steps[last] == 0 else lines[0], begin + plan.run * size if steps[last] == limit else lines[1]
+    size, last, digits = plan.element_bytes, plan.run_digits[-1], plan.copy.digits
+    first = plan.copy.dst + sum(step * digit.dst for step, digit in zip(steps, digits, strict=False))
+    rows = [g for g in range(len(digits)) if g not in plan.run_digits]
+    for row in product(*(range(plan.macro[g]) for g in rows)):
+        begin = size * (first + sum(step * digits[g].dst for step, g in zip(row, rows, strict=True)))
+        end = begin + plan.run * size
+        if last < len(shared) and plan.macro[last] < plan.extents[last]:
+            stop = begin + shared[last] * digits[last].dst * size
+            lines = [place + -(address + place) % LINE for place in (begin, stop)]
+            limit = plan.extents[last] - plan.macro[last]
+            begin, end = begin if steps[last] == 0 else lines[0], end if steps[last] == limit else lines[1]
+        yield begin, end
 
 
 def run_copy(plan: CopyPlan, read: NDArray, written: NDArray) -> None:
@@ -682,6 +685,53 @@ def test_copies_fill_lines_together(
     check_covers(plan, strided_copies(*pair), pair[0].element_type.bits // 8)
 
 
+ROWS = [
+    ((2, 6, 32, 4, 56), (384, 6912)),
+    ((1, 6, 64, 3, 56), (1152, 6912)),  # a run is several steps of a loop
+]
+"""dims of what is written together in rows that lie apart, and how much a run and a turn have"""
+
+
+@pytest.mark.parametrize(("dims", "bytes_of"), ROWS)
+def test_copies_fill_lines_of_several_rows_together(dims: tuple[int, ...], bytes_of: tuple[int, int]) -> None:
+    """Copies that are transposed have rows of the destination in a turn, here with a digit that carries."""
+    src, dst = desc("eadcb", dims, "s8"), desc("DbcEa64e6d", dims, "s8")
+    plan = choose_plan(src, dst, replace(TARGETS["avx512"], shuffles="any", l2=1 << 17, llc=1 << 12))
+    staged = [part for part in plan.parts if isinstance(part, Together) and part.store == "staged"]
+    assert [(union.plan.run, prod(union.plan.macro)) for part in staged for union in unions(part)] == [bytes_of]
+    read, written, expected = buffers(src, dst)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+    assert parse_plan(plan_lines(plan)) == plan
+    written[:] = POISON
+    layoutc.Kernel(src, dst, "interpret", plan=tuple(plan_lines(plan)))(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
+def test_loops_inside_of_a_run_are_done_in_each_step() -> None:
+    """Two columns of a block lie between those of others: all of both is a run, a part of one is none."""
+    dims, destination = (48, 7, 2, 26, 30, 2), "(a, b, c, d, e, f) -> (e, c, d, a floordiv 5, f, a mod 5, b)"
+    src, dst = desc("dbecaf", dims, "s8"), desc(destination, dims, "s8")
+    plan = choose_plan(src, dst, replace(TARGETS["avx512"], shuffles="any", l2=1 << 18, llc=1 << 12))
+    assert plan_lines(plan)[1] == "together: 26x(40320, 700) by 9, 60x(96, 18200) by 1, in bytes, staged stores"
+    read, written, expected = buffers(src, dst)
+    run_plan(plan, read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
+def test_registers_are_no_longer_than_runs() -> None:
+    """In a buffer runs are lines apart: a register that goes on from one to the next would leave a gap."""
+    lines = [
+        "threads 1",
+        "together: 10x(256, 128) by {}, in bytes, staged stores",
+        "  copy 0 -> 0: {}x(256, 128) 128x(1, 1), elements of 1, vectors of 64, any shuffles, tile {}x128, merged "
+        "lanes 1:128 -> 1:128 0:{}, macro {}x128, outer 0 1, inner 0 1, normal stores",
+    ]
+    assert parse_plan([line.format(*[5] * 4) for line in lines])
+    with pytest.raises(LayoutcError, match="store registers that are longer than its runs"):
+        parse_plan([line.format(*[2] * 4) for line in lines])
+
+
 def test_turns_leave_copies_their_lanes() -> None:
     """Rows of the source, and with them the channel of 16, would go element by element if a turn were one pixel."""
     plan = staged_plan("nchw", "AcdB4a16b", (5, 17, 15, 21), "f32", "avx512")
@@ -696,8 +746,8 @@ def test_copies_that_leave_gaps_share_no_buffer() -> None:
     edits = {
         "copy 0 -> 0": ("copy 0 -> 1", "write 68 of 64 bytes, expected all"),
         "copy 13920 -> 16": ("copy 13920 -> 17", "runs of 128 bytes, got 16 elements"),
-        "(64, 68) by 30": ("(64, 72) by 30", "expected one run"),
-        "by 30": ("by 2", "expected one run"),
+        "(64, 68) by 30": ("(64, 72) by 30", "runs of 2040 bytes, 72 bytes apart"),
+        "by 30": ("by 2", "runs of 2040 bytes, 68 bytes apart"),
         "inner 0, normal stores": ("inner 0, staged stores", "staged stores need"),
     }
     for text, (becomes, message) in edits.items():

@@ -78,6 +78,28 @@ TOGETHER_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "ROWS_TURN_PART",
+        "copies that share a buffer and write rows that lie apart move a sixteenth of L2 in a turn",
+        {
+            "never": {"ROWS_PART": to(NEVER)},
+            "an eighth": {"ROWS_TURN_PART": times(0.5)},
+            "a 32nd": {"ROWS_TURN_PART": times(2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "RUNS_TURN",
+        "those with loops inside of a run fill 8 KiB in a turn",
+        {"never": {"RUNS_TURN": to(0)}, "2 KiB": {"RUNS_TURN": to(2 * KIB)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "FEW_LINES",
+        "of the loops around such copies those of up to four lines of the source that share one are the innermost",
+        {"one": {"FEW_LINES": times(0.25)}, "16": {"FEW_LINES": times(4)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "_asking_ahead",
         "copies that fill a buffer together ask for what they load in the next turn",
         {"not": {"_asking_ahead": to(first_of)}},

@@ -1,28 +1,59 @@
 """
 What copies that run together write: whole runs of the destination, each put together in a buffer of its own.
 
-16 channels of 17 and the last one leave gaps, each by itself; together they write rows of 17, one after the other.
+16 channels of 17 and the last one leave gaps, each by itself; together they write rows of 17, one after the other. A
+turn may have several such runs, of rows that lie apart: in the buffer they follow one another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy
+from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.together import of_one_step
-from layoutc.planning.turns import SharedLoop, Together
+from layoutc.planning.turns import Together
 
 
 @dataclass(frozen=True)
 class Union:
-    """Copies (their numbers) that write one run in a turn, and that run as a staged copy of zeros: it loads nothing."""
+    """Copies (their numbers) that write runs in a turn, and these runs as a staged copy of zeros: it loads nothing."""
 
     members: tuple[int, ...]
     plan: CopyPlan
+
+    def inside(self, plan: CopyPlan) -> CopyPlan:
+        """
+        A member as it stores into the buffer, where runs follow one another.
+
+        Raises LayoutcError if registers go on from one run to the next.
+        """
+        begin = self.plan.copy.dst * self.plan.element_bytes // plan.widths.dst
+        digits = tuple(self._in_buffer(digit, plan.widths.dst) for digit in plan.copy.digits)
+        if any(digits[part.digit] != plan.copy.digits[part.digit] for part in plan.target_lanes):
+            raise LayoutcError("copies that share a buffer store registers that are longer than its runs")
+        return replace(plan, copy=replace(plan.copy, dst=plan.copy.dst - begin, digits=digits))
+
+    def _in_buffer(self, digit: CopyDigit, size: int) -> CopyDigit:
+        def moved(carry: Carry) -> Carry:
+            return Carry(tuple((extent, self._distance(step, size)) for extent, step in carry.steps))
+
+        carries: tuple[tuple[SideName, Carry], ...] = tuple(
+            (side, moved(carry) if side == "dst" else carry) for side, carry in digit.carries
+        )
+        return replace(digit, dst=self._distance(digit.dst, size), carries=carries)
+
+    def _distance(self, step: int, size: int) -> int:
+        """So many elements of such a size apart in the destination: how many they are apart in the buffer."""
+        strides, _ = self.plan.store_stage
+        unit, run = self.plan.element_bytes, self.plan.run_digits
+        rows = [(d.dst * unit, strides[g] * unit) for g, d in enumerate(self.plan.copy.digits) if g not in run]
+        apart, inside = max((row for row in rows if row[0] <= step * size), default=(size, size))
+        if step * size % apart:
+            raise LayoutcError(f"steps of {step * size} bytes are no whole runs, which lie {apart} bytes apart")
+        return step * size // apart * inside // size
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +70,18 @@ def unions(part: Together) -> tuple[Union, ...]:
     """
     What the copies write that have no non-temporal stores, in the order of the destination.
 
-    Raises LayoutcError if it is not, in each turn, runs of contiguous bytes that a buffer can hold.
+    Raises LayoutcError if it is not, in each turn, runs of contiguous bytes that a buffer can hold, all alike.
     """
-    found: list[Span] = []
+    found: list[tuple[int, StridedCopy, int]] = []
     for number, copy in enumerate(part.copies):
         if copy.stages_stores:
             raise LayoutcError(f"copies that share a buffer have normal or nontemporal stores, got {copy.store}")
         if copy.store == "normal":
-            found.append(_span(number, copy, part.loops))
-    found.sort(key=lambda span: span.begin)
-    return tuple(_union(part, span) for span in _joined(found))
+            apart = replace(copy.copy, digits=tuple(each for digit in copy.copy.digits for each in digit.parts))
+            found.append((number, of_one_step(apart, copy.widths, part.loops), copy.widths.dst))
+    rows = _rows(found)
+    spans = sorted((_span(number, _without(copy, rows, size), size) for number, copy, size in found), key=_begin)
+    return tuple(_union(part, span, rows) for span in _joined(spans))
 
 
 def shared_step(loop: int, made: Sequence[Union]) -> int:
@@ -56,11 +89,38 @@ def shared_step(loop: int, made: Sequence[Union]) -> int:
     return min(union.plan.macro_step(loop) for union in made)
 
 
-def _span(number: int, copy: CopyPlan, loops: Sequence[SharedLoop]) -> Span:
-    size = copy.widths.dst
-    step = of_one_step(copy.copy, copy.widths, loops)
+def _rows(copies: Sequence[tuple[int, StridedCopy, int]]) -> list[tuple[int, int]]:
+    """Digits that all copies have (steps, and bytes from one to the next) around all that they write in a step."""
+    all_digits = [{(digit.extent, digit.dst * size) for digit in copy.digits} for _, copy, size in copies]
+    found: list[tuple[int, int]] = []
+    for row in sorted(set[tuple[int, int]].intersection(*all_digits), key=lambda row: -row[1]) if all_digits else ():
+        if _bytes_of(copies, [*found, row]) > row[1]:
+            break
+        found.append(row)
+    # Those that follow one another are one run.
+    while found and _bytes_of(copies, found) == found[-1][1]:
+        found.pop()
+    return found
+
+
+def _bytes_of(copies: Sequence[tuple[int, StridedCopy, int]], rows: Sequence[tuple[int, int]]) -> int:
+    """The bytes from the first to the last that copies write in a step of these rows."""
+    spans = [_span(number, _without(copy, rows, size), size) for number, copy, size in copies]
+    return max(span.end for span in spans) - min(span.begin for span in spans)
+
+
+def _without(copy: StridedCopy, rows: Sequence[tuple[int, int]], size: int) -> StridedCopy:
+    return replace(copy, digits=tuple(digit for digit in copy.digits if (digit.extent, digit.dst * size) not in rows))
+
+
+def _span(number: int, step: StridedCopy, size: int) -> Span:
+    """What a copy writes in one step."""
     last = step.dst + sum(digit.offset("dst", digit.extent - 1) for digit in step.digits)
     return Span((number,), step.dst * size, (last + 1) * size, step.elements * size)
+
+
+def _begin(span: Span) -> int:
+    return span.begin
 
 
 def _joined(spans: Sequence[Span]) -> list[Span]:
@@ -75,7 +135,7 @@ def _joined(spans: Sequence[Span]) -> list[Span]:
     return found
 
 
-def _union(part: Together, span: Span) -> Union:
+def _union(part: Together, span: Span, rows: Sequence[tuple[int, int]]) -> Union:
     if span.written != span.end - span.begin:
         raise LayoutcError(
             f"copies that share a buffer write {span.written} of {span.end - span.begin} bytes, expected all"
@@ -86,7 +146,8 @@ def _union(part: Together, span: Span) -> Union:
         raise LayoutcError(f"a shared buffer begins at byte {span.begin}, expected a multiple of {max(widths)}")
     size = min(widths)
     run = CopyDigit(span.written // size, 1, 1, span.written // size)
-    digits = (*(CopyDigit(loop.extent, loop.dst // size, loop.dst // size, loop.extent) for loop in part.loops), run)
+    around = [(loop.extent, loop.dst) for loop in part.loops] + list(rows)
+    digits = (*(CopyDigit(extent, step // size, step // size, extent) for extent, step in around), run)
     order = tuple(range(len(digits)))
     plan = CopyPlan(
         StridedCopy(span.begin // size, span.begin // size, digits, is_fill=True),
@@ -96,14 +157,17 @@ def _union(part: Together, span: Span) -> Union:
         tile=(1,) * len(digits),
         source_lanes=(),
         target_lanes=(),
-        macro=(*(loop.step for loop in part.loops), run.extent),
+        macro=(*(loop.step for loop in part.loops), *(extent for extent, _ in rows), run.extent),
         outer_order=order,
         inner_order=order,
         store="staged",
     )
-    if plan.run != prod(plan.macro):
+    near = [d.dst for g, d in enumerate(digits) if g not in plan.run_digits and plan.macro[g] > 1 and d.dst < plan.run]
+    if near:
         raise LayoutcError(
-            f"copies that share a buffer write runs of {plan.run * size} bytes in a turn of {prod(plan.macro) * size}, "
-            "expected one run"
+            f"copies that share a buffer write runs of {plan.run * size} bytes, {near[0] * size} bytes apart in a turn"
         )
-    return Union(span.members, plan)
+    union = Union(span.members, plan)
+    for number in span.members:
+        union.inside(part.copies[number])
+    return union

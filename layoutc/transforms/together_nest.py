@@ -47,9 +47,7 @@ class TogetherNest:
         if number not in self.buffers:
             return tiled_copy(self.nest, plan, self.memory, 1)
         union, stage = self.buffers[number]
-        begin = union.plan.copy.dst * union.plan.element_bytes // plan.widths.dst
-        inside = replace(plan, copy=replace(plan.copy, dst=plan.copy.dst - begin))
-        return tiled_copy(self.nest, inside, replace(self.memory, target=stage.buffer), 1)
+        return tiled_copy(self.nest, union.inside(plan), replace(self.memory, target=stage.buffer), 1)
 
     def build(self, threads: int) -> tuple[Operation, list[Operation]]:
         """Returns the outermost of the shared loops, and the outermost operation of each copy."""
@@ -60,7 +58,9 @@ class TogetherNest:
             self._put_on_stack()
         made = [self._put_inside(number, copy, terms) for number, copy in enumerate(self.copies)]
         for stage in self.stages:
-            stage.copy_out(self.loops.inside(), terms, self._strides("dst", stage.plan))
+            rows = stage.plan.copy.digits[len(self.shared) :]
+            strides = self._strides("dst", stage.plan) + [digit.dst * stage.ratio for digit in rows]
+            stage.copy_out(self.loops.inside(), terms, strides)
         assert self.loops.outermost is not None, "a loop of one turn is none"
         return self.loops.outermost, made
 
