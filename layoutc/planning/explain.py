@@ -11,12 +11,11 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.machine import Machine
-from layoutc.planning.merged_tile import MergedTile
+from layoutc.planning.packed_tile import PackedTile, tile_program
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.reasons import listening
 from layoutc.planning.running_sums import sum_number
 from layoutc.planning.spread_params import as_spread, spread_params
-from layoutc.planning.tile import TileProgram
 from layoutc.planning.turns import Through, Together
 
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
@@ -146,7 +145,7 @@ def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
         step = plan.copy.digits[row_digits(plan)[0]].params[number]
         yield range(0, 2 * step, step) if step else (0, 0)
         return
-    program = MergedTile(plan) if plan.merges else TileProgram(plan)
+    program = tile_program(plan)
     registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
     for register in registers:
         yield from (piece.params[number] for piece in register.pieces if piece is not None)
@@ -164,7 +163,7 @@ def _digit(digit: CopyDigit, is_fill: bool) -> str:
 
 
 def _tiles(plan: CopyPlan) -> str:
-    size, program = _times(plan.tile), MergedTile(plan) if plan.merges else TileProgram(plan)
+    size, program = _times(plan.tile), tile_program(plan)
     if plan.copy.is_fill:
         return f"{size}, zeros along {_lanes(plan.target_lanes)}"
     if plan.pads_elements:
@@ -175,6 +174,7 @@ def _tiles(plan: CopyPlan) -> str:
         f"{size}, loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}, with "
         f"{len(program.network.steps)} shuffles in registers between"
         f"{', which merge them in pairs' if plan.merges else ''}"
+        f"{', where they share bytes' if isinstance(program, PackedTile) else ''}"
     )
 
 

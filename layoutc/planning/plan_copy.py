@@ -16,6 +16,7 @@ from layoutc.planning.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.longer_tiles import with_longer_tile
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import NORMAL, SHORT_ROW, STAGED_ROWS, by_source_lines, with_joined_rows, with_macro
+from layoutc.planning.near_stores import with_near_stores
 from layoutc.planning.padded import padded_lanes, with_padded_tile
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.promotion import promoted
@@ -145,7 +146,7 @@ def plan_moved(
 ) -> CopyPlan:
     """The plan of a copy of elements of so many bytes, which are moved as they are."""
     widths = Widths(element, element)
-    return plan_copy(copy, widths, target, streams, converted=0, buffered=buffered, is_small=is_small)
+    return with_near_stores(plan_copy(copy, widths, target, streams, 0, buffered, is_small=is_small))
 
 
 def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:

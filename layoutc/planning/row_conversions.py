@@ -22,6 +22,7 @@ from layoutc.planning.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.merged_tile import converts_twice
+from layoutc.planning.near_stores import with_near_stores
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.plan_copy import plan_copy
 from layoutc.planning.reasons import because, forget_copies
@@ -77,7 +78,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
         if fits and row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
-            return plan
+            return with_near_stores(plan)
     forget_copies(1)
     return None
 

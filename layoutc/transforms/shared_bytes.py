@@ -8,7 +8,9 @@ Lanes are taken apart in wider integers, whose bytes they then are: 0x00BA becom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IntegerType
@@ -72,6 +74,28 @@ def packed(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
         value = lanes.or_(value, lanes.shr(value, part.apart))
         value = lanes.and_(value, part.before, "packed") if part.before else value
     return lanes.truncate(value, 8, "packed")
+
+
+def together(lanes: Lanes, rows: Sequence[SSAValue]) -> SSAValue:
+    """The elements of as many rows as share a byte, in a byte each, put together to bytes (two for each lane)."""
+    bits = 8 // len(rows)
+    first, *others = (lanes.insert(bitcast(row, _words(lanes))) for row in rows)
+    value = lanes.and_(first, _in_bytes((1 << bits) - 1))
+    for number, row in enumerate(others, 1):
+        moved = lanes.and_(lanes.shl(row, bits * number), _in_bytes(((1 << bits) - 1) << bits * number))
+        value = lanes.or_(value, moved, "together")
+    return value
+
+
+def _words(lanes: Lanes) -> Any:
+    """Pairs of bytes: no processor moves the bits of single ones."""
+    assert lanes.count is not None
+    return vector_type(integer_type(16), lanes.count)
+
+
+def _in_bytes(bits: int) -> int:
+    """The same bits of both bytes of a lane."""
+    return 0x0101 * bits
 
 
 class _Halves:

@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutc.planning.copy_digits import SIDES, SideName
 from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.merged_tile import MergedTile
+from layoutc.planning.packed_tile import PackedTile, tile_program
 from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.tile import Piece, Register, TileProgram, runs_of
+from layoutc.planning.tile import Piece, Register, runs_of
 from layoutc.planning.whole_lines import stores_whole_lines
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import insert, inserted
@@ -29,7 +29,7 @@ from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.running_sums import TileAdder
-from layoutc.transforms.shared_bytes import packed, unpacked
+from layoutc.transforms.shared_bytes import packed, together, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_site import TileSite, further
 from layoutc.transforms.vector_ops import vector_type, zeros
@@ -48,7 +48,9 @@ class VectorBody:
     def __init__(self, copy: TiledCopy, plan: CopyPlan):
         self.copy, self.plan = copy, plan
         digits = plan.copy.digits
-        self.program = MergedTile(plan) if plan.merges else TileProgram(plan)
+        self.program = tile_program(plan)
+        self.together = self.program.together if isinstance(self.program, PackedTile) else 1
+        """registers that are loaded for one of the network"""
         self.is_fill = plan.copy.is_fill
         self.runs = list(product(*map(runs_of, digits, plan.tile)))
         """the starts of tiles along each digit, of tiles that are alike: they share a body"""
@@ -177,7 +179,8 @@ class VectorBody:
 
         def value(number: int) -> SSAValue:
             if number not in values:
-                values[number] = self._load(registers[number], base)
+                first = number * self.together
+                values[number] = self._loaded(registers[first : first + self.together], base)
             return values[number]
 
         if not self.plan.merges:
@@ -195,6 +198,14 @@ class VectorBody:
         return self.copy.in_memory(side, elements)
 
     # --- loads and stores ----------------------------------------------------------------------------------------
+
+    def _loaded(self, registers: Sequence[Register], base: int) -> SSAValue:
+        """A register, or one of whose bytes each has an element of several."""
+        loaded = [self._load(register, base) for register in registers]
+        if len(loaded) == 1:
+            return loaded[0]
+        lanes = Lanes(self.builder, self.copy.nest, self.program.lanes // 2)
+        return self._cast(together(lanes, loaded), vector_type(self.lane_type, self.program.lanes))
 
     def _load(self, register: Register, base: int) -> SSAValue:
         """A register, put together from its pieces."""
@@ -271,7 +282,7 @@ class VectorBody:
 
     def _stored(self, register: Register, number: int, value: SSAValue, index: SSAValue) -> SSAValue:
         """A piece of a register as it lies in memory."""
-        lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte
+        lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte // self.together
         piece, part = register.pieces[number], value
         assert piece is not None
         if lanes < self.program.lanes:
@@ -296,7 +307,8 @@ class VectorBody:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
         found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
         pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
-        for line in side_by_side(pieces, self.program.store_piece, LINE * self.plan.widths.dst_per_byte):
+        piece = self.program.store_piece * self.together
+        for line in side_by_side(pieces, piece, LINE * self.plan.widths.dst_per_byte):
             index = self._at(self.site.dst, pieces[line[0]], base, "dst")
             parts = [self._stored(*found[number], index) for number in line]
             while len(parts) > 1:
