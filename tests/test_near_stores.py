@@ -18,9 +18,9 @@ from tests.descriptors import layout
 
 def plan_of(source: str, destination: str, rows: int = 8192) -> CopyPlan:
     """The plan of a large transpose."""
-    sides = ((source, "ab"), (destination, "ba"))
-    descs = (MemoryDesc((rows, 8192), element_type(type), layout(tag)) for type, tag in sides)
-    (copy,) = choose_plan(*descs, TARGETS["avx512"], 1, Conversion()).copies
+    dims = (rows, 8192)
+    src, dst = (MemoryDesc(dims, element_type(t), layout(tag)) for t, tag in ((source, "ab"), (destination, "ba")))
+    (copy,) = choose_plan(src, dst, TARGETS["avx512"], 1, Conversion()).copies
     return copy
 
 

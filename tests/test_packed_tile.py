@@ -26,8 +26,9 @@ TRANSPOSES = [
 
 
 def plan_of(source: str, destination: str, from_: str, to: str, dims: Sequence[int]) -> CopyPlan:
-    sides = (MemoryDesc(tuple(dims), element_type(t), layout(tag)) for t, tag in ((source, from_), (destination, to)))
-    (copy,) = choose_plan(*sides, TARGETS["avx512"], 1, Conversion()).copies
+    sides = (source, from_), (destination, to)
+    src, dst = (MemoryDesc(tuple(dims), element_type(type), layout(tag)) for type, tag in sides)
+    (copy,) = choose_plan(src, dst, TARGETS["avx512"], 1, Conversion()).copies
     return copy.gathered
 
 

@@ -25,6 +25,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "NEAR_ROWS",
+        "tiles out of a buffer store lines of 8 rows past the caches, where they load 16 bytes of each row or more",
+        {"never": {"NEAR_ROWS": to(NEVER)}, "half": {"NEAR_ROWS": times(0.5)}, "twice": {"NEAR_ROWS": times(2)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "FAR_PARTS",
         "rows of elements that share bytes are taken from 4 parts of the source at a time",
         {"half": {"FAR_PARTS": to(2)}, "twice": {"FAR_PARTS": to(8)}},
