@@ -36,6 +36,26 @@ def planned(dims: tuple[int, ...], source: str, destination: str, element: str, 
     return copy
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("merge", [merge, staying])
+def test_any_elements_are_merged(merge: Callable[..., Network], seed: int):
+    """Elements in any order, some of them several times, zeros, and lanes that do not matter."""
+    draw = random.Random(seed)
+    for _ in range(100):
+        lanes, unwanted = draw.choice((4, 8, 16)), draw.choice((0, 0.3, 0.6))
+        places = [range(lanes * row, lanes * (row + 1)) for row in range(draw.randint(2, 24))]
+        held = tuple(tuple(draw.choice((place, place, place, ZERO)) for place in row) for row in places)
+        found = [element for row in held for element in row if element != ZERO]
+        wanted = tuple(
+            tuple(draw.choice((ANY, ZERO) if draw.random() < unwanted else found) for _ in range(lanes))
+            for _ in range(draw.randint(1, 24))
+        )
+        network = merge(held, wanted, lanes)
+        registers = execute(network, [*held, *[(ZERO,) * lanes] * (network.inputs - len(held))])
+        for row, output in zip(registers, wanted, strict=True):
+            assert [(e, got) for e, got in zip(output, row, strict=True) if e not in (ANY, got)] == []
+
+
 @pytest.mark.parametrize(("rows", "columns", "lanes"), [(38, 24, 64), (9, 16, 16), (5, 7, 8), (64, 16, 64), (3, 3, 16)])
 @pytest.mark.parametrize("merge", [merge, staying])
 def test_any_matrix_is_transposed(merge: Callable[..., Network], rows: int, columns: int, lanes: int):

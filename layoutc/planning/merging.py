@@ -146,20 +146,19 @@ class _Merge:
 
     def _bin_value(self, packed: _Bin) -> Held:
         if len(packed.sources) == 1:
-            (source,) = packed.sources.values()
-            return Held(source.number, {output: source.places[output] for output, _ in packed.parts})
+            (number,) = packed.sources
+            return Held(number, packed.places(number))
         places, moved = self._lanes_beside(packed) if self.stays else self._lanes_in_order(packed)
-        first, second = packed.sources.values()
-        return Held(self._step(first.number, second.number, moved), places)
+        return Held(self._step(*packed.sources, moved), places)
 
     def _lanes_in_order(self, packed: _Bin) -> tuple[Places, dict[int, int]]:
         """Where what is packed comes to lie, and the lanes that it is taken from: one output after the other."""
         places: Places = {}
         moved: dict[int, int] = {}
-        first, _ = packed.sources.values()
+        first, _ = packed.sources
         for output, sources in packed.parts:
             for source in sources:
-                base = 0 if source is first else self.lanes
+                base = 0 if source.number == first else self.lanes
                 for lane, at in source.places[output]:
                     places.setdefault(output, []).append((lane, len(moved)))
                     moved[len(moved)] = base + at
@@ -167,14 +166,14 @@ class _Merge:
 
     def _lanes_beside(self, packed: _Bin) -> tuple[Places, dict[int, int]]:
         """The same, where elements of the first register stay, and those of the second one go between them."""
-        first, second = packed.sources.values()
-        places: Places = {output: list(first.places.get(output, ())) for output, _ in packed.parts}
+        first, second = packed.sources
+        places, coming = packed.places(first), packed.places(second)
         kept = {at for found in places.values() for _, at in found}
         free = (lane for lane in range(self.lanes) if lane not in kept)
         moved: dict[int, int] = {}
-        for output, found in places.items():
-            for (lane, at), to in zip(second.places.get(output, ()), free, strict=False):
-                found.append((lane, to))
+        for output, found in coming.items():
+            for lane, at in found:
+                places.setdefault(output, []).append((lane, to := next(free)))
                 moved[to] = self.lanes + at
         return places, moved
 
@@ -198,7 +197,7 @@ class _Bin:
     """What is packed into one register."""
 
     def __init__(self) -> None:
-        self.sources: dict[int, Held] = {}
+        self.sources: dict[int, None] = {}
         self.parts: list[tuple[int, list[Held]]] = []
         self.count = 0
 
@@ -207,6 +206,15 @@ class _Bin:
         return self.count + count <= lanes and len({*self.sources, *(source.number for source in sources)}) <= 2
 
     def add(self, output: int, sources: list[Held], count: int) -> None:
-        self.sources |= {source.number: source for source in sources}
+        self.sources |= dict.fromkeys(source.number for source in sources)
         self.parts.append((output, sources))
         self.count += count
+
+    def places(self, number: int) -> Places:
+        """What is packed of a value; several may have its number, each with what some outputs wait for."""
+        found: Places = {}
+        for output, sources in self.parts:
+            for source in sources:
+                if source.number == number:
+                    found.setdefault(output, []).extend(source.places[output])
+        return found
