@@ -581,23 +581,31 @@ def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: S
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "element", "store"),
+    ("rows", "columns", "element", "along"),
     [
-        (1000, 600, "f32", "aligned"),
-        (2000, 600, "bf16", "aligned"),
-        (1008, 600, "f32", "normal"),  # stores are whole lines
-        (200, 2500, "f32", "normal"),  # rows are short
-        (1000, 100, "f32", "normal"),  # the second cache holds both sides
-        (257, 257, "f32", "aligned"),  # but rows of both evict each other
-        (290, 290, "f32", "normal"),
-        (3000, 600, "s8", "normal"),  # tiles store a part of a line, whatever it is
+        (257, 257, "f32", True),
+        (513, 900, "bf16", True),
+        (290, 290, "f32", False),  # rows do not evict each other
+        (256, 257, "f32", False),  # stores are whole lines
+        (257, 257, "s8", False),  # rows are short
     ],
 )
-def test_stores_that_straddle_lines_of_long_rows_leave_a_buffer(
-    rows: int, columns: int, element: str, store: Store
+def test_macro_tiles_are_along_rows_that_evict_each_other_and_straddle_lines(
+    rows: int, columns: int, element: str, along: bool
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
     (copy,) = choose_plan(source, destination, replace(AVX512, l2=5 << 19, llc_is_far=True)).copies
+    assert copy.store == "normal" and copy.fetches
+    assert (copy.macro == (16, rows)) == along
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "store"), [(1000, 900, "staged"), (1000, 600, "normal"), (200, 5000, "normal")]
+)
+def test_threads_stream_as_early_as_one_where_long_rows_straddle_lines(rows: int, columns: int, store: Store) -> None:
+    source, destination = (layoutc.desc(name, (rows, columns), "f32") for name in ("ab", "ba"))
+    target = replace(AVX512, l2=5 << 19, llc_is_far=True)
+    (copy,) = choose_plan(source, destination, target, threads=2).copies
     assert copy.store == store
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import answering, shape, shapes, times, to
-from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, KIB, MIB, NEVER, Rule
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CACHED_RULES = (
     Rule("NORMAL", "macro tiles in the caches: 16 KiB, along the destination", shapes("NORMAL"), CACHES),
@@ -53,23 +53,13 @@ CACHED_RULES = (
     ),
     Rule(
         "MOST_EVICTED",
-        "in the second cache they do so where many of the lines of a macro tile evict each other",
+        "in the second cache tiles follow rows of the destination where many lines of a macro tile evict each other",
         {
             "never": {"MOST_EVICTED": to(1.0)},
             "half": {"MOST_EVICTED": times(0.5)},
-            "in larger macro tiles": {"ALIGNED_IN_L2": shape(budget=2.0, target_run=2.0)},
+            "in larger macro tiles": {"ALONG_ROWS": shape(budget=2.0, target_run=2.0)},
         },
         (IN_L2,),
-    ),
-    Rule(
-        "MIN_LONG_ROW",
-        "where the last cache is far, stores that straddle lines of rows of 1 KiB leave a buffer by whole ones",
-        {
-            "never": {"MIN_LONG_ROW": to(NEVER)},
-            "a quarter": {"MIN_LONG_ROW": times(0.25)},
-            "four times": {"MIN_LONG_ROW": times(4)},
-        },
-        (1536 * KIB, 3 * MIB),
     ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule(

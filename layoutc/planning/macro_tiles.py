@@ -107,8 +107,8 @@ WIDENED_ROWS = MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False)
 GATHERED_PACKED = MacroShape(32 << 10, 256, 64, "dst")
 """The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
-ALIGNED_IN_L2 = replace(ALIGNED, budget=16 << 10, source_run=64, target_run=1024)
-"""the same where rows of both sides evict each other: the lines of a tile are all that is there of the source"""
+ALONG_ROWS = replace(NORMAL, budget=32 << 10, source_run=64, target_run=4 << 10)
+"""through the caches, where rows of both sides evict each other: one line of each of the source, all of a few stored"""
 
 
 def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:

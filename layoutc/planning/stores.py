@@ -10,7 +10,7 @@ from layoutc.planning.lanes import lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
-    ALIGNED_IN_L2,
+    ALONG_ROWS,
     COLLIDING,
     COPIED_BY_SOURCE,
     GATHERED_IN_CACHES,
@@ -58,10 +58,9 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
-    by_lines = _by_whole_lines(plan, cached, target) if _straddles_lines(plan, target) else None
-    if by_lines is not None:
-        because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
-        return by_lines
+    straddling = _straddling(plan, cached, target) if _straddles_lines(plan, target) else None
+    if straddling is not None:
+        return straddling
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.source_lanes == plan.target_lanes:
@@ -139,19 +138,22 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     return whole
 
 
-def _by_whole_lines(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
+def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
     """
-    The plan of a transpose with whole lines that leave a buffer, if its rows are long enough.
+    The plan of a transpose whose stores straddle lines, if its rows are long enough.
 
-    Tiles would wait twice for a line that they store parts of where it comes from a last cache that is far, and where
-    lines evict each other before they are whole.
+    Where it is as large as the second cache, tiles would wait twice for a line that they store parts of, as it comes
+    from a last cache that is far. Where lines evict each other before they are whole, tiles follow the rows they store.
     """
     row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
-    if 2 * plan.copy.elements * plan.element_bytes > target.l2:
-        gains = target.llc_is_far and row >= MIN_LONG_ROW
-        return replace(with_macro(plan, ALIGNED), store="aligned") if gains else None
+    if plan.copy.elements * plan.element_bytes >= target.l2:
+        if not target.llc_is_far or row < MIN_LONG_ROW:
+            return None
+        because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
+        return replace(with_macro(plan, ALIGNED), store="aligned")
     if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
-        return replace(with_macro(plan, ALIGNED_IN_L2), store="aligned")
+        because("macro tiles", "along rows of the destination, as lines would evict each other before they are whole")
+        return with_macro(plan, ALONG_ROWS)
     return None
 
 
