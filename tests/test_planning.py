@@ -740,6 +740,17 @@ def test_registers_are_no_longer_than_runs() -> None:
         parse_plan([line.format(*[2] * 4) for line in lines])
 
 
+def test_zeros_of_a_whole_loop_are_one_run() -> None:
+    """What is left of the fill in a step of the loops is one element: no row by itself."""
+    lines = [
+        "threads 1",
+        "together: 38x(153600, 153600) by 1, 48x(8, 8) by 48, in bytes, staged stores",
+        "  fill -> 9648: 48x(1, 1), elements of 8, vectors of 64, any shuffles, tile 16, lanes - -> 0:8, macro 48, "
+        "outer 0, inner 0, normal stores",
+    ]
+    assert plan_lines(parse_plan(lines)) == lines
+
+
 def test_turns_leave_copies_their_lanes() -> None:
     """Rows of the source, and with them the channel of 16, would go element by element if a turn were one pixel."""
     plan = staged_plan("nchw", "AcdB4a16b", (5, 17, 15, 21), "f32", "avx512")

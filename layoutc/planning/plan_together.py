@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import gcd
 
 from layoutc.planning.copy_digits import merged
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import STREAMED_PART, Machine
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import plan_moved
 from layoutc.planning.reasons import forget_copies
@@ -57,6 +57,7 @@ def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
 def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:
     """The copies of a reorder that does not fit the second cache, those together that share lines."""
     budget, most = target.l2 // TURN_PART, most_small(moved)
+    is_far = sum(copy.elements * size for copy, size in moved) >= target.llc // STREAMED_PART
     parts: list[CopyPlan | Together] = []
     left = list(moved)
     found = tried = moved_groups(moved, budget)
@@ -81,7 +82,7 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         turns = [loop.dst for loop in loops if loop.step < loop.extent]
         of_turn = replace(target, alignment=gcd(target.alignment, *turns))
         together = tuple(plan_moved(*piece, of_turn, streams) for piece in inner) if loops else ()
-        rows = staged_rows(loops, group, together, target) if together and streams else None
+        rows = staged_rows(loops, group, together, target) if together and streams and is_far else None
         if rows is not None:
             parts.append(rows)
             continue

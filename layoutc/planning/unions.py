@@ -48,8 +48,9 @@ class Union:
     def _distance(self, step: int, size: int) -> int:
         """So many elements of such a size apart in the destination: how many they are apart in the buffer."""
         strides, _ = self.plan.store_stage
-        unit, run = self.plan.element_bytes, self.plan.run_digits
-        rows = [(d.dst * unit, strides[g] * unit) for g, d in enumerate(self.plan.copy.digits) if g not in run]
+        unit, digits = self.plan.element_bytes, self.plan.copy.digits
+        apart_in = [g for g, steps in enumerate(self.plan.macro) if steps > 1 and g not in self.plan.run_digits]
+        rows = [(digits[g].dst * unit, strides[g] * unit) for g in apart_in]
         apart, inside = max((row for row in rows if row[0] <= step * size), default=(size, size))
         if step * size % apart:
             raise LayoutcError(f"steps of {step * size} bytes are no whole runs, which lie {apart} bytes apart")
