@@ -149,7 +149,8 @@ class _Merge:
             (number,) = packed.sources
             return Held(number, packed.places(number))
         places, moved = self._lanes_beside(packed) if self.stays else self._lanes_in_order(packed)
-        return Held(self._step(*packed.sources, moved), places)
+        first, second = packed.sources
+        return Held(self._step(first, second, moved), places)
 
     def _lanes_in_order(self, packed: _Bin) -> tuple[Places, dict[int, int]]:
         """Where what is packed comes to lie, and the lanes that it is taken from: one output after the other."""

@@ -128,7 +128,7 @@ def _check_numbers(plan: CopyPlan) -> None:
     is_late = plan.converted_bytes and plan.widths.converted_at == "dst" and not plan.merges
     if is_late and not all(d.is_whole for d in plan.copy.digits):
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
-    if plan.fetches and (plan.store != "normal" or not plan.target_lanes):
+    if plan.fetches and (plan.store != "normal" or not (plan.source_lanes or plan.target_lanes)):
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
     if plan.prefetch > MAX_PREFETCH:
         raise LayoutcError(f"got prefetch {plan.prefetch}, expected at most 2^40")
