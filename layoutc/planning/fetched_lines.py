@@ -7,6 +7,7 @@ ahead, as is done for stores of one line. What a tile stores into may be asked f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from layoutc.planning.copy_digits import contiguous
@@ -47,3 +48,25 @@ def _run(plan: CopyPlan) -> int:
         if plan.tile[position] < digit.extent:
             break
     return run * plan.widths.dst
+
+
+def line_ends(runs: Iterable[tuple[int, int, int]], line: int) -> list[tuple[int, int]]:
+    """
+    The last element of each line's worth of what runs are together, and of what is left, after their step.
+
+    A run is the step of a digit that carries, and its first element and the one behind its last.
+    """
+    ends: list[tuple[int, int]] = []
+    last: tuple[int, int] | None = None
+    begin = 0
+    for step, start, stop in sorted(runs):
+        if last == (step, start):
+            ends.pop()
+        else:
+            begin = start
+        while stop - begin > line:
+            begin += line
+            ends.append((step, begin - 1))
+        ends.append((step, stop - 1))
+        last = step, stop
+    return ends

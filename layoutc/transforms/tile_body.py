@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, UnitAtt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, SideName
+from layoutc.planning.fetched_lines import line_ends
 from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.packed_tile import PackedTile, tile_program
@@ -133,25 +134,13 @@ class VectorBody:
         return self.site.builder
 
     def _fetched(self) -> list[tuple[int, int]]:
-        """The last element of each line's worth of a run that a tile stores, in elements of memory."""
-        ends: list[tuple[int, int]] = []
-        run: tuple[int, int] | None = None
-        begin = 0
-        line = LINE // self.plan.widths.dst * self.copy.ratio
-        pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
-        for piece in sorted(pieces, key=lambda piece: (piece.step, piece.offset)):
-            lanes = piece.mask.bit_length() or self.program.store_piece
-            start, stop = (self.copy.in_memory("dst", place) for place in (piece.offset, piece.offset + lanes))
-            if run == (piece.step, start):
-                ends.pop()
-            else:
-                begin = start
-            while stop - begin > line:
-                begin += line
-                ends.append((piece.step, begin - 1))
-            ends.append((piece.step, stop - 1))
-            run = piece.step, stop
-        return ends
+        """Where the lines end that a tile stores into, in elements of memory."""
+        pieces = (piece for register in self.stores for piece in register.pieces if piece is not None)
+        runs: list[tuple[int, int, int]] = []
+        for piece in pieces:
+            stop = piece.offset + (piece.mask.bit_length() or self.program.store_piece)
+            runs.append((piece.step, *(self.copy.in_memory("dst", place) for place in (piece.offset, stop))))
+        return line_ends(runs, LINE // self.plan.widths.dst * self.copy.ratio)
 
     def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
         for step, distance in self.fetched:
