@@ -195,6 +195,22 @@ def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str, threa
     np.testing.assert_array_equal(written, expected)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("type", "tags"), [("s4", ("abc", "acb")), ("u2", ("ab", "ba")), ("f4_e2m1", ("ab", "ba"))])
+def test_lines_of_moved_elements_are_gathered_past_the_caches(type: str, tags: tuple[str, str], threads: int) -> None:
+    """Each row is taken apart once, by whole registers, into a buffer of bytes."""
+    dims = (2, 256, 64)[-len(tags[0]) :]
+    sides = layoutc.desc(tags[0], dims, type), layoutc.desc(tags[1], dims, type)
+    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0), threads)
+    assert {(copy.load, copy.store) for copy in plan.copies} == {("staged", "nontemporal")}
+    kernel = layoutc.Kernel(*sides, "interpret", plan=tuple(plan_lines(plan)), threads=threads)
+    read = (np.arange(kernel.source_bytes) * 37 % 251).astype(np.uint8)
+    written, expected = (np.full(kernel.destination_bytes, 0xA5, np.uint8) for _ in range(2))
+    kernel(read, written)
+    reference.reorder(*sides, read, expected)
+    np.testing.assert_array_equal(written, expected)
+
+
 def test_macro_tiles_that_overlap_by_a_line_begin_with_bytes() -> None:
     """Steps of 15 columns of 64 in the destination, a line less than a macro tile of 16: every other one is odd."""
     source, destination = layoutc.desc("ab", (64, 300), "s4"), layoutc.desc("ba", (64, 300), "s32")

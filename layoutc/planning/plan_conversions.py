@@ -98,7 +98,7 @@ def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
             yield plan_moved(*piece, how.target, how.streams)
     elif how.adds and not copy.is_fill:
         yield from (_adding_plan(part, how) for part in even_copies(copy))
-    elif not how.moves and (gathered := _gathered_plan(copy, how)) is not None:
+    elif (gathered := (_gathered_lines if how.moves else _gathered_plan)(copy, how)) is not None:
         yield from _gathered_apart(copy, gathered, how)
     elif not how.widths.are_packed:
         yield _straight_plan(copy, how)
@@ -186,6 +186,15 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     if not pays and not _has_better_tiles(copy, how):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+
+
+def _gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+    """The same of elements that share bytes and are moved as they are, where whole lines of them go past the caches."""
+    gathered = _gathered_plan(copy, how) if how.streams else None
+    if gathered is not None and gathered.store != "nontemporal":
+        forget_copies(1)
+        return None
+    return gathered
 
 
 def _widens_in_caches(how: Converting) -> bool:
