@@ -92,11 +92,11 @@ def test_where_turns_step_within_a_line_they_ask_for_a_near_one_of_another_loop(
     assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {544}
 
 
-def test_stores_are_no_whole_lines_where_turns_begin_inside_of_lines() -> None:
+def test_turns_that_begin_inside_of_lines_leave_a_buffer_that_copies_share() -> None:
     """Rows of 3476 bytes: of the turns along them one in 16 begins at a line."""
     (part,) = plan_of(BY_PAGES).parts
     assert isinstance(part, Together)
-    assert [copy.store for copy in part.copies] == ["staged", "staged"]
+    assert (part.store, [copy.store for copy in part.copies]) == ("staged", ["normal", "normal"])
 
 
 def test_turns_are_of_equal_size() -> None:
@@ -220,7 +220,6 @@ def test_lines_of_the_source_are_whole_before_long_runs_grow() -> None:
     for loops in shared_loops(plan_of(("onednn:Dcab3d", destination, (16, 256, 57, 195), "s8"))):
         steps = {(loop.src, loop.dst): loop.step for loop in loops}
         assert steps[3, 199680] * 3 >= 60
-        assert steps[768, 64] == 16
 
 
 def test_runs_of_the_destination_stop_growing_where_they_are_contiguous_too() -> None:
