@@ -8,12 +8,15 @@ Importing this gives xDSL's dialect the op, so that its text is read wherever la
 
 from __future__ import annotations
 
+from typing import Any
+
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, MemRefType, i32
 from xdsl.dialects.memref import MemRef
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 CLOSEST = 3
 """locality of what is asked for into the first cache"""
@@ -31,6 +34,14 @@ class PrefetchOp(IRDLOperation):
     locality = prop_def(IntegerAttr[IntegerType], prop_name="localityHint")
     is_data = prop_def(BoolAttr, prop_name="isDataCache")
 
+    def verify_(self) -> None:
+        memref: Any = self.memref.type
+        locality, rank = self.locality.value.data, len(memref.shape)
+        if self.locality.type != i32 or not 0 <= locality <= CLOSEST:
+            raise VerifyException(f"got locality {locality} of {self.locality.type}, expected 0 to {CLOSEST} of i32")
+        if len(self.indices) != rank:
+            raise VerifyException(f"got {len(self.indices)} indices, expected one for each of {rank} dimensions")
+
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_operand(self.memref)
@@ -47,13 +58,13 @@ class PrefetchOp(IRDLOperation):
         memref = parser.parse_unresolved_operand()
         indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
         parser.parse_punctuation(",")
-        way = parser.expect(lambda: parser.parse_optional_keyword("write") or _read(parser), "'read' or 'write'")
+        way = _one_of(parser, "read", "write")
         parser.parse_punctuation(",")
         parser.parse_keyword("locality")
         with parser.in_angle_brackets():
             locality = parser.parse_integer(allow_boolean=False, allow_negative=False)
         parser.parse_punctuation(",")
-        cache = parser.expect(lambda: parser.parse_optional_keyword("data") or _instr(parser), "'data' or 'instr'")
+        cache = _one_of(parser, "data", "instr")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         type = parser.parse_type()
@@ -65,12 +76,9 @@ class PrefetchOp(IRDLOperation):
         )
 
 
-def _read(parser: Parser) -> str | None:
-    return parser.parse_optional_keyword("read")
-
-
-def _instr(parser: Parser) -> str | None:
-    return parser.parse_optional_keyword("instr")
+def _one_of(parser: Parser, *words: str) -> str:
+    found = (word for word in words if parser.parse_optional_keyword(word))
+    return parser.expect(lambda: next(found, None), " or ".join(map(repr, words)))
 
 
 def _properties(is_write: bool, locality: int, is_data: bool) -> dict[str, Attribute]:
@@ -86,5 +94,5 @@ TO_WRITE = _properties(True, CLOSEST, True)
 
 # Importing it twice, as tests do, must not name it twice.
 _operations = MemRef._operations  # pyright: ignore[reportPrivateUsage]
-if PrefetchOp not in _operations:
+if all(op.name != PrefetchOp.name for op in _operations):
     _operations.append(PrefetchOp)

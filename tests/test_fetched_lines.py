@@ -8,9 +8,11 @@ import pytest
 import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.fetched_lines import with_fetched_lines
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.turns import SharedLoop, Together
 from layoutc.targets.errors import EmissionError
 from layoutc.transforms.lower_reorders import LowerReordersPass  # noqa: F401  all ops are known
 from tests.c_programs import emitted, parsed
@@ -38,14 +40,39 @@ def test_tiles_ask_for_lines_that_the_first_cache_does_not_hold() -> None:
 
 
 def test_what_becomes_narrower_asks_for_nothing() -> None:
-    for source, destination in (("bf16", "f32"), ("f32", "bf16"), ("f32", "s32")):
-        (copy,) = planned("ab", "ab", (200, 500), source, destination).copies
-        assert copy.fetches == (destination != "bf16")
+    for source, destination in (("bf16", "f32"), ("f32", "bf16"), ("f32", "s32"), ("s8", "s4"), ("u8", "u2")):
+        (copy,) = planned("ab", "ba", (512, 640), source, destination).copies
+        assert copy.fetches == (destination in ("f32", "s32"))
+
+
+def test_packed_elements_ask_for_the_last_byte_of_what_a_tile_stores() -> None:
+    """A tile of 64 rows of s4 stores 32 bytes of each column."""
+    pair = layoutc.desc("ab", (512, 1024), "s4"), layoutc.desc("ba", (512, 1024), "s4")
+    lines = tuple(plan_lines(choose_plan(*pair, MACHINE)))
+    text = layoutc.Kernel(*pair, plan=lines, target="avx512").c_source
+    first, *_ = re.findall(r"__builtin_prefetch\(dst \+ \(dst_offset \+ (\d+)\), 1, 3\);", text)
+    assert int(first) == 31
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("locality<7>", "got locality 7 of i32, expected 0 to 3"),
+        ("%m[%i]", "got 1 indices, expected one for each of 2 dimensions"),
+    ],
+)
+def test_ops_that_ask_for_nothing_that_there_is(change: str, message: str) -> None:
+    text = TEXT.replace("CACHE", "data")
+    text = text.replace("locality<0>", change) if "locality" in change else text.replace("%m[%i, %i]", change, 1)
+    with pytest.raises(Exception, match=message):
+        parsed(text).verify()
 
 
 def test_copies_that_run_together_ask_unless_they_share_a_buffer() -> None:
-    shared = planned("nChw16c", "nhwc", (2, 17, 56, 56), "f32")
-    assert any(copy.fetches for copy in shared.copies if copy.target_lanes)
+    alone = planned("nChw16c", "nhwc", (2, 17, 56, 56), "f32")
+    assert any(copy.fetches for copy in alone.copies if copy.target_lanes)
+    shared = Together((SharedLoop(2, 1, 0, 0),), tuple(replace(copy, fetches=False) for copy in alone.copies), "staged")
+    assert with_fetched_lines(Plan((shared,)), 1 << 20, MACHINE) == Plan((shared,))
 
 
 def test_the_last_element_of_each_line_is_asked_for_before_the_first_load() -> None:

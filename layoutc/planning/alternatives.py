@@ -10,6 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SideName
+from layoutc.planning.fetched_lines import with_fetched_lines
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.macro_tiles import (
     COLLIDING,
@@ -55,7 +56,9 @@ def choose_plans(
     target = target or machine()
     chosen = choose_plan(source, destination, target, threads)
     seen: set[Plan] = set()
-    for plan in chain([chosen], _alternatives(chosen, target)):
+    size = source.size_bytes + destination.size_bytes
+    others = (with_fetched_lines(plan, size, target) for plan in _alternatives(chosen, target))
+    for plan in chain([chosen], others):
         if plan not in seen:
             seen.add(plan)
             yield plan
@@ -112,6 +115,6 @@ def _copy_by_policy(
         raise LayoutcError("stores are no whole lines")
     order = loop_order(plan.copy.digits, outer)
     plan = replace(plan, store="normal", load="normal", prefetch=0, macro=plan.least_macro, outer_order=order)
-    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=plan.fetches and store == "normal")
+    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=False)
     check_parts(plan)
     return plan

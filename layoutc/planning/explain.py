@@ -95,7 +95,7 @@ def _work(plan: CopyPlan, destination: MemoryDesc, converts: bool) -> str:
 def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | None) -> Iterator[str]:
     for number, digit in enumerate(plan.copy.digits):
         yield f"digit {number}: {_digit(digit, plan.copy.is_fill)}"
-    yield f"tiles: {why.get('tiles') or _tiles(plan)}"
+    yield f"tiles: {why.get('tiles') or _tiles(plan)}{'; ' + why['rows'] if 'rows' in why else ''}"
     macro = _times(plan.macro)
     yield f"macro tiles: {macro}, {why.get('macro tiles', 'all but the slowest digit')}"
     order = f"; {why['outer loops']}" if "outer loops" in why else ""
@@ -108,9 +108,9 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
         yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"
     if plan.prefetch:
-        yield f"prefetch: each load asks for the next macro tile, {plan.prefetch} elements further on"
+        yield f"prefetch: each load asks for what comes next, {plan.prefetch} elements further on"
     if plan.fetches:
-        yield "lines: each tile asks for those that it stores into, before it loads"
+        yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"
 
 
 def _when(plan: CopyPlan) -> str:

@@ -36,7 +36,9 @@ def _part(part: CopyPlan | Together | Through, target: Machine) -> CopyPlan | To
 
 def _fetching(plan: CopyPlan, target: Machine) -> CopyPlan:
     """What becomes narrower takes longer to be converted than its lines to come."""
-    waits = plan.store == "normal" and plan.target_lanes and plan.widths.dst >= plan.widths.src
+    widths = plan.widths
+    narrows = widths.dst * widths.src_per_byte < widths.src * widths.dst_per_byte
+    waits = plan.store == "normal" and plan.target_lanes and not narrows
     return replace(plan, fetches=True) if waits and 2 * _run(plan) >= target.line else plan
 
 
@@ -47,7 +49,7 @@ def _run(plan: CopyPlan) -> int:
         run *= plan.tile[position]
         if plan.tile[position] < digit.extent:
             break
-    return run * plan.widths.dst
+    return run * plan.widths.dst // plan.widths.dst_per_byte
 
 
 def line_ends(runs: Iterable[tuple[int, int, int]], line: int) -> list[tuple[int, int]]:

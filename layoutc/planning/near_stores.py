@@ -36,7 +36,7 @@ def with_near_stores(plan: CopyPlan) -> CopyPlan:
         found = replace(found, extent=found.extent // 2)
     if found == part or plan.tile[part.digit] != part.extent:
         return plan
-    because("tiles", f"of {found.extent} rows, so that lines that lie side by side are stored one soon after the other")
+    because("rows", f"of {found.extent} rows, so that lines that lie side by side are stored one soon after the other")
     tile = tuple(found.extent if g == part.digit else size for g, size in enumerate(plan.tile))
     return replace(plan, source_lanes=(found,), tile=tile)
 

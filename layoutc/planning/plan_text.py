@@ -31,10 +31,10 @@ from layoutc.planning.turns import SharedLoop, Through, Together
 SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
+FETCHED = ", fetched lines"
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
-FETCHED = ", fetched lines"
 """before the loops of copies into a buffer and out of it"""
 INTO, BETWEEN, OUT_OF = "into it, ", "between, ", "out of it, "
 """before copies of one that goes through a buffer"""

@@ -88,7 +88,7 @@ def _with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
     Registers of narrow elements have more of these than registers of wide ones: where those are, 64 rows 2 KiB apart
     were stored in turn. Loops then go along the rows of the destination, of which a line leaves at once.
     """
-    because("tiles", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
+    because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
     while _stored_in_a_set(plan, target) > l1_ways(target) and (fewer := _halved(plan)) is not None:
         plan = fewer
     return with_macro(plan, WIDENED_ROWS)
@@ -152,8 +152,9 @@ def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan |
         because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
         return replace(with_macro(plan, ALIGNED), store="aligned")
     if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
+        along_rows = with_macro(plan, ALONG_ROWS)
         because("macro tiles", "along rows of the destination, as lines would evict each other before they are whole")
-        return with_macro(plan, ALONG_ROWS)
+        return along_rows
     return None
 
 

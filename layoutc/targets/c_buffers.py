@@ -88,7 +88,7 @@ def _print_prefetch(printer: FunctionPrinter, op: PrefetchOp) -> None:
     type = op.memref.type
     assert is_memref(type)
     address = address_at(type, printer.take(op.memref), [printer.take(index) for index in op.indices])
-    printer.line(f"__builtin_prefetch({address.text}, {abs(op.is_write.value.data)}, {op.locality.value.data});")
+    printer.line(f"__builtin_prefetch({address.text}, {int(bool(op.is_write.value.data))}, {op.locality.value.data});")
 
 
 BUFFER_STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {

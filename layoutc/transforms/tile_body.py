@@ -138,8 +138,8 @@ class VectorBody:
         pieces = (piece for register in self.stores for piece in register.pieces if piece is not None)
         runs: list[tuple[int, int, int]] = []
         for piece in pieces:
-            stop = piece.offset + (piece.mask.bit_length() or self.program.store_piece)
-            runs.append((piece.step, *(self.copy.in_memory("dst", place) for place in (piece.offset, stop))))
+            stop = piece.offset + (piece.mask.bit_length() or self.program.store_piece * self.together)
+            runs.append((piece.step, self.copy.in_memory("dst", piece.offset), self.copy.in_memory("dst", stop)))
         return line_ends(runs, LINE // self.plan.widths.dst * self.copy.ratio)
 
     def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
