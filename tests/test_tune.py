@@ -78,6 +78,14 @@ def compiled(pair: tuple[MemoryDesc, MemoryDesc] = PAIR, **options: Any) -> layo
     return layoutc.compile(*pair, **given)
 
 
+def test_alternatives_through_the_caches_ask_for_their_lines() -> None:
+    """The planner's own choice goes past a last cache of 4 MiB, and asks for none."""
+    source, destination = (layoutc.desc(tag, (2000, 2040), "f32") for tag in ("ab", "ba"))
+    chosen, *others = choose_plans(source, destination, replace(TARGETS["avx512"], llc=4 << 20))
+    assert not any(copy.fetches for copy in chosen.copies)
+    assert any(copy.fetches for plan in others for copy in plan.copies)
+
+
 def test_a_tuned_plan_comes_before_the_planners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, file = other_plan(), written(tmp_path / "tuned.json", other_plan())
     kernel = compiled(tuned=file)
