@@ -43,3 +43,12 @@ def test_through_the_caches_it_does_not_matter() -> None:
     assert with_near_stores(wide) == plan
     normal = replace(wide, store="normal")
     assert with_near_stores(normal) == normal
+
+
+def test_tiles_of_other_shapes_stay() -> None:
+    """Boxes, and tiles of more rows than a load has lanes."""
+    plan = plan_of("u8", "f32")
+    lanes = (replace(plan.source_lanes[0], extent=16),)
+    wide = replace(plan, tile=(16, 16), source_lanes=lanes)
+    for shape in (replace(wide, tile=(32, 16), macro=(64, 64)), replace(wide, merges=True)):
+        assert with_near_stores(shape) == shape

@@ -171,7 +171,7 @@ def _with_buffers(
 ) -> Together | None:
     """Copies that run in such turns, whose buffers have one run or, with rows, several, and at most so many bytes."""
     inner = [turn_of(*sized, turns) for sized in group]
-    if not all(_keeps_lanes(*alone, *turn, target) for alone, turn in zip(group, inner, strict=True)):
+    if not all(_keeps_lanes(*alone, turn, target) for alone, (turn, _) in zip(group, inner, strict=True)):
         return None
     if not all(is_tiled(*sized, target) for sized in inner):
         return None
@@ -203,7 +203,7 @@ def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
     return replace(plan, prefetch=ahead // plan.element_bytes)
 
 
-def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, _: int, target: Machine) -> bool:
+def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, target: Machine) -> bool:
     """Whether a copy has lanes of 16 bytes in a turn, or as many as alone."""
     widths = Widths(size, size)
     before, after = (choose_lanes(fused(copy, widths, target), widths, target) for copy in (alone, turn))
