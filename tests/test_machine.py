@@ -50,6 +50,22 @@ def test_a_machine_that_tells_no_sizes_has_those_of_its_registers(
     assert (found.l2, found.llc, found.llc_is_far) == (1 * MIB, 32 * MIB, False)
 
 
+@pytest.mark.parametrize(("vendor", "waits"), [("GenuineIntel", True), ("AuthenticAMD", False), ("", True)])
+def test_stores_wait_for_lines_but_on_processors_that_were_seen_not_to(
+    vendor: str, waits: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text(
+        f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: sse2 avx2\n\nprocessor\t: 1\nvendor_id\t: other\n"
+    )
+    monkeypatch.setattr("layoutc.planning.machine.CPUINFO", told)
+    found = native.__wrapped__()
+    assert (found.vector, found.waits_for_lines) == (32, waits)
+    source, destination = (layoutc.desc(name, (250, 500), "f32") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, found).copies
+    assert copy.fetches == waits
+
+
 @pytest.mark.parametrize(
     ("megabytes", "threads", "streams"),
     [(1, 1, False), (2, 1, True), (3, 2, False), (4, 2, True), (5, 3, False), (6, 3, True)],

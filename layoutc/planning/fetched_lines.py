@@ -17,8 +17,8 @@ from layoutc.planning.turns import Through, Together
 
 
 def with_fetched_lines(plan: Plan, bytes_in_all: int, target: Machine) -> Plan:
-    """The plan, whose tiles ask for lines where the first cache does not hold both buffers."""
-    if bytes_in_all <= target.l1:
+    """The plan, whose tiles ask for lines where stores wait for these: not if the first cache holds both buffers."""
+    if not target.waits_for_lines or bytes_in_all <= target.l1:
         return plan
     return replace(plan, parts=tuple(_part(part, target) for part in plan.parts))
 

@@ -19,6 +19,9 @@ ALIGNMENT, MAX_ALIGNMENT = 64, 4096
 """bytes: what a destination's address is taken to be a multiple of, and at most"""
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CPUINFO = Path("/proc/cpuinfo")
+NEVER_WAITING = ("AuthenticAMD",)
+"""vendors whose processors were seen to store into lines of the second cache as fast as these come, as Zen 5 does"""
 
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
@@ -39,7 +42,8 @@ MERGED_VECTOR = 64
 class Machine:
     """
     Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
-    what every destination's address is a multiple of. A last cache that is far is little faster than memory.
+    what every destination's address is a multiple of. A last cache that is far is little faster than memory. A
+    processor that waits for lines holds up its stores behind one whose line is not in the first cache.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Machine:
     l2: int = 1 << 20
     llc: int = 32 << 20
     llc_is_far: bool = False
+    waits_for_lines: bool = True
     line: int = 64
     page: int = 4096
     alignment: int = ALIGNMENT
@@ -116,7 +121,8 @@ def _native() -> Machine:
     if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="any")
     found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
-    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC)
+    waits = _cpu_facts().get("vendor_id") not in NEVER_WAITING
+    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC, waits_for_lines=waits)
 
 
 def _instruction_set() -> str:
@@ -131,11 +137,17 @@ def _instruction_set() -> str:
 
 
 def _cpu_flags() -> frozenset[str]:
+    return frozenset(_cpu_facts().get("flags", "").split())
+
+
+def _cpu_facts() -> dict[str, str]:
+    """What Linux says of the first processor; nothing elsewhere."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        first = CPUINFO.read_text().split("\n\n")[0]
     except OSError:
-        return frozenset()
-    return frozenset(next((line.split(":")[1].split() for line in lines if line.startswith("flags")), ()))
+        return {}
+    named = (line.partition(":") for line in first.splitlines())
+    return {name.strip(): value.strip() for name, _, value in named}
 
 
 def _cache_sizes() -> dict[str, int]:
