@@ -9,8 +9,7 @@ import pytest
 
 import layoutc
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.machine import _native as native  # pyright: ignore[reportPrivateUsage]
+from layoutc.planning.machine import TARGETS, Machine, native
 
 MIB = 1 << 20
 SERVER = replace(TARGETS["avx512"], l2=2 * MIB, llc=64 * MIB, llc_is_far=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import answering, times, to
-from benchmarks.planning_rules.rule import IN_DRAM, KIB, MIB, NEVER, Rule
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, KIB, MIB, NEVER, Rule
 
 STREAMS = {"always": {"_streams": answering(True)}, "never": {"_streams": answering(False)}}
 
@@ -47,5 +47,11 @@ CACHE_RULES = (
         {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
         (6 * MIB, 12 * MIB),
         threads=2,
+    ),
+    Rule(
+        "_waits",
+        "where processors wait for the lines that they store into, tiles ask for these, if L1 does not hold both sides",
+        {"always": {"_waits": answering(True)}, "never": {"_waits": answering(False)}},
+        CACHES,
     ),
 )

@@ -17,10 +17,15 @@ from layoutc.planning.turns import Through, Together
 
 
 def with_fetched_lines(plan: Plan, bytes_in_all: int, target: Machine) -> Plan:
-    """The plan, whose tiles ask for lines where stores wait for these: not if the first cache holds both buffers."""
-    if not target.waits_for_lines or bytes_in_all <= target.l1:
+    """The plan, whose tiles ask for lines where stores wait for these."""
+    if not _waits(bytes_in_all, target):
         return plan
     return replace(plan, parts=tuple(_part(part, target) for part in plan.parts))
+
+
+def _waits(bytes_in_all: int, target: Machine) -> bool:
+    """Not if the first cache holds both buffers."""
+    return target.waits_for_lines and bytes_in_all > target.l1
 
 
 def _part(part: CopyPlan | Together | Through, target: Machine) -> CopyPlan | Together | Through:

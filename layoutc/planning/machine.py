@@ -93,7 +93,7 @@ def machine(target: str = "native", alignment: int = ALIGNMENT) -> Machine:
     if target != "native" and target not in TARGETS:
         raise LayoutcError(f"unknown target {target!r}, expected one of native {' '.join(TARGETS)}")
     check_alignment(alignment)
-    return replace(_native() if target == "native" else TARGETS[target], alignment=alignment)
+    return replace(native() if target == "native" else TARGETS[target], alignment=alignment)
 
 
 def of_registers(vector: int, shuffles: Shuffles) -> Machine:
@@ -116,7 +116,8 @@ def check_alignment(alignment: object) -> int:
 
 
 @cache
-def _native() -> Machine:
+def native() -> Machine:
+    """This machine."""
     found = TARGETS[_instruction_set()]
     if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="any")
