@@ -551,11 +551,27 @@ def test_past_the_caches_rows_that_evict_each_other_are_gathered_where_the_first
     source: str, destination: str, dims: tuple[int, ...], element: str, load: Load
 ) -> None:
     read, written = (layoutc.desc(name, dims, element) for name in (source, destination))
-    target = replace(AVX512, shuffles="any")
+    target = replace(AVX512, shuffles="any", llc_is_far=True)
     (copy,) = choose_plan(read, written, target).copies
     assert (copy.load, copy.store) == (load, "nontemporal")
     assert copy.buffer_bytes("src") <= target.l1 * 5 // 4, "each row is a line longer"
     assert 0 < copy.prefetch <= 352, "the next part of the same rows is asked for"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "element", "load", "macro"),
+    [
+        ("ab", "ba", (8192, 8192), "s8", "staged", (256, 256)),
+        ("ab", "ba", (4096, 4096), "bf16", "staged", (128, 128)),
+        ("ncdhw", "ndhwc", (16, 32, 25, 32, 32), "bf16", "normal", (1, 512, 32)),  # 16 rows share a set
+    ],
+)
+def test_where_the_last_cache_is_near_more_rows_are_gathered_if_a_set_holds_less_than_half_of_them(
+    source: str, destination: str, dims: tuple[int, ...], element: str, load: Load, macro: tuple[int, ...]
+) -> None:
+    read, written = (layoutc.desc(name, dims, element) for name in (source, destination))
+    (copy,) = choose_plan(read, written, replace(AVX512, shuffles="any", l1=48 << 10)).copies
+    assert (copy.load, copy.store, copy.macro) == (load, "nontemporal", macro)
 
 
 @pytest.mark.parametrize(
@@ -615,10 +631,21 @@ def test_long_rows_that_come_from_a_near_cache_are_stored_straight() -> None:
     assert copy.store == "normal"
 
 
-@pytest.mark.parametrize(("side", "store"), [(7, "staged"), (8, "nontemporal")])
-def test_lines_that_tiles_would_store_twice_leave_a_buffer_past_the_caches(side: int, store: Store) -> None:
-    source, destination = (layoutc.desc(name, (128, 512, side, side), "f32") for name in ("nchw", "nhwc"))
-    (copy,) = choose_plan(source, destination, AVX512).copies
+@pytest.mark.parametrize(
+    ("channels", "pixels", "is_far", "element", "store"),
+    [
+        (512, 49, True, "f32", "staged"),  # 64 rows are stored for 49
+        (512, 64, True, "f32", "nontemporal"),
+        (512, 49, False, "f32", "nontemporal"),
+        (32, 38, False, "s8", "staged"),  # 64 for 38
+    ],
+)
+def test_lines_that_tiles_would_store_twice_leave_a_buffer_past_the_caches(
+    channels: int, pixels: int, is_far: bool, element: str, store: Store
+) -> None:
+    source, destination = (layoutc.desc(name, (8192, channels, pixels), element) for name in ("abc", "acb"))
+    target = replace(AVX512, shuffles="any", llc_is_far=is_far)
+    (copy,) = choose_plan(source, destination, target).copies
     assert copy.store == store
 
 

@@ -73,6 +73,8 @@ STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
 COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
+COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
+"""the same where the last cache is near, by bytes of an element: longer runs are worth what the first one loses"""
 GATHERED_IN_CACHES = {
     1: MacroShape(32 << 10, 256, 256, "dst"),
     2: MacroShape(32 << 10, 256, 256, "dst"),

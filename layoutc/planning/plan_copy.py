@@ -31,7 +31,7 @@ INTO_SHARED_BUFFER = (
     "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 )
 
-MOST_STORED_TWICE = 1.2
+MOST_STORED_TWICE, MOST_STORED_TWICE_NEAR = 1.2, 1.5
 """times the lines of the destination that tiles store past the caches: there each store of a line is one of memory"""
 
 
@@ -90,7 +90,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         return with_macro(plan, NORMAL)
     lines = with_joined_lines(plan, target)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
-    if goes_straight and (buffered or converted or not _stores_lines_twice(lines)):
+    if goes_straight and (buffered or converted or not _stores_lines_twice(lines, target)):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
@@ -102,9 +102,10 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     return with_staged_stores(plan, target)
 
 
-def _stores_lines_twice(plan: CopyPlan) -> bool:
+def _stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
     """Whether many lines are stored again by last tiles, which begin earlier, and a buffer would store them once."""
-    repeats = waste(plan.copy, plan.tile) > MOST_STORED_TWICE
+    most = MOST_STORED_TWICE if target.llc_is_far else MOST_STORED_TWICE_NEAR
+    repeats = waste(plan.copy, plan.tile) > most
     return repeats and not plan.copy.is_fill and has_staged_runs(plan)
 
 

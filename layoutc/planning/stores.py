@@ -12,6 +12,7 @@ from layoutc.planning.macro_tiles import (
     ALIGNED,
     ALONG_ROWS,
     COLLIDING,
+    COLLIDING_NEAR,
     COPIED_BY_SOURCE,
     GATHERED_IN_CACHES,
     NORMAL,
@@ -188,7 +189,7 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, STREAMED_FROM_CACHE if is_held else STREAMED)
     if plan.converted_bytes:
         return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
-    return _gathered(plan, target, COLLIDING_ROWS) or with_macro(plan, STREAMED_SMALL)
+    return _gathered(plan, target) or with_macro(plan, STREAMED_SMALL)
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
@@ -196,12 +197,10 @@ def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
     return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro, target) > l1_ways(target)
 
 
-def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
-    """The plan with its source rows gathered in a buffer, where more of a tile than that evict each other."""
-    if plan.widths.moved not in COLLIDING:
-        return None
-    gathered = with_macro(plan, COLLIDING[plan.element_bytes])
-    if not rows_collide(gathered, target, most):
+def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
+    gathered = with_macro(plan, (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes])
+    if not rows_collide(gathered, target) or not (target.llc_is_far or _overflow(gathered, target)):
         return None
     # In the buffer no digit of the source carries.
     carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
@@ -209,7 +208,12 @@ def _gathered(plan: CopyPlan, target: Machine, most: int) -> CopyPlan | None:
     return replace(with_gathered_rows(gathered, target), inner_order=inner)
 
 
-def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) -> bool:
+def _overflow(plan: CopyPlan, target: Machine) -> bool:
+    """Whether more rows of a macro tile share a set than it holds twice: lines come back from the second cache soon."""
+    return most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits) > 2 * l1_ways(target)
+
+
+def rows_collide(plan: CopyPlan, target: Machine) -> bool:
     """Whether a tile takes parts of lines of more rows than that in one set of the first cache."""
     if not _takes_parts_of_lines(plan, target):
         return False
@@ -217,7 +221,7 @@ def rows_collide(plan: CopyPlan, target: Machine, most: int = COLLIDING_ROWS) ->
     carries = any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits)
     if carries and not steps_along_rows(plan, target):
         return False
-    return _rows_of_a_set(plan, target) > most
+    return _rows_of_a_set(plan, target) > COLLIDING_ROWS
 
 
 def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
