@@ -10,6 +10,7 @@ import pytest
 import layoutc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS, Machine, native
+from layoutc.planning.plan_text import parse_plan, plan_lines
 
 MIB = 1 << 20
 SERVER = replace(TARGETS["avx512"], l2=2 * MIB, llc=64 * MIB, llc_is_far=True)
@@ -63,6 +64,22 @@ def test_stores_wait_for_lines_but_on_processors_that_were_seen_not_to(
     source, destination = (layoutc.desc(name, (250, 500), "f32") for name in ("ab", "ba"))
     (copy,) = choose_plan(source, destination, found).copies
     assert copy.fetches == waits
+
+
+@pytest.mark.parametrize(("vendor", "shuffles"), [("GenuineIntel", "any"), ("AuthenticAMD", "single"), ("", "any")])
+def test_bytes_of_two_registers_are_a_single_shuffle_on_processors_that_were_seen_to_have_one(
+    vendor: str, shuffles: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "cpuinfo"
+    flags = "avx512f avx512bw avx512vl avx512dq avx512vbmi"
+    told.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n")
+    monkeypatch.setattr("layoutc.planning.machine.CPUINFO", told)
+    found = native.__wrapped__()
+    assert (found.vector, found.shuffles) == (64, shuffles)
+    source, destination = (layoutc.desc(name, (14, 14, 22, 4, 12), "s8") for name in ("abcde", "bdaec"))
+    plan = choose_plan(source, destination, found)
+    assert f"{shuffles} shuffles" in "".join(plan_lines(plan))
+    assert parse_plan(plan_lines(plan)) == plan
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.gathered_rows import row_digits
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import Machine, Shuffles
 from layoutc.planning.packed_tile import PackedTile, tile_program
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.reasons import listening
@@ -18,6 +18,12 @@ from layoutc.planning.running_sums import sum_number
 from layoutc.planning.spread_params import as_spread, spread_params
 from layoutc.planning.turns import Through, Together
 
+SHUFFLES: dict[Shuffles, str] = {
+    "single": "of any bytes, of two registers at once",
+    "any": "of any bytes",
+    "words": "of 2 bytes or more",
+    "unpack": "by unpacking alone",
+}
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -69,7 +75,7 @@ def _shared(part: Together | Through, copy: CopyPlan) -> str:
 
 
 def _machine(target: Machine) -> str:
-    shuffles = {"any": "of any bytes", "words": "of 2 bytes or more", "unpack": "by unpacking alone"}[target.shuffles]
+    shuffles = SHUFFLES[target.shuffles]
     caches = ", ".join(map(_size, (target.l1, target.l2, target.llc)))
     lines = "" if target.aligns_lines else f", destinations at multiples of {target.alignment}"
     return f"{target.name}: registers of {target.vector} bytes, shuffles {shuffles}, caches of {caches}{lines}"

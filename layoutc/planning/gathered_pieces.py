@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, groupby
 
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.merging import Elements, merge
 from layoutc.planning.staying import is_narrow, shuffles
 from layoutc.planning.tile import Piece, Register
@@ -20,12 +21,14 @@ MOST_LOADED = 3
 """of these pieces in a row: longer ones fill registers by themselves"""
 LEAST_SHUFFLES = 3.5
 """for each store, of what merges pieces: fewer take no longer than memory does, and more loads do"""
+LEAST_SPARED = 0.7
+"""shuffles for each load more, where any is a single one: with 0.6 or less tiles took 1.0 to 1.3 of the time"""
 
 Held = tuple[Register, Elements]
 """a register as loaded, and the elements of its lanes"""
 
 
-def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int) -> Sequence[Held]:
+def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> Sequence[Held]:
     """The registers of rows, or those of pieces of them where shuffles take longest."""
     lengths = [_length(row) for row in rows]
     pieces = next((count for count in PIECES if lanes // count <= min(lengths)), 0)
@@ -35,8 +38,24 @@ def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int) -> 
     found = _of_pieces(
         [piece for row, length in zip(rows, lengths, strict=True) for piece in _pieces(row, length, size)], pieces
     )
-    network = merge(tuple(elements for _, elements in found), wanted, lanes)
-    return found if shuffles(network) >= LEAST_SHUFFLES * len(wanted) else rows
+    return found if _gains(rows, found, wanted, lanes, by) else rows
+
+
+def _gains(rows: Sequence[Held], found: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> bool:
+    """Whether registers of pieces take less than those of rows."""
+    after = _shuffles(found, wanted, lanes, by)
+    if by != "single":
+        return after >= LEAST_SHUFFLES * len(wanted)
+    spared = _shuffles(rows, wanted, lanes, by) - after
+    return spared > 0 and spared >= LEAST_SPARED * (_loads(found) - _loads(rows))
+
+
+def _shuffles(held: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> int:
+    return shuffles(merge(tuple(elements for _, elements in held), wanted, lanes, by), by)
+
+
+def _loads(held: Sequence[Held]) -> int:
+    return sum(len(register.pieces) for register, _ in held)
 
 
 def _length(row: Held) -> int:

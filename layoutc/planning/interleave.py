@@ -95,7 +95,7 @@ def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
         return network
     elements = [tuple(range(first, first + lanes)) for first in range(0, count, lanes)]
     wanted = tuple(tuple(map(place, row)) for row in elements)
-    return cheaper(network, staying(tuple(elements), wanted, lanes))
+    return cheaper(network, staying(tuple(elements), wanted, lanes), unit.shuffles)
 
 
 def _checked(channels: int) -> int:

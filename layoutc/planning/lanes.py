@@ -14,7 +14,7 @@ from layoutc.planning.widths import Widths
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
-MAX_CHANNELS = {"any": 31, "words": 31, "unpack": 7}
+MAX_CHANNELS = {"single": 31, "any": 31, "words": 31, "unpack": 7}
 """channels that are taken apart in registers, by what moves lanes: as many registers are live"""
 PIECE_BYTES = 16
 """a load of less costs as much as one of this"""

@@ -22,6 +22,8 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CPUINFO = Path("/proc/cpuinfo")
 NEVER_WAITING = ("AuthenticAMD",)
 """vendors whose processors were seen to store into lines of the second cache as fast as these come, as Zen 5 does"""
+SINGLE_SHUFFLES = ("AuthenticAMD",)
+"""vendors whose processors take any bytes of two registers by one shuffle, which on Intel's are three instructions"""
 
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
@@ -32,8 +34,11 @@ STREAMED_PART = 4
 FAR_STREAMED = 1.0
 """times as large as the second caches of its threads is what these write past them, if the last one is far"""
 
-Shuffles = Literal["any", "words", "unpack"]
-"""what a register's lanes can be moved by: anything, anything of 2 bytes or more, or unpacking alone"""
+Shuffles = Literal["single", "any", "words", "unpack"]
+"""
+what a register's lanes can be moved by: anything, also of two registers by a single shuffle; anything; anything of 2
+bytes or more; or unpacking alone
+"""
 MERGED_VECTOR = 64
 """bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers"""
 
@@ -103,7 +108,7 @@ def of_registers(vector: int, shuffles: Shuffles) -> Machine:
 
 def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
     """Whether any lanes of two registers are one instruction, for elements of so many bytes."""
-    return vector == MERGED_VECTOR and (shuffles == "any" or (shuffles == "words" and element > 1))
+    return vector == MERGED_VECTOR and (shuffles in ("single", "any") or (shuffles == "words" and element > 1))
 
 
 def check_alignment(alignment: object) -> int:
@@ -119,10 +124,11 @@ def check_alignment(alignment: object) -> int:
 def native() -> Machine:
     """This machine."""
     found = TARGETS[_instruction_set()]
+    vendor = _cpu_facts().get("vendor_id")
     if "avx512vbmi" in _cpu_flags():
-        found = replace(found, shuffles="any")
+        found = replace(found, shuffles="single" if vendor in SINGLE_SHUFFLES else "any")
     found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
-    waits = _cpu_facts().get("vendor_id") not in NEVER_WAITING
+    waits = vendor not in NEVER_WAITING
     return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC, waits_for_lines=waits)
 
 

@@ -58,7 +58,8 @@ class MergedTile:
     @cached_property
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
-        return merge(tuple(elements for _, elements in self.registers), self._elements_wanted, self.lanes)
+        held = tuple(elements for _, elements in self.registers)
+        return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles)
 
     @cached_property
     def registers(self) -> Sequence[Held]:
@@ -68,7 +69,7 @@ class MergedTile:
         converts_loads = plan.converted_bytes and widths.converted_at == "src"
         if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
             return rows
-        return gathered(rows, self._elements_wanted, self.lanes)
+        return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
 
     @cached_property
     def _elements_wanted(self) -> tuple[Elements, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.network import Network, Shuffle
 from layoutc.planning.staying import cheaper, is_narrow
 
@@ -35,7 +36,7 @@ class Held:
 
 
 @lru_cache(maxsize=256)
-def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) -> Network:
+def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, by: Shuffles = "any") -> Network:
     """
     The network that leaves a register for each of `wanted`, of elements that the registers `held` have.
 
@@ -45,7 +46,7 @@ def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int) 
     side_by_side = _Merge(held, wanted, lanes).network()
     if not is_narrow(lanes):
         return side_by_side
-    return cheaper(side_by_side, staying(held, wanted, lanes))
+    return cheaper(side_by_side, staying(held, wanted, lanes), by)
 
 
 @lru_cache(maxsize=256)

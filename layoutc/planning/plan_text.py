@@ -28,7 +28,7 @@ from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, 
 from layoutc.planning.plan_line import NOTHING, PlanLine
 from layoutc.planning.turns import SharedLoop, Through, Together
 
-SHUFFLES: dict[str, Shuffles] = {"any": "any", "words": "words", "unpack": "unpack"}
+SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
 FETCHED = ", fetched lines"

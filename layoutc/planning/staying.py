@@ -2,11 +2,13 @@
 Shuffles in which lanes stay, and what networks of bytes and pairs of bytes take.
 
 Any lanes of two registers are three instructions on Intel's processors, of which two shuffle, if lanes are narrower
-than 4 bytes. Where those of the first register stay, the second one is shuffled by itself, and covers the others.
+than 4 bytes. Where those of the first register stay, the second one is shuffled by itself, and covers the others. On
+AMD's any lanes are a single shuffle, and that gains nothing.
 """
 
 from __future__ import annotations
 
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.network import Network, Shuffle
 
 REGISTER, WORD = 64, 4
@@ -22,19 +24,24 @@ def is_narrow(lanes: int) -> bool:
     return lanes * WORD > REGISTER
 
 
-def cheaper(network: Network, staying: Network) -> Network:
+def cheaper(network: Network, staying: Network, by: Shuffles) -> Network:
     """
     The second network if it has fewer steps, or as many and far fewer instructions that shuffle; else the first.
 
-    A step whose lanes stay has an instruction beside the shuffle, and two constants.
+    A step whose lanes stay has an instruction beside the shuffle, and two constants. Where all others are single
+    shuffles even fewer such steps take longer.
     """
+    if by == "single":
+        return network
     fewer = len(staying.steps) < len(network.steps)
-    gains = len(staying.steps) == len(network.steps) and shuffles(staying) <= GAIN * shuffles(network)
+    gains = len(staying.steps) == len(network.steps) and shuffles(staying, by) <= GAIN * shuffles(network, by)
     return staying if fewer or gains else network
 
 
-def shuffles(network: Network) -> int:
+def shuffles(network: Network, by: Shuffles) -> int:
     """Instructions that shuffle, of a network of narrow lanes."""
+    if by == "single":
+        return len(network.steps)
     return sum(ANY_LANES if _takes_any(step, network.lanes) else 1 for step in network.steps)
 
 

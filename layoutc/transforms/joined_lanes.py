@@ -32,7 +32,7 @@ from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
 
-FINEST = {"any": 8, "words": 16, "unpack": 64}
+FINEST = {"single": 8, "any": 8, "words": 16, "unpack": 64}
 """bits of the least lanes that a register's shuffles move at will"""
 STEPS = (
     *(arith.AddiOp, arith.AndIOp, arith.OrIOp, arith.ShLIOp, arith.ShRUIOp, arith.CmpiOp, arith.SelectOp),
