@@ -17,12 +17,14 @@ from layoutc.planning.macro_tiles import (
     GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
+    NORMAL_SQUARE,
     STREAMED,
     STREAMED_COPY,
     STREAMED_FROM_CACHE,
     STREAMED_PACKED,
     STREAMED_SMALL,
     WIDENED_ROWS,
+    MacroShape,
     loop_order,
     steps_along_rows,
     with_macro,
@@ -35,6 +37,8 @@ MIN_ALIGNED_RUN = 512
 """in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
 MIN_LONG_ROW = 1 << 10
 """bytes of a row of the destination that leaves a buffer by whole lines, if the last cache is far"""
+SQUARE_ELEMENT = 4
+"""bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
 MOST_EVICTED = 0.3
 """of the lines of a macro tile, where the second cache holds both sides"""
 SHORT_LINES = 4
@@ -45,7 +49,7 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
     if _widens(plan) and (stored := _stored_in_a_set(plan, target)) > l1_ways(target):
         return _with_fewer_rows(plan, target, stored)
-    cached = with_macro(plan, NORMAL)
+    cached = with_macro(plan, _normal(plan, target))
     if plan.copy.is_fill or plan.converted_bytes:
         return cached
     ways = l1_ways(target)
@@ -68,6 +72,22 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
+    """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of 2 by 2 tiles."""
+    if target.waits_for_lines or plan.element_bytes != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
+        return NORMAL
+    is_moved = not (plan.copy.is_fill or plan.merges or plan.converted_bytes)
+    transposes = is_moved and plan.source_lanes != plan.target_lanes
+    lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
+    is_long = all(not digit.carries and digit.extent >= 2 * part.extent for digit, part in lanes)
+    return NORMAL_SQUARE if transposes and is_long else NORMAL
+
+
+def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
+    """Whether that holds both sides."""
+    return 2 * plan.copy.elements * plan.element_bytes <= target.l2
 
 
 def _widens(plan: CopyPlan) -> bool:
@@ -123,17 +143,16 @@ def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
-    fits = 2 * plan.copy.elements * plan.element_bytes <= target.l2
     moves = plan.source_lanes != plan.target_lanes
     parts = piece < target.line and not stores_whole_lines(plan, target)
-    return target.streams_whole_lines and fits and moves and parts
+    return target.streams_whole_lines and _fits_second_cache(plan, target) and moves and parts
 
 
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
     row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
     if not NORMAL.target_run < row <= SHORT_LINES * target.line:
-        return with_macro(plan, NORMAL)
+        return with_macro(plan, _normal(plan, target))
     whole = with_macro(plan, replace(NORMAL, target_run=row))
     because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
     return whole
