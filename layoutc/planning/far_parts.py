@@ -22,7 +22,9 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
     further loads by itself: in several pages at once it asks for more lines.
     """
     digits = plan.copy.digits
-    if plan.store != "nontemporal" or plan.load != "normal" or plan.merges or not _goes_along_rows(plan):
+    if not target.llc_is_far or plan.store != "nontemporal" or plan.load != "normal":
+        return plan
+    if plan.merges or not _goes_along_rows(plan):
         return plan
     slowest = max(range(len(digits)), key=lambda g: digits[g].src)
     digit = digits[slowest]
