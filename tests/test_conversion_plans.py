@@ -612,10 +612,15 @@ def test_short_runs_past_the_caches_ask_ahead(tag: str, type: str, stores: str) 
 def test_past_the_caches_far_parts_are_read_side_by_side(
     source: str, destination: str, dims: tuple[int, ...], types: str, parts: bool
 ) -> None:
-    """Where both sides have one order, and a quarter begins with a line; the plan is one of its reorder still."""
+    """
+    Where both sides have one order, and a quarter begins with a line, if the last cache is far; the plan is one of its
+    reorder still.
+    """
     type, to_type = types.split("->")
     sides = desc(source, dims, type), desc(destination, dims, to_type)
-    plan = choose_plan(*sides, replace(machine("avx512"), llc=0))
+    near = replace(machine("avx512"), l2=0, llc=0)
+    assert choose_plan(*sides, near).copies[0].copy.digits[0].extent != FAR_PARTS
+    plan = choose_plan(*sides, replace(near, llc_is_far=True))
     assert (plan.copies[0].copy.digits[0].extent == FAR_PARTS == plan.copies[0].macro[0]) == parts
     lines = plan_lines(plan)
     assert read_converting_plan(lines, *sides) == plan

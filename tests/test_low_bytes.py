@@ -13,7 +13,14 @@ from layoutc.targets.c_resize_helpers import resize_helper
 from layoutc.targets.c_vector_types import VectorType
 from tests.c_programs import compiled, compiler_named
 
-BUILDS = [("gcc", ("-O2", "-march=native")), ("clang", ("-O2", "-march=native")), ("gcc", ("-O2",))]
+BUILDS = [
+    ("gcc", ("-O2", "-march=native")),
+    ("gcc", ("-O2", "-march=native", "-D__znver4__")),
+    ("gcc", ("-O2", "-march=native", "-U__znver3__", "-U__znver4__", "-U__znver5__")),
+    ("clang", ("-O2", "-march=native")),
+    ("gcc", ("-O2",)),
+]
+"""shuffles of two registers are one step or three"""
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ from tests.c_programs import compiled, compiler_named
 BUILDS = [
     ("gcc", ("-O2", "-march=native", "-ffp-contract=fast")),
     ("clang", ("-O2", "-march=native", "-ffp-contract=fast")),
+    ("gcc", ("-O2", "-march=native", "-D__znver4__")),
     ("gcc", ("-O2",)),
 ]
+"""one for processors whose shuffles of two registers are one step, wherever it runs"""
 PAIRS = [
     ("bf16", "f32", "upper_part_u16x32_u32x16"),
     ("u8", "f32", "low_part_u8x64_u32x16"),
@@ -25,10 +27,12 @@ PAIRS = [
     ("u16", "f32", "low_part_u16x32_u32x16"),
     ("u8", "u16", "low_part_u8x64_u16x32"),
     ("s8", "s16", "signed_part_i8x64_i16x32"),
-    ("f8_e4m3", "f32", "widen_f16_f32x16"),
+    ("f8_e4m3", "f32", "number_of_f8_e4m3("),
     ("f8_e5m2", "f32", "widen_f16_f32x16"),
     ("f8_e4m3", "bf16", "narrow_normal_bf16_f32x32"),
-    ("f4_e2m1", "f32", "widen_f16_f32x16"),
+    ("f8_e4m3", "f16", "number_of_f8_e4m3("),
+    ("f4_e2m1", "f32", "number_of_f4_e2m1("),
+    ("f4_e2m1", "bf16", "number_of_f4_e2m1("),
     ("s4", "f32", "number_of_code_f32x16"),
     ("s4", "bf16", "number_of_code_f32x16"),
     ("s4", "f8_e5m2", "number_of_code_f32x16"),

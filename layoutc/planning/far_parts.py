@@ -19,7 +19,8 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
     The plan with a tile of each quarter of the source in a macro tile, if it converts rows past the caches as they lie.
 
     A processor fetches ahead within a page, and what is done to a register fills the window in which it looks for
-    further loads by itself: in several pages at once it asks for more lines.
+    further loads by itself: in several pages at once it asks for more lines. Where the last cache is near that gains
+    nothing, and most take longer.
     """
     digits = plan.copy.digits
     if not target.llc_is_far or plan.store != "nontemporal" or plan.load != "normal":

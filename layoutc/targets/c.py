@@ -37,6 +37,7 @@ from xdsl.utils.target import Target
 
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_covered import covering_prelude
+from layoutc.targets.c_float_numbers import float_numbers_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude, without_comments
 from layoutc.targets.c_joined import joining_prelude
@@ -94,7 +95,8 @@ class _ModulePrinter:
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(code)
         used = words(said)
-        macros = (*joining_prelude(used), *covering_prelude(used), *low_bytes_prelude(used), *wide_parts_prelude(used))
+        preludes = joining_prelude, covering_prelude, low_bytes_prelude, wide_parts_prelude, float_numbers_prelude
+        macros = [text for prelude_of in preludes for text in prelude_of(used)]
         above = prelude(used | words("\n".join(macros)), self.helpers, has_pragmas="#pragma omp" in said)
         return "\n\n".join(filter(None, (above, *macros, code))) + "\n"
 

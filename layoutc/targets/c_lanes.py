@@ -18,6 +18,7 @@ from layoutc.targets.c_code_numbers import NUMBER_OF_CODE, code_of
 from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_expressions import UNARY, Expression, binary, call, floating, integer
 from layoutc.targets.c_expressions import cast as spell_cast
+from layoutc.targets.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
 from layoutc.targets.c_floats import is_fusible
 from layoutc.targets.c_lane_types import check_number, element_of, lane_name, lanes_of, read_as, resized_lanes, typed
 from layoutc.targets.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
@@ -96,10 +97,23 @@ def _spell_divf(site: Site) -> Expression:
 
 
 def _spell_mulf(site: Site) -> Expression:
+    if (codes := float_codes(site.op)) is not None:
+        return _looked_up(site, codes)
     product = _float_operator("*")(site)
     if not is_fusible(site.op):
         return product
     return call(f"unfused_{vector_name(typed(site.op.results[0]))}", product, Expression(site.zero))
+
+
+def _looked_up(site: Site, codes: FloatCodes) -> Expression:
+    """The macro for the numbers of codes, which widens them itself, or takes them widened."""
+    (held,) = site.operands
+    if codes.number is None:
+        return call(codes.helper, resized_lanes(read_as("u", held, codes.held), "u8x16", "u32x16"))
+    number = integer(codes.number, INDEX)
+    if codes.helper == NUMBER_OF_F8:
+        return call(codes.helper, held, number)
+    return call(codes.helper, call("low_part_u8x64_u32x16", read_as("u", held, codes.held), number))
 
 
 def _spell_negf(site: Site) -> Expression:

@@ -3,6 +3,7 @@ The low bytes of four registers of words in one, or of two in half of one, as C 
 
 Pairs of bytes of two registers, then bytes of two of those, are three shuffles of two registers, which Intel's
 processors do in three steps each. Four shuffles of one register, each into the lanes that the others leave, are four.
+AMD's do each of the three in one.
 Of two registers they are two, in place of three steps and two of making lanes narrow.
 """
 
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import lanes_of
+from layoutc.targets.c_float_numbers import ONE_STEP
 
 LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
 REGISTER, WORD, REGISTERS = 64, 4, 4
@@ -87,7 +89,8 @@ def _definition() -> str:
         lanes = ((1 << LANES) - 1) << LANES * number
         merged = f"{LOW_BYTES}_of_one({name}, {lanes:#x}, \\\n      {merged})"
     evens = _lines(range(0, REGISTER, 2))
-    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
+    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__) && \\
+    !{ONE_STEP}
 #define {LOW_BYTES}(a, b, c, d) \\
   {merged}
 #else

@@ -9,13 +9,14 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.bf16_ops import NARROWING, narrowed
 from layoutc.targets.c_code_numbers import code_of
+from layoutc.targets.c_float_numbers import float_codes
 from layoutc.targets.c_low_bytes import low_bytes, low_bytes_of_pair
 from layoutc.targets.nan_choices import nan_choice
 from layoutc.targets.whole_ops import WHOLE, whole
 from layoutc.targets.wide_parts import WIDENING, wide_part
 from layoutc.walk import operands
 
-ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp)
+ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.MulfOp)
 """ops that may mention others than their operands"""
 
 
@@ -30,6 +31,8 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
         return choice.operands
     if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
         return (part.register,)
+    if (found := float_codes(op)) is not None:
+        return (found.held,)
     if (code := code_of(op)) is not None:
         return (code,)
     return low_bytes_of_pair(op) or operands(op)

@@ -78,10 +78,10 @@ def wide_part(op: Operation) -> WidePart | None:
     source, wide = lane_bits(value.type), lane_bits(widened.results[0].type)
     if wide not in WIDE.get(source, ()) or (word == "upper" and splat(operands(op)[1]) != wide - source):
         return None
-    return _taken(value, word, source, wide)
+    return part_of(value, word, source, wide)
 
 
-def _taken(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
+def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
     """The part that a shuffle takes of one register, or one of another's part of it."""
     register, first, count = value, 0, REGISTER_BITS // wide
     while (found := _part(register, source)) is not None:
