@@ -430,6 +430,8 @@ def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, 
         ("f32", "s8", Conversion(dst_scale=Param(axes=1)), "1 0"),
         ("u8", "bf16", Conversion(src_scale=Param(axes=1)), "1 0"),
         ("u8", "f32", Conversion(src_scale=Param(axes=1)), "0 1"),
+        ("u8", "f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=1, dtype="u4")), "1 0"),
+        ("u8", "f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=1, dtype="u8")), "0 1"),
         ("f32", "bf16", Conversion(src_scale=Param(axes=1)), "0 1"),
     ],
 )

@@ -75,6 +75,10 @@ def _with_running_sums(
     return found
 
 
+BYTE = 8
+"""bits, below which parameters are taken out of bytes that they share"""
+
+
 def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
     """Which list of parameters integers are the quotients by, if one is."""
     spread = as_spread(source, destination, conversion)
@@ -84,13 +88,14 @@ def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion
 
 
 def _asked(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
-    """Which list of parameters integers are scaled by to bf16, if one is."""
+    """Which list of parameters integers are scaled by to bf16, or else which share bytes, if one is."""
     spread = as_spread(source, destination, conversion)
     scale = spread.src_scale
     is_asked = scale is not None and scale.axes and source.element_type.is_integer
-    if scale is None or not is_asked or destination.element_type.name != "bf16" or not spread.scales_alone:
-        return None
-    return spread.groupings.index(scale.grouping)
+    if scale is not None and is_asked and destination.element_type.name == "bf16" and spread.scales_alone:
+        return spread.groupings.index(scale.grouping)
+    packed = (param for param in spread.params.values() if param.axes and param.type.bits < BYTE)
+    return next((spread.groupings.index(param.grouping) for param in packed), None)
 
 
 def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:

@@ -54,7 +54,7 @@ class Converting:
     divisor: int | None = None
     """the list of parameters by whose reciprocals, made for each, elements become integers"""
     asked: int | None = None
-    """the list of those that scale integers to bf16, of which is asked whether one is subnormal, or no number"""
+    """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
 
     @property
     def kept(self) -> int | None:
