@@ -558,6 +558,14 @@ def test_past_the_caches_rows_that_evict_each_other_are_gathered_where_the_first
     assert 0 < copy.prefetch <= 352, "the next part of the same rows is asked for"
 
 
+@pytest.mark.parametrize(("is_far", "load"), [(True, "staged"), (False, "normal")])
+def test_rows_that_leave_a_buffer_are_gathered_in_another_where_the_last_cache_is_far(is_far: bool, load: Load) -> None:
+    read, written = (layoutc.desc(name, (14, 56, 264, 192), "s8") for name in ("adcb", "dcab"))
+    target = replace(AVX512, shuffles="any", l1=48 << 10, llc_is_far=is_far)
+    (copy,) = choose_plan(read, written, target).copies
+    assert (copy.load, copy.store) == (load, "staged")
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "dims", "element", "load", "macro"),
     [

@@ -23,7 +23,7 @@ from layoutc.planning.macro_tiles import (
 )
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because
-from layoutc.planning.stores import rows_collide, with_gathered_rows
+from layoutc.planning.stores import gathers_rows, rows_collide, with_gathered_rows
 
 MIN_STAGED_RUN = 256
 """bytes of a run of the destination, below which it has too few whole lines"""
@@ -58,7 +58,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     joined = with_joined_rows(replace(staged, store="staged"))
     if joined.macro != staged.macro:
         return joined
-    return with_gathered_rows(joined, target) if rows_collide(joined, target) and not plan.converted_bytes else joined
+    return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:

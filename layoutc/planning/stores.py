@@ -219,7 +219,7 @@ def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
     gathered = with_macro(plan, (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes])
-    if not rows_collide(gathered, target) or not (target.llc_is_far or _overflow(gathered, target)):
+    if not gathers_rows(gathered, target):
         return None
     # In the buffer no digit of the source carries.
     carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
@@ -227,9 +227,16 @@ def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     return replace(with_gathered_rows(gathered, target), inner_order=inner)
 
 
-def _overflow(plan: CopyPlan, target: Machine) -> bool:
-    """Whether more rows of a macro tile share a set than it holds twice: lines come back from the second cache soon."""
-    return most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits) > 2 * l1_ways(target)
+def gathers_rows(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether rows that collide come sooner from a buffer: where the last cache is near, if sets hold less than half.
+
+    Lines of others come back from the second cache.
+    """
+    if not rows_collide(plan, target):
+        return False
+    rows = most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits)
+    return target.llc_is_far or rows > 2 * l1_ways(target)
 
 
 def rows_collide(plan: CopyPlan, target: Machine) -> bool:
