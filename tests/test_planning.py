@@ -597,6 +597,32 @@ def test_short_rows_that_straddle_lines_are_whole_in_macro_tiles(rows: int, colu
     assert [steps for digit, steps in zip(copy.copy.digits, copy.macro, strict=True) if digit.dst == 1] == [macro]
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "element", "waits", "macro"),
+    [
+        (340, 608, "s8", False, 340),
+        (340, 608, "s8", True, 64),
+        (500, 500, "s8", False, 64),  # lines of the source fill more than half of the first cache
+        (250, 500, "bf16", False, 250),
+        (263, 500, "bf16", False, 64),  # rows are long
+    ],
+)
+def test_rows_of_up_to_8_lines_are_whole_in_macro_tiles_where_no_stores_wait(
+    rows: int, columns: int, element: str, waits: bool, macro: int
+) -> None:
+    source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10, waits_for_lines=waits)).copies
+    assert [steps for digit, steps in zip(copy.copy.digits, copy.macro, strict=True) if digit.dst == 1] == [macro]
+
+
+@pytest.mark.parametrize(("waits", "along"), [(False, True), (True, False)])
+def test_macro_tiles_of_bytes_are_along_rows_where_no_stores_wait(waits: bool, along: bool) -> None:
+    source, destination = (layoutc.desc(name, (513, 513), "s8") for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, waits_for_lines=waits)).copies
+    assert copy.store == "normal"
+    assert (513 in copy.macro) == along
+
+
 @pytest.mark.parametrize(("rows", "store"), [(1024, "aligned"), (1040, "normal")])
 def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: Store) -> None:
     source, destination = (layoutc.desc(name, (rows, 64), "f32") for name in ("ab", "ba"))

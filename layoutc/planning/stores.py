@@ -41,8 +41,10 @@ SQUARE_ELEMENT = 4
 """bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
 MOST_EVICTED = 0.3
 """of the lines of a macro tile, where the second cache holds both sides"""
-SHORT_LINES = 4
-"""in a row of the destination that a macro tile has all of; with rows of 5 to 8 it takes as long as without"""
+SHORT_LINES, LONGER_LINES = 4, 8
+"""in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
+HELD_LINES = 0.5
+"""of the first cache, that lines of the source may fill then, one for each element of a row"""
 
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -151,7 +153,9 @@ def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
     row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
-    if not NORMAL.target_run < row <= SHORT_LINES * target.line:
+    lines = SHORT_LINES if target.waits_for_lines else LONGER_LINES
+    is_held = row // plan.element_bytes * target.line <= HELD_LINES * target.l1
+    if not (is_held and NORMAL.target_run < row <= lines * target.line):
         return with_macro(plan, _normal(plan, target))
     whole = with_macro(plan, replace(NORMAL, target_run=row))
     because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
@@ -179,10 +183,16 @@ def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan |
 
 
 def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
-    """Whether the tiles of a transpose store parts of lines; with elements of 1 byte a buffer gains nothing."""
+    """
+    Whether the tiles of a transpose store parts of lines.
+
+    With elements of 1 byte a buffer gains nothing; what tiles along rows gain is known where no stores wait for lines.
+    """
     lanes = *plan.source_lanes, *plan.target_lanes
     moves = plan.source_lanes != plan.target_lanes and all(is_power_of_two(part.extent) for part in lanes)
-    if not (target.streams_whole_lines and moves) or plan.merges or plan.element_bytes == 1:
+    if not (target.streams_whole_lines and moves) or plan.merges:
+        return False
+    if plan.element_bytes == 1 and target.waits_for_lines:
         return False
     return not stores_whole_lines(plan, target)
 
