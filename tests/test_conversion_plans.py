@@ -522,7 +522,8 @@ def test_a_second_cache_of_a_few_lines_has_one_set() -> None:
     ("target", "batch", "conversion", "macro"),
     [
         ("avx512", 1, Conversion(dst_scale=Param(axes=1)), 128),
-        ("avx512", 128, Conversion(dst_scale=Param(axes=1)), 128),
+        ("avx512", 128, Conversion(dst_scale=Param(axes=1)), 64),
+        ("far", 128, Conversion(dst_scale=Param(axes=1)), 128),
         ("avx512", 1, Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
         ("avx512", 128, Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
         ("avx512", 1, Conversion(src_scale=Param(axes=1)), 32),
@@ -536,7 +537,8 @@ def test_rows_that_are_divided_by_one_number_are_longer(
 ) -> None:
     """Where products with its reciprocal make the quotients, in the caches and past them."""
     dims = (batch, 64, 56, 56)
-    plan = choose_plan(desc("abcd", dims, "f32"), desc("acdb", dims, "s8"), machine(target), 1, conversion)
+    found = replace(machine("avx512"), llc_is_far=True) if target == "far" else machine(target)
+    plan = choose_plan(desc("abcd", dims, "f32"), desc("acdb", dims, "s8"), found, 1, conversion)
     (copy,) = plan.copies
     assert copy.load == "staged"
     assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro

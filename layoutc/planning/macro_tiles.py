@@ -101,6 +101,8 @@ GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)
 """the same, where each row is divided by a number of its own, by way of its reciprocal"""
+GATHERED_DIVIDED_NEAR = replace(GATHERED_DIVIDED, source_run=256)
+"""the same past the caches, where the last one is near"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 """
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in

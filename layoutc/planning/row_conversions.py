@@ -13,6 +13,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     GATHERED,
     GATHERED_DIVIDED,
+    GATHERED_DIVIDED_NEAR,
     GATHERED_PACKED,
     LEAST_AHEAD,
     WIDENED,
@@ -127,6 +128,8 @@ def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> Mac
     """The shape of macro tiles with more of rows that are divided by one number, whose reciprocal serves them all."""
     _, row = next(contiguous(plan.copy, "src"))
     divides = how.divisor is not None and how.target.vector * 8 == QUOTIENT_BITS and not row.params[how.divisor]
+    if divides and how.streams and not how.target.llc_is_far:
+        return GATHERED_DIVIDED_NEAR
     return GATHERED_DIVIDED if divides else shape
 
 
