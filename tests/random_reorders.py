@@ -219,6 +219,9 @@ def random_plan(
         machine = replace(machine, llc=NO_CACHE)
     if draw.random() < 0.5:
         machine = replace(machine, l2=SMALL_CACHE)
+    machine = replace(machine, llc_is_far=draw.random() < 0.5, waits_for_lines=draw.random() < 0.5)
+    if target == "avx512vbmi" and draw.random() < 0.5:
+        machine = replace(machine, shuffles="single")
     try:
         plan = choose_plan(source, destination, machine, threads, conversion)
     except NotStridedError:

@@ -566,6 +566,20 @@ def test_rows_that_leave_a_buffer_are_gathered_in_another_where_the_last_cache_i
     assert (copy.load, copy.store) == (load, "staged")
 
 
+@pytest.mark.parametrize("is_far", [False, True])
+def test_tiles_ask_for_what_lies_ahead_of_gathered_rows_where_the_last_cache_is_near(is_far: bool) -> None:
+    source, destination = (layoutc.desc(name, (4096, 4096), "s8") for name in ("ab", "ba"))
+    plan = choose_plan(source, destination, replace(AVX512, shuffles="any", llc_is_far=is_far))
+    (copy,), lines = plan.copies, plan_lines(plan)
+    assert (copy.load, copy.asks_by_tiles) == ("staged", not is_far)
+    assert lines[1].endswith(f", prefetch {copy.prefetch}" + (" by tiles" if copy.asks_by_tiles else ""))
+    assert parse_plan(lines) == plan
+    text = layoutc.Kernel(source, destination, "c", target="avx512", plan=tuple(lines)).c_source
+    assert ("prefetch(src + (row + at), " in text) == copy.asks_by_tiles
+    with pytest.raises(LayoutcError, match="ahead of rows that are gathered"):
+        parse_plan([lines[0], lines[1].replace(", staged loads", "").removesuffix(" by tiles") + " by tiles"])
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "dims", "element", "load", "macro"),
     [

@@ -115,6 +115,6 @@ def _copy_by_policy(
         raise LayoutcError("stores are no whole lines")
     order = loop_order(plan.copy.digits, outer)
     plan = replace(plan, store="normal", load="normal", prefetch=0, macro=plan.least_macro, outer_order=order)
-    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=False)
+    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=False, asks_by_tiles=False)
     check_parts(plan)
     return plan

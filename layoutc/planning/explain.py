@@ -114,7 +114,8 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
         yield from _params(plan, conversion)
     yield f"stores: {why.get('stores', 'normal, through the caches')}"
     if plan.prefetch:
-        yield f"prefetch: each load asks for what comes next, {plan.prefetch} elements further on"
+        who = "each tile asks for its share of" if plan.asks_by_tiles else "each load asks for"
+        yield f"prefetch: {who} what comes next, {plan.prefetch} elements further on"
     if plan.fetches:
         yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"
 

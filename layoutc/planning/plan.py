@@ -54,7 +54,7 @@ class CopyPlan:
     by row, and tiles move what they have become. Rows of elements that share bytes may begin inside of one: with
     `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with `packed` stores it is put
     together in one; without lanes that buffer is an image, which other copies share. Each load also asks for the
-    memory `prefetch` elements further on (0: nothing).
+    memory `prefetch` elements further on (0: nothing), or each tile for its share of what lies so far ahead.
     """
 
     copy: StridedCopy
@@ -80,6 +80,8 @@ class CopyPlan:
     """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
     fetches: bool = False
     """whether a tile asks for the lines that it will store into, before it loads"""
+    asks_by_tiles: bool = False
+    """whether tiles ask for what lies `prefetch` elements ahead of gathered rows, not the loads of these"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits

@@ -32,6 +32,7 @@ SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "wor
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
 FETCHED = ", fetched lines"
+BY_TILES = " by tiles"
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
@@ -74,7 +75,7 @@ def _line(plan: CopyPlan) -> str:
         f", macro {joined(plan.macro, 'x')}"
         f", outer {joined(plan.outer_order, ' ')}, inner {joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
-        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}"
+        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}{BY_TILES if plan.asks_by_tiles else ''}"
         f"{FETCHED if plan.fetches else ''}"
     )
 
@@ -221,13 +222,15 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     store = line.one_of(STORES, " stores")
     load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
     prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
+    by_tiles = prefetch > 0 and line.take(BY_TILES)
     fetches = line.take(FETCHED)
-    line.expect_end("', staged loads', ', unpacked loads', ', prefetch', ', fetched lines' or ")
+    line.expect_end("', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ', fetched lines' or ")
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
     how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
-    plan = CopyPlan(copy, element, vector, shuffles, *how, converted, when, (shared, shared_to), merges, fetches)
+    widths = converted, when, (shared, shared_to)
+    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, by_tiles)
     check_parts(plan)
     return plan
 

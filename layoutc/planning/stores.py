@@ -264,7 +264,7 @@ def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with its source rows gathered in a buffer, as they collide."""
     found = _rows_of_a_set(plan, target)
     because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
-    return replace(plan, load="staged")
+    return replace(plan, load="staged", asks_by_tiles=bool(plan.prefetch) and not target.llc_is_far)
 
 
 def _rows_of_a_set(plan: CopyPlan, target: Machine) -> int:

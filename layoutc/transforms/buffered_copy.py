@@ -72,6 +72,8 @@ class BufferedCopy(TiledCopy):
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
         self.find_params(terms)
+        if isinstance(self.load_stage, GatheredLoads) and self.plan.asks_by_tiles:
+            self.load_stage.ask_ahead(self.loops.inside(), outer, inner, self.src_strides)
         src = self.source(terms) if self.load_stage is None else self.load_stage.place(self.loops, inner)
         dst = self.destination(terms) if self.store_stage is None else self.store_stage.place(self.loops, inner)
         self.body.build(self.loops.builder, src, dst)

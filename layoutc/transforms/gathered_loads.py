@@ -13,6 +13,7 @@ from math import lcm, prod
 from xdsl.builder import Builder
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import Stride
 from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
@@ -127,6 +128,31 @@ class GatheredLoads:
         """Where a tile lies in the buffer."""
         return Place(loops.offset(inner, self.strides, 0, "load_offset"))
 
+    def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
+        """A tile asks for its share of the lines of the next macro tile: by its number, the next ones of all."""
+        number: AffineExpr = AffineExpr.constant(0)
+        for steps, term in zip(self.inner, inner, strict=True):
+            number = number * steps.count + steps.number(term.position)
+        lines = self._lines()
+        share = -(-prod(loop.count for loop in lines) // prod(loop.count for loop in self.inner))
+        left = number * share + loops.serial([Steps.of(0, 1, share)])[0].position
+        terms: list[Term] = []
+        for steps in reversed(lines):
+            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
+            left = left // steps.count
+        along: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(src)]
+        row = loops.offset((*outer, *terms[:-1]), src, self.plan.copy.src * self.ratio, "row")
+        at = loops.offset(terms[-1:], along, 0, "at")
+        one = vector_type(self.source_element, 1)
+        here = inserted(loops.builder, sum_of(row, at))
+        loops.builder.insert(load(self.source, here, one, self.plan.prefetch * self.ratio))
+
+    def _lines(self) -> list[Steps]:
+        """Loops over the lines of the runs in the source."""
+        line = LINE * self.ratio // self.plan.element_bytes
+        lines = -(-self.plan.source_run * self.ratio // line)
+        return [*self.rows, Steps.of(row_digits(self.plan)[0], line, lines * line)]
+
     @property
     def is_looped(self) -> bool:
         """Whether there is a loop along a row."""
@@ -162,7 +188,8 @@ class GatheredLoads:
 
     def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
         """So many lanes of a row, those that share bytes in a byte each."""
-        ahead = self.plan.prefetch * self.ratio // self.share if self.bytes is None else 0
+        asks = self.bytes is None and not self.plan.asks_by_tiles
+        ahead = self.plan.prefetch * self.ratio // self.share if asks else 0
         type = vector_type(self.source_element, lanes // self.share)
         value: SSAValue = inserted(
             builder, load(self.source, self._further(builder, row, start // self.share), type, ahead)
