@@ -523,7 +523,9 @@ def test_element_types_without_a_spelling(element: str) -> None:
         emit_c(parsed(f"func.func @f(%m : memref<4x{element}>) {{\n  func.return\n}}"))
 
 
-@pytest.mark.parametrize("name", ["for", "main", "exp", '"two words"', '"1st"', "_Reserved", '"quo\\22te"'])
+@pytest.mark.parametrize(
+    "name", ["for", "main", "exp", "number_of_f4_e2m1", '"two words"', '"1st"', "_Reserved", '"quo\\22te"']
+)
 def test_function_names_that_c_has_taken(name: str) -> None:
     with pytest.raises(LayoutcError, match="function name"):
         emit_c(parsed(f"func.func @{name}() {{\n  func.return\n}}"))

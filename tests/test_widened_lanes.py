@@ -33,6 +33,8 @@ PAIRS = [
     ("f8_e4m3", "f16", "number_of_f8_e4m3("),
     ("f4_e2m1", "f32", "number_of_f4_e2m1("),
     ("f4_e2m1", "bf16", "number_of_f4_e2m1("),
+    ("f8_e4m3", "s8", "number_of_f8_e4m3("),
+    ("f4_e2m1", "s8", "number_of_f4_e2m1("),
     ("s4", "f32", "number_of_code_f32x16"),
     ("s4", "bf16", "number_of_code_f32x16"),
     ("s4", "f8_e5m2", "number_of_code_f32x16"),

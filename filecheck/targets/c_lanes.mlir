@@ -68,3 +68,28 @@ func.func @halves(%src : memref<8xf16>, %dst : memref<8xf32>) {
   vector.store %1, %dst[%c0] : memref<8xf32>, vector<8xf32>
   func.return
 }
+
+// The numbers of f4_e2m1 are looked up, by a macro whose variables are none of the function's; they are no products.
+// CHECK-LABEL: void numbers(const int8_t *restrict src, float *restrict dst) {
+// CHECK-NEXT:    const i8x16 code = load_i8x16(src);
+// CHECK-NEXT:    const f32x16 y = number_of_f4_e2m1(resize_u8x16_u32x16((u8x16)code));
+// CHECK-NEXT:    store_f32x16(dst, y + y);
+// CHECK-NEXT:  }
+func.func @numbers(%src : memref<16xi8>, %dst : memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant dense<3> : vector<16xi16>
+  %c12 = arith.constant dense<12> : vector<16xi16>
+  %bits = arith.constant dense<-29184> : vector<16xi16>
+  %scale = arith.constant dense<16384.0> : vector<16xf32>
+  %code = vector.load %src[%c0] : memref<16xi8>, vector<16xi8>
+  %0 = arith.extui %code : vector<16xi8> to vector<16xi16>
+  %1 = arith.shli %0, %c12 : vector<16xi16>
+  %2 = arith.shrsi %1, %c3 : vector<16xi16>
+  %3 = arith.andi %2, %bits : vector<16xi16>
+  %4 = arith.bitcast %3 : vector<16xi16> to vector<16xf16>
+  %5 = arith.extf %4 : vector<16xf16> to vector<16xf32>
+  %y = arith.mulf %5, %scale : vector<16xf32>
+  %6 = arith.addf %y, %y : vector<16xf32>
+  vector.store %6, %dst[%c0] : memref<16xf32>, vector<16xf32>
+  func.return
+}

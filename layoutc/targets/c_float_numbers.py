@@ -120,7 +120,7 @@ def float_numbers_prelude(used: set[str]) -> list[str]:
 
 def _of_f4() -> str:
     numbers = ", ".join(f"{_of_half((code & 8) << 12 | (code & 7) << 9, F4_SCALE)}f" for code in range(F4_CODES))
-    half = "((code & 8) << 12) | ((code & 7) << 9)"
+    half = "((codes_ & 8) << 12) | ((codes_ & 7) << 9)"
     return f"""#if defined(__AVX512F__) && !defined(__clang__)
 #define {NUMBER_OF_F4}(code) \\
   ((f32x16)__builtin_ia32_permvarsf512_mask( \\
@@ -129,7 +129,7 @@ def _of_f4() -> str:
 #else
 #define {NUMBER_OF_F4}(x) \\
   __extension__ ({{ \\
-    const i32x16 code = (i32x16)(x); \\
+    const i32x16 codes_ = (i32x16)(x); \\
     widen_f16_f32x16(__builtin_convertvector({half}, u16x16)) * {F4_SCALE}f; \\
   }})
 #endif"""

@@ -15,6 +15,7 @@ from layoutc.targets.c_expressions import (
     cast,
     unary,
 )
+from layoutc.targets.c_float_numbers import float_codes
 from layoutc.targets.c_integers import known
 from layoutc.targets.c_types import is_float, scalar_name, width
 from layoutc.targets.errors import no_spelling
@@ -79,8 +80,12 @@ PASSING = (arith.SelectOp, arith.BitcastOp, vector.BitcastOp, vector.ShuffleOp)
 
 
 def is_fusible(op: Operation) -> bool:
-    """Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds."""
-    return op.__class__ is arith.MulfOp and _goes_into_a_sum(op)
+    """
+    Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds.
+
+    A number that is looked up is no product.
+    """
+    return op.__class__ is arith.MulfOp and float_codes(op) is None and _goes_into_a_sum(op)
 
 
 def _goes_into_a_sum(op: Operation) -> bool:
