@@ -27,6 +27,13 @@ def detected(folder: Path, monkeypatch: pytest.MonkeyPatch, sizes: dict[int, str
     return native.__wrapped__()
 
 
+def of_processor(told: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """The native machine, were this what Linux says of its processors, and nothing of caches."""
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr("layoutc.planning.machine.CPUINFO", told)
+    return detected(told.parent, monkeypatch, {})
+
+
 @pytest.mark.parametrize(
     ("last", "counted", "is_far", "streamed"),
     [
@@ -58,8 +65,7 @@ def test_stores_wait_for_lines_but_on_processors_that_were_seen_not_to(
     told.write_text(
         f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: sse2 avx2\n\nprocessor\t: 1\nvendor_id\t: other\n"
     )
-    monkeypatch.setattr("layoutc.planning.machine.CPUINFO", told)
-    found = native.__wrapped__()
+    found = of_processor(told, monkeypatch)
     assert (found.vector, found.waits_for_lines) == (32, waits)
     source, destination = (layoutc.desc(name, (250, 500), "f32") for name in ("ab", "ba"))
     (copy,) = choose_plan(source, destination, found).copies
@@ -73,8 +79,7 @@ def test_bytes_of_two_registers_are_a_single_shuffle_on_processors_that_were_see
     told = tmp_path / "cpuinfo"
     flags = "avx512f avx512bw avx512vl avx512dq avx512vbmi"
     told.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n")
-    monkeypatch.setattr("layoutc.planning.machine.CPUINFO", told)
-    found = native.__wrapped__()
+    found = of_processor(told, monkeypatch)
     assert (found.vector, found.shuffles) == (64, shuffles)
     source, destination = (layoutc.desc(name, (14, 14, 22, 4, 12), "s8") for name in ("abcde", "bdaec"))
     plan = choose_plan(source, destination, found)
