@@ -2,9 +2,8 @@
 The low bytes of four registers of words in one, or of two in half of one, as C says it.
 
 Pairs of bytes of two registers, then bytes of two of those, are three shuffles of two registers, which Intel's
-processors do in three steps each. Four shuffles of one register, each into the lanes that the others leave, are four.
-AMD's do each of the three in one.
-Of two registers they are two, in place of three steps and two of making lanes narrow.
+processors do in three steps each, AMD's in one. Four shuffles of one register, each into the lanes that the others
+leave, are four: for Intel's. Of two registers they are two, in place of three steps and two of making lanes narrow.
 """
 
 from __future__ import annotations
