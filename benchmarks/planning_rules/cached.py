@@ -28,8 +28,11 @@ CACHED_RULES = (
     ),
     Rule(
         "SHORT_LINES",
-        "in the second cache macro tiles have all of rows of up to 4 lines of the destination",
-        {"never": {"SHORT_LINES": to(0)}, "twice": {"SHORT_LINES": times(2)}},
+        "in the second cache macro tiles have all of rows of up to 4 lines of the destination, 8 where no stores wait",
+        {
+            "never": dict.fromkeys(("SHORT_LINES", "LONGER_LINES"), to(0)),
+            "twice": dict.fromkeys(("SHORT_LINES", "LONGER_LINES"), times(2)),
+        },
         (IN_L2,),
     ),
     Rule(

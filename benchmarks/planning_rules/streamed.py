@@ -5,6 +5,12 @@ from __future__ import annotations
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
 
+GATHERED = {
+    other: {**changes, "COLLIDING_NEAR": changes["COLLIDING"]}
+    for other, changes in shapes("COLLIDING", prefetches=True).items()
+}
+"""where the last cache is far, and where it is near"""
+
 STREAMED_RULES = (
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
     Rule(
@@ -15,8 +21,11 @@ STREAMED_RULES = (
     ),
     Rule(
         "MOST_STORED_TWICE",
-        "tiles that store more than 1.2 times as many lines as there are store them out of a buffer",
-        {"never": {"MOST_STORED_TWICE": to(NEVER)}, "1.1 times": {"MOST_STORED_TWICE": to(1.1)}},
+        "tiles that store 1.2 times as many lines as there are store them out of a buffer; where L3 is near 1.5",
+        {
+            "never": dict.fromkeys(("MOST_STORED_TWICE", "MOST_STORED_TWICE_NEAR"), to(NEVER)),
+            "1.1 times": dict.fromkeys(("MOST_STORED_TWICE", "MOST_STORED_TWICE_NEAR"), to(1.1)),
+        },
         (12 * MIB, IN_DRAM),
     ),
     Rule(
@@ -34,7 +43,7 @@ STREAMED_RULES = (
     Rule(
         "COLLIDING",
         "macro tiles, elements of 1 and 2 bytes, where rows of a tile evict each other",
-        shapes("COLLIDING", prefetches=True),
+        GATHERED,
         (IN_L3, IN_DRAM),
     ),
     Rule(
