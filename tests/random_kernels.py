@@ -26,13 +26,14 @@ PROCESSORS = ("x86", "aarch64")
 FLAGS = {
     "avx512": ("-march=x86-64-v4",),
     "avx512vbmi": ("-march=x86-64-v4", "-mavx512vbmi"),
+    "znver4": ("-march=x86-64-v4", "-mavx512vbmi", "-D__znver4__"),
     "avx2": ("-march=x86-64-v3",),
     "sse2": ("-march=x86-64",),
     "neon": ("-march=x86-64-v2",),
 }
 """how an x86 compiler takes the C of a target; that of neon is portable, and wants shuffles of bytes"""
 AVX512 = {"avx512f", "avx512bw", "avx512vl", "avx512dq"}
-NEEDS = {"avx512": AVX512, "avx512vbmi": AVX512 | {"avx512vbmi"}, "avx2": {"avx2"}}
+NEEDS = {"avx512": AVX512, "avx2": {"avx2"}} | dict.fromkeys(("avx512vbmi", "znver4"), AVX512 | {"avx512vbmi"})
 """flags of the processor"""
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 SANITIZER_OPTIONS = (

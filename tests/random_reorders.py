@@ -32,10 +32,15 @@ from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
 from tests.random_conversions import random_conversion
 
-MACHINES = {**TARGETS, "avx512vbmi": replace(TARGETS["avx512"], shuffles="any")}
-"""those with names, and the one that `native` means where single bytes can be permuted"""
+MACHINES = {
+    **TARGETS,
+    "avx512vbmi": replace(TARGETS["avx512"], shuffles="any"),
+    "znver4": replace(TARGETS["avx512"], shuffles="single", waits_for_lines=False),
+}
+"""those with names, and what `native` means where single bytes can be permuted, on Intel's processors and on AMD's"""
 ALL_TARGETS = (*MACHINES, PLAIN)
-TYPES = ("s8", "u8", "f8_e5m2", "bf16", "f16", "u16", "f32", "s32", "f64", "s64", "s4", "u4", "f4_e2m1", "u2")
+BYTES, SHARED = ("s8", "u8", "f8_e5m2", "f8_e4m3"), ("s4", "u4", "f4_e2m1", "u2")
+TYPES = (*BYTES, "bf16", "f16", "u16", "f32", "s32", "f64", "s64", *SHARED)
 CONVERTED, ATTRIBUTED = 0.5, 0.7
 """the share of reorders that may convert, and of those that have attributes"""
 BLOCKS = (2, 3, 4, 4, 5, 6, 7, 8, 8, 12, 16, 16, 17, 24, 32, 48, 64)
