@@ -43,7 +43,7 @@ def test_low_bytes(
         pytest.skip(f"{compiler} is not here")
     source, destination = layoutc.desc("ab", (64, 256), type), layoutc.desc(tag, (64, 256), to_type)
     text = layoutc.Kernel(source, destination).c_source
-    if not any(f"{shuffles} shuffles" in text for shuffles in ("any", "single")):
+    if not any(f"vectors of 64, {shuffles} shuffles" in text for shuffles in ("any", "single")):
         pytest.skip("this machine has no shuffles of bytes")
     assert made in text
     x = np.random.default_rng(5).integers(-30000, 30000, (64, 256)).astype(source.element_type.numpy)
