@@ -38,6 +38,8 @@ FEW_COPIES = 4
 """as many as are counted: threads start with each, and gain more of what fills the second cache"""
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
+BYTE = 8
+"""bits, below which parameters are taken out of bytes that they share"""
 
 
 def choose_plan(
@@ -73,10 +75,6 @@ def _with_running_sums(
     if found is None:
         forget_copies(len(plan.copies))
     return found
-
-
-BYTE = 8
-"""bits, below which parameters are taken out of bytes that they share"""
 
 
 def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
