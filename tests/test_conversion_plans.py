@@ -544,6 +544,13 @@ def test_rows_that_are_divided_by_one_number_are_longer(
     assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro
 
 
+@pytest.mark.parametrize(("axis", "loads"), [(3, "normal"), (24, "staged")])
+def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, loads: str) -> None:
+    target, dims = replace(machine("avx512"), shuffles="any"), (axis, 113, 186, 224)
+    (copy,) = choose_plan(desc(f"Adbc{2 * axis}a", dims, "u8"), desc("bcda", dims, "f16"), target).copies
+    assert copy.load == loads and (copy.merges and copy.widths.converted_at == "dst") == (loads == "normal")
+
+
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])
 def test_rows_are_converted_on_their_way_into_a_buffer(stores: str) -> None:
     """By vectors along each row, also where their lanes have parameters of their own; tiles then move bytes."""

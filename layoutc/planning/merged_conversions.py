@@ -51,12 +51,15 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
         return None
     box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
-    plan = replace(box, converted_at="src" if widens else "dst")
-    if converts_twice(plan):
-        return None
-    program = MergedTile(plan)
-    converted = program.held if widens else program.wanted
-    return plan if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted) else None
+    for at in (*(("src",) if widens else ()), "dst"):
+        plan = replace(box, converted_at=at)
+        if converts_twice(plan):
+            continue
+        program = MergedTile(plan)
+        converted = program.held if at == "src" else program.wanted
+        if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted):
+            return plan
+    return None
 
 
 def converts_few(plan: CopyPlan) -> bool:

@@ -34,6 +34,8 @@ WHOLE_ROW = 512
 """bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
 FAR_ROWS = MacroShape(32 << 10, 1 << 10, 64, "dst", prefetch=False)
 """bytes of the buffer that longer rows are converted into, and of each in the source"""
+LEAST_ROW = 8
+"""elements of a row that is converted by itself, where fewer lanes would do"""
 ROWS_AHEAD = 8
 """times as many rows as lie between one and what it asks for are in a macro tile at least: its last ones ask in vain"""
 QUOTIENT_BITS = 512
@@ -77,7 +79,8 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
-        if fits and row >= (least // 2 if plan.stages_stores else least) and not converts_twice(plan):
+        enough = max(least // 2, LEAST_ROW) if plan.stages_stores else least
+        if fits and row >= enough and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return with_near_stores(plan)
     forget_copies(1)
