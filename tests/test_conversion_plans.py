@@ -30,7 +30,7 @@ from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import machine
-from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.tile import Piece
 from layoutc.targets.c import emit_c
 from layoutc.transforms.plan_reorders import read_converting_plan
@@ -544,11 +544,15 @@ def test_rows_that_are_divided_by_one_number_are_longer(
     assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro
 
 
-@pytest.mark.parametrize(("axis", "loads"), [(3, "normal"), (24, "staged")])
-def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, loads: str) -> None:
-    target, dims = replace(machine("avx512"), shuffles="any"), (axis, 113, 186, 224)
-    (copy,) = choose_plan(desc(f"Adbc{2 * axis}a", dims, "u8"), desc("bcda", dims, "f16"), target).copies
-    assert copy.load == loads and (copy.merges and copy.widths.converted_at == "dst") == (loads == "normal")
+@pytest.mark.parametrize(("axis", "bytes", "merges"), [(3, True, True), (3, False, False), (24, True, False)])
+def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, bytes: bool, merges: bool) -> None:
+    """Where shuffles take single bytes."""
+    target, dims = replace(machine("avx512"), shuffles="any" if bytes else "words"), (axis, 113, 186, 224)
+    plan = choose_plan(desc(f"Adbc{2 * axis}a", dims, "u8"), desc("bcda", dims, "f16"), target)
+    (copy,) = plan.copies
+    assert (copy.load == "staged") == (axis == 24)
+    assert (copy.merges and copy.widths.converted_at == "dst") == merges
+    assert parse_plan(plan_lines(plan)) == plan
 
 
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])

@@ -8,7 +8,7 @@ from math import prod
 from layoutc.planning.boxes import best_box, boxed
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.lanes import converted_lanes
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.merged_tile import MergedTile, converts_twice
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_copy import stored
@@ -53,7 +53,7 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
     for at in (*(("src",) if widens else ()), "dst"):
         plan = replace(box, converted_at=at)
-        if converts_twice(plan):
+        if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
             continue
         program = MergedTile(plan)
         converted = program.held if at == "src" else program.wanted
