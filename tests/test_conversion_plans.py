@@ -502,6 +502,15 @@ def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types
     assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
+@pytest.mark.parametrize(("dims", "types"), [((44, 1024), "s8->bf16"), ((64, 4096), "u8->s8")])
+def test_rows_that_are_converted_ask_ahead_themselves(dims: tuple[int, int], types: str) -> None:
+    """Where the tiles of rows that are moved as they are would ask for the next ones: where the last cache is near."""
+    type, to_type = types.split("->")
+    plan = choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), replace(machine("avx2"), llc=0))
+    assert plan.copies[0].gathers_converted and plan.copies[0].prefetch
+    assert parse_plan(plan_lines(plan)) == plan
+
+
 def test_padding_that_is_too_large_for_a_buffer_is_stored_without_one() -> None:
     """Five rows of a block of 24576: a macro tile of all of them, as of what is loaded in part, would be 1.5 MB."""
     destination = (
