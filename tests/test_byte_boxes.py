@@ -90,6 +90,14 @@ def test_boxes_past_the_caches_ask_for_the_next_macro_tile() -> None:
     assert plan.merges and plan.prefetch > 0
 
 
+def test_boxes_past_the_caches_follow_pages_of_the_source() -> None:
+    """The next macro tile goes on in the rows that this one has begun, not in others that are a page each."""
+    source, destination = sides("ebacd->cbaed", (56, 255, 219, 19, 1), "s8->f4_e2m1")
+    (plan,) = choose_plan(source, destination, replace(ANY, llc=0)).copies
+    digit = plan.copy.digits[plan.outer_order[-1]]
+    assert plan.merges and (digit.src, plan.prefetch) == (19, 8 * 19 + 63)
+
+
 def test_whole_lines_past_the_caches_are_no_boxes() -> None:
     source = layoutc.desc("ab", (683, 2290), "s4")
     copies = choose_plan(source, layoutc.desc("ba", source.dims, "s8"), replace(ANY, llc=0)).copies

@@ -30,6 +30,7 @@ from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import machine
+from layoutc.planning.macro_tiles import outer_loops
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.tile import Piece
 from layoutc.targets.c import emit_c
@@ -490,6 +491,14 @@ def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
     (copy,) = plan.copies
     assert (copy.load, copy.store) == ("staged", "nontemporal")
     assert (copy.macro[0], copy.prefetch) == (row, ahead)
+
+
+@pytest.mark.parametrize(("type", "step"), [("u4", 300), ("s8", 16 * 416 * 300)])
+def test_longer_runs_are_followed_where_what_is_stored_shares_bytes(type: str, step: int) -> None:
+    """The next macro tile goes on behind runs of 600 bytes of the source, or behind those of the destination."""
+    dims = (256, 416, 300)
+    (copy,) = choose_plan(desc("abc", dims, "bf16"), desc("bAc16a", dims, type), machine("avx512"), 1).copies
+    assert copy.copy.digits[outer_loops(copy, copy.outer_order)[-1]].src == step
 
 
 @pytest.mark.parametrize(("types", "lanes"), [(("bf16", "u2"), 32), (("u16", "s32"), 32)])

@@ -372,14 +372,14 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
         ("abc->bac", (7875, 66, 7), "f64", 4 * 7 + 7),
         ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 352),
-        ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 0),
+        ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280),  # 1024 steps are 12.8 periods of 80
         ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
     ],
 )
 def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
     layout: str, dims: tuple[int, ...], dtype: str, ahead: int
 ) -> None:
-    """The last byte where rows straddle lines; along digits that do not carry, nothing where four of 5 steps do."""
+    """The last byte where rows straddle lines; along digits of which four of 5 steps carry, whole periods ahead."""
     source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
     assert copy.prefetch == ahead

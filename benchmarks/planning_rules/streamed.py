@@ -156,8 +156,8 @@ STREAMED_RULES = (
     ),
     Rule(
         "MOST_CARRYING",
-        "loads ask ahead along digits that count as one where at most half of the steps carry",
-        {"none": {"MOST_CARRYING": to(0)}, "all": {"MOST_CARRYING": to(1)}},
+        "loads ask for a later period of digits that count as one where more than half of the steps carry",
+        {"always": {"MOST_CARRYING": to(0)}, "never": {"MOST_CARRYING": to(1)}},
         (IN_DRAM,),
     ),
     Rule(

@@ -160,10 +160,12 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
 
 NEAR_RUN = 512
 """bytes of a run in the source, below which macro tiles follow its lines"""
+NEAR_RUN_PACKED = 4 << 10
+"""the same where elements share bytes of the destination, which are few beside what is read"""
 LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
 MOST_CARRYING = 0.5
-"""of the places in a macro tile, that the next one may lie elsewhere from"""
+"""of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 
 
 MOST_BEYOND = 0.6
@@ -197,7 +199,8 @@ def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
     """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
-    if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= NEAR_RUN and not carries):
+    near_run = NEAR_RUN_PACKED if plan.widths.dst_per_byte > 1 else NEAR_RUN
+    if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= near_run and not carries):
         return plan.outer_order
     steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
     near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
@@ -217,7 +220,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
         return 0
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]
     if _carrying(digit, step) > MOST_CARRYING:
-        return 0
+        step = _next_period(digit, step)
     ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
     if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
         return 0
@@ -258,6 +261,12 @@ def _carrying(digit: CopyDigit, step: int) -> float:
     """Of how many steps of a digit that is several in one the faster ones carry, and the next macro tile lies apart."""
     stride = digit.stride("src")
     return 0.0 if isinstance(stride, int) else step % stride.period / stride.period
+
+
+def _next_period(digit: CopyDigit, step: int) -> int:
+    """The first steps from so many on behind which all faster ones are as they were."""
+    stride = digit.stride("src")
+    return step if isinstance(stride, int) else -(-step // stride.period) * stride.period
 
 
 def _straddles_lines(plan: CopyPlan) -> bool:

@@ -16,7 +16,7 @@ from layoutc.planning.gathered_rows import is_transposed
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
-from layoutc.planning.macro_tiles import next_macro_tile
+from layoutc.planning.macro_tiles import by_source_lines
 from layoutc.planning.merged_conversions import converts_few, merged_plan
 from layoutc.planning.params_outside import with_params_outside
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
@@ -84,7 +84,7 @@ def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
             return None
         limit = limit if gathered is None else gathered_cost(gathered, how.target)
     box = byte_box(copy, how.widths, how.target, how.moves, limit)
-    return replace(box, prefetch=next_macro_tile(box)) if box and how.streams and box.load != "unpacked" else box
+    return by_source_lines(box, how.target) if box and how.streams and box.load != "unpacked" else box
 
 
 def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
