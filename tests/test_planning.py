@@ -381,7 +381,7 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
 ) -> None:
     """The last byte where rows straddle lines; along digits of which four of 5 steps carry, whole periods ahead."""
     source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
-    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any", llc_is_far=True)).copies
     assert copy.prefetch == ahead
 
 
@@ -585,7 +585,7 @@ def test_tiles_ask_for_what_lies_ahead_of_gathered_rows_where_the_last_cache_is_
     [
         ("ab", "ba", (8192, 8192), "s8", "staged", (256, 256)),
         ("ab", "ba", (4096, 4096), "bf16", "staged", (128, 128)),
-        ("ncdhw", "ndhwc", (16, 32, 25, 32, 32), "bf16", "normal", (1, 512, 32)),  # 16 rows share a set
+        ("ncdhw", "ndhwc", (16, 32, 25, 32, 32), "bf16", "normal", (1, 256, 32)),  # 16 rows share a set
     ],
 )
 def test_where_the_last_cache_is_near_more_rows_are_gathered_if_a_set_holds_less_than_half_of_them(
@@ -695,6 +695,23 @@ def test_lines_that_tiles_would_store_twice_leave_a_buffer_past_the_caches(
     target = replace(AVX512, shuffles="any", llc_is_far=is_far)
     (copy,) = choose_plan(source, destination, target).copies
     assert copy.store == store
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "near", "far"),
+    [
+        (("nchw", "nhwc"), (8, 256, 28, 28), (1, 64, 256), (1, 400, 64)),
+        (("nhwc", "nchw"), (8, 100, 56, 56), (1, 100, 256), (1, 100, 256)),
+    ],
+)
+def test_runs_are_even_past_the_caches_where_the_last_one_is_near(
+    tags: tuple[str, str], dims: tuple[int, ...], near: tuple[int, ...], far: tuple[int, ...]
+) -> None:
+    """Those of 1 byte an element; rows that longer runs have all of are not cut."""
+    source, destination = (desc(tag, dims, "s8") for tag in tags)
+    for is_far, macro in ((False, near), (True, far)):
+        (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", llc=0, llc_is_far=is_far)).copies
+        assert (copy.store, copy.macro) == ("nontemporal", macro)
 
 
 @pytest.mark.parametrize(("dims", "asks"), [((44, 28, 28, 4, 48), False), ((64, 32, 28, 4, 48), True)])
@@ -907,7 +924,7 @@ def test_every_plan_is_one_of_its_reorder(
 
 def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
     """Those of 48 elements, whose lines hold the next ones' elements too."""
-    target, dims = machine("avx512"), (352, 28, 28, 4, 48)
+    target, dims = replace(machine("avx512"), llc_is_far=True), (352, 28, 28, 4, 48)
     sides = layoutc.desc("onednn:abcde", dims, "f32"), layoutc.desc("onednn:edcba", dims, "f32")
     (plan,) = choose_plan(*sides, target).copies
     steps = [

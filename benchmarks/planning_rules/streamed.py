@@ -14,10 +14,10 @@ GATHERED = {
 STREAMED_RULES = (
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
     Rule(
-        "STREAMED_FROM_CACHE",
-        "the same, where a last cache that is far holds the source",
-        shapes("STREAMED_FROM_CACHE", prefetches=True),
-        (4 * MIB, 12 * MIB),
+        "STREAMED_ALONG_ROWS",
+        "the same, where a last cache that is far holds the source; 1 and 2 bytes where it is near",
+        shapes("STREAMED_ALONG_ROWS", prefetches=True),
+        (4 * MIB, 12 * MIB, IN_DRAM),
     ),
     Rule(
         "MOST_STORED_TWICE",

@@ -69,8 +69,11 @@ The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 and 10
 of the time, `abcd` to `acbd` of 32 heads of 64 bf16 0.82
 """
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
-STREAMED_FROM_CACHE = replace(STREAMED, inner="dst")
-"""the same, where a last cache that is far holds the source: lines leave one behind the other"""
+STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
+"""
+The same, where a last cache that is far holds the source: lines leave one behind the other; elements of 1 and 2 bytes
+where it is near, and several tiles take a line of the source
+"""
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
 COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))

@@ -19,8 +19,8 @@ from layoutc.planning.macro_tiles import (
     NORMAL_BY_SOURCE,
     NORMAL_SQUARE,
     STREAMED,
+    STREAMED_ALONG_ROWS,
     STREAMED_COPY,
-    STREAMED_FROM_CACHE,
     STREAMED_PACKED,
     STREAMED_SMALL,
     WIDENED_ROWS,
@@ -215,10 +215,25 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, STREAMED_COPY)
     if plan.widths.moved not in COLLIDING:
         is_held = target.llc_is_far and 2 * plan.copy.elements * plan.element_bytes <= target.llc
-        return with_macro(plan, STREAMED_FROM_CACHE if is_held else STREAMED)
+        return with_macro(plan, STREAMED_ALONG_ROWS if is_held else STREAMED)
     if plan.converted_bytes:
         return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
-    return _gathered(plan, target) or with_macro(plan, STREAMED_SMALL)
+    return _gathered(plan, target) or _streamed_small(plan, target)
+
+
+def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with elements of 1 and 2 bytes; where the last cache is near, with longer runs in the destination.
+
+    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
+    would have all of stay whole.
+    """
+    long = with_macro(plan, STREAMED_SMALL)
+    if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+        return long
+    even = with_macro(plan, STREAMED_ALONG_ROWS)
+    cuts = any(even.macro[g] < long.macro[g] == plan.copy.digits[g].extent for g in long.source_run_digits)
+    return even if even.prefetch and not cuts else with_macro(plan, STREAMED_SMALL)
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
