@@ -166,6 +166,16 @@ def test_one_axis_of_many_segments_has_little_text() -> None:
     assert turns.buffer_bytes <= 1 << 17
 
 
+def test_what_leaves_the_buffer_asks_for_nothing_ahead() -> None:
+    """The buffer is in the caches; what goes into it comes from memory."""
+    source, destination = (layoutc.desc(tag, (53533, 4, 32), "f32") for tag in ("Abc32a", "Acb5a"))
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert is_through(plan)
+    turns = [part for part in plan.parts if isinstance(part, Through)]
+    assert not any(copy.prefetch for part in turns for copy in part.out_of)
+    assert "prefetch(apart" not in Kernel(source, destination, target="avx512").c_source
+
+
 def test_few_segments_go_straight() -> None:
     source, destination = (layoutc.desc(tag, (9600, 40), "f32") for tag in ("Ab48a", "Ab32a"))
     assert not is_through(choose_plan(source, destination))

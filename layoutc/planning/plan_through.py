@@ -84,7 +84,9 @@ def _turns(half: Halves, how: Converting) -> Through:
     # What is a whole line in the first turn need be none in the others.
     turns = [loop.dst * gcd(loop.step, loop.extent) for loop in half.loops if loop.step < loop.extent]
     of_turn = replace(how.target, alignment=gcd(how.target.alignment, *turns))
-    out_of = tuple(_plans(half.out_of, replace(how, target=of_turn), converts=not is_early))
+    plans = _plans(half.out_of, replace(how, target=of_turn), converts=not is_early)
+    # The buffer is in the caches: nothing is asked for ahead.
+    out_of = tuple(replace(plan, prefetch=0, asks_by_tiles=False) for plan in plans)
     return Through(half.loops, into, out_of)
 
 
