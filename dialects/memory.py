@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, TypeAlias
 
 from typing_extensions import TypeIs
@@ -93,6 +93,7 @@ _FLOATS: dict[str, Attribute] = {
 }
 
 
+@cache
 def mlir_element_type(element: ElementType) -> Attribute:
     """The MLIR type of an element: signed integers are signless, as arith wants them; unsigned ones are `ui`."""
     if element.name in _FLOATS:

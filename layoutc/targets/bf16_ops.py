@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.c_types import once_per_type
+from layoutc.targets.wide_parts import CASTS
 from layoutc.walk import operands, predicate
 
 IS_NORMAL = "layout.is_normal"
@@ -85,11 +86,10 @@ def helper_of(found: Narrowed) -> str:
 
 def _narrowed_once(value: SSAValue) -> Narrowed | None:
     """What a value that nobody else uses was narrowed from, whatever its bits are called."""
-    while isinstance(value.owner, vector.BitcastOp | arith.BitcastOp) and value.has_one_use():
-        value = value.owner.input if isinstance(value.owner, arith.BitcastOp) else value.owner.source
-    if not isinstance(value.owner, arith.TruncFOp) or not value.has_one_use():
-        return None
-    return _truncated(value.owner)
+    while (op := value.owner).__class__ in CASTS and value.has_one_use():
+        (value,) = operands(cast("Operation", op))
+    is_narrowed = op.__class__ is arith.TruncFOp and value.has_one_use()
+    return _truncated(cast("arith.TruncFOp", op)) if is_narrowed else None
 
 
 def _truncated(op: arith.TruncFOp) -> Narrowed | None:

@@ -32,6 +32,8 @@ from layoutc.targets.whole_ops import whole
 from layoutc.targets.wide_parts import wide_part
 from layoutc.walk import operands
 
+F32 = Float32Type()
+
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
 
@@ -86,7 +88,7 @@ def _or_whole(spelling: Spelling) -> Spelling:
             return call(choice.helper, *site.operands)
         if (found := whole(site.op)) is None:
             return spelling(site)
-        return call(found.helper, *site.operands, *(floating(number, Float32Type()) for number in found.numbers))
+        return call(found.helper, *site.operands, *(floating(number, F32) for number in found.numbers))
 
     return spell
 

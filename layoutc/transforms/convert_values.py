@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import inf, isfinite, nan
 
 from xdsl.dialects.builtin import Float16Type, IntegerType, UnitAttr
@@ -43,6 +44,7 @@ HAVE_SUBNORMALS = ("f64", "f32", "bf16", "e8m0")
 """formats with numbers that are subnormal as f32"""
 
 
+@cache
 def register_type(element: ElementType) -> Attribute:
     """The type that a value of these elements has between load and store."""
     return KNOWN.get(element.name) or IntegerType(1 if element.name == "boolean" else max(8, element.bits))

@@ -17,6 +17,8 @@ from xdsl.ir import Attribute, SSAValue
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.vector_ops import INSERTED, shuffle
 
+UNIT = UnitAttr()
+
 
 def put_together(builder: Builder, pieces: Sequence[SSAValue], lanes: int, element: Attribute) -> SSAValue:
     """So many lanes of these elements; where there are too few pieces the first one lies again."""
@@ -32,5 +34,5 @@ def put_together(builder: Builder, pieces: Sequence[SSAValue], lanes: int, eleme
 
 def _inserted(builder: Builder, a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute) -> SSAValue:
     op = shuffle(a, b, mask, element, "r")
-    op.attributes[INSERTED] = UnitAttr()
+    op.attributes[INSERTED] = UNIT
     return inserted(builder, op)

@@ -19,11 +19,11 @@ What was done to both since they were narrowed to f16, and half empty, is done o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, vector
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.machine import Shuffles
 from layoutc.transforms import vector_ops
@@ -31,6 +31,7 @@ from layoutc.transforms.creation import created, inserted
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.vector_ops import integer_type, vector_type
+from layoutc.walk import operands
 
 FINEST = {"single": 8, "any": 8, "words": 16, "unpack": 64}
 """bits of the least lanes that a register's shuffles move at will"""
@@ -128,9 +129,12 @@ def _half(value: SSAValue) -> int:
 
 def _before_cut(value: SSAValue) -> SSAValue | None:
     """What lanes were cut down from, if they were."""
-    while isinstance(op := value.owner, CASTS) and _bits(op.operands[0]) == _bits(value):
-        value = op.operands[0]
-    return value.owner.input if isinstance(value.owner, arith.TruncIOp) else None
+    while (op := value.owner).__class__ in CASTS:
+        (before,) = operands(cast("Operation", op))
+        if _bits(before) != _bits(value):
+            return None
+        value = before
+    return operands(cast("Operation", op))[0] if op.__class__ is arith.TruncIOp else None
 
 
 def _erase_unused(value: SSAValue) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType, UnitAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copy_digits import SIDES, SideName
@@ -33,7 +33,7 @@ from layoutc.transforms.running_sums import TileAdder
 from layoutc.transforms.shared_bytes import packed, together, unpacked
 from layoutc.transforms.step_table import Place
 from layoutc.transforms.tile_site import TileSite, further
-from layoutc.transforms.vector_ops import vector_type, zeros
+from layoutc.transforms.vector_ops import integer_type, vector_type, zeros
 
 if TYPE_CHECKING:
     from layoutc.transforms.tiled_nest import TiledCopy
@@ -61,7 +61,7 @@ class VectorBody:
         self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
         self.converts_loads = plan.widths.converted_at == "src"
         moved = self.element if self.converts_loads else self.source_element
-        width = IntegerType(8 * plan.widths.moved)
+        width = integer_type(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
         self.lane_type: Attribute = moved if is_direct else width
         self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
@@ -287,7 +287,7 @@ class VectorBody:
         """Lanes that were converted, but for those that are zeros, which are no elements."""
         if not piece.zeros:
             return value
-        type = vector_type(IntegerType(8 * self.plan.widths.dst), lanes)
+        type = vector_type(integer_type(8 * self.plan.widths.dst), lanes)
         kept = DenseIntOrFPElementsAttr.from_list(type, [(piece.zeros >> lane & 1) - 1 for lane in range(lanes)])
         only = Lanes(self.builder, self.copy.nest, lanes).and_(self._cast(value, type), self.copy.nest.element(kept))
         return self._cast(only, value.type)
