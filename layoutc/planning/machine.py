@@ -20,10 +20,11 @@ ALIGNMENT, MAX_ALIGNMENT = 64, 4096
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CPUINFO = Path("/proc/cpuinfo")
-NEVER_WAITING = ("AuthenticAMD",)
-"""vendors whose processors were seen to store into lines of the second cache as fast as these come, as Zen 5 does"""
-SINGLE_SHUFFLES = ("AuthenticAMD",)
-"""vendors whose processors take any bytes of two registers by one shuffle, which on Intel's are three instructions"""
+AMD = "AuthenticAMD"
+"""
+The vendor whose processors were seen to store into lines of the second cache as fast as these come, as Zen 5 does, and
+take any bytes of two registers by one shuffle, which on Intel's are three instructions.
+"""
 
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
@@ -124,12 +125,11 @@ def check_alignment(alignment: object) -> int:
 def native() -> Machine:
     """This machine."""
     found = TARGETS[_instruction_set()]
-    vendor = _cpu_facts().get("vendor_id")
+    is_amd = _cpu_facts().get("vendor_id") == AMD
     if "avx512vbmi" in _cpu_flags():
-        found = replace(found, shuffles="single" if vendor in SINGLE_SHUFFLES else "any")
+        found = replace(found, shuffles="single" if is_amd else "any")
     found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
-    waits = vendor not in NEVER_WAITING
-    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC, waits_for_lines=waits)
+    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC, waits_for_lines=not is_amd)
 
 
 def _instruction_set() -> str:

@@ -43,8 +43,6 @@ SCALE, SHIFT, SIGN, LAST, TO_NAN = 256.0, 7, -0x8000, -0x4080, 0x3E80
 """what f16 is multiplied by; places that codes go up; of i16: the sign, the last code with it, and from there to NaN"""
 CODES, REGISTER, WORD, QUIET = 128, 64, 4, 0x7FC0
 """without a sign; bytes of a register; bytes of a lane; the upper half of the f32 that is a quiet NaN"""
-
-
 F4_SCALE, F4_SHIFT, F4_APART, F4_BITS, F4_CODES = 16384.0, 12, 3, -0x7200, 16
 """what f16 is multiplied by; places that codes go up, and down with their sign; the bits that then count; all codes"""
 LANES = 16
