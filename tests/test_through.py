@@ -19,10 +19,11 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copy_digits import SIDES
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import Plan
+from layoutc.planning.plan import LINE, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import count_segments
 from layoutc.planning.through import through_buffers
+from layoutc.planning.turn_lines import lines_of
 from layoutc.planning.turns import Through
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.conversions import interesting_codes
@@ -144,6 +145,46 @@ def test_turns_that_share_lines_of_the_source_follow_each_other() -> None:
         assert isinstance(part, Through)
         *_, within = (loop for loop in part.loops if loop.step < loop.extent)
         assert (within.extent, within.step, within.src) == (16, 8, 8)
+
+
+def test_turns_have_all_steps_that_fill_a_line_of_the_destination() -> None:
+    """Of a line a step has 16 bytes, and the next one 16 of the others: a turn has both, and part of a third axis."""
+    dims = (49, 96, 49, 42)
+    source, destination = layoutc.desc("CbAd3c6a", dims, "bf16"), layoutc.desc("CaBD8c2b8d", dims, "bf16")
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    for part in plan.parts:
+        assert isinstance(part, Through)
+        assert [loop.step for loop in part.loops if loop.dst < LINE] == [2]
+    assert read_plan(plan_lines(plan), source, destination) == plan
+
+
+def test_turns_have_all_of_an_axis_whose_rest_shares_lines_with_its_periods() -> None:
+    """Rows of the destination have 65 elements of 13 periods, and 5 of what is left of a last one."""
+    destination = "affine:(a, b, c) -> (a, b, c mod 8, c floordiv 8)"
+    source = "affine:(a, b, c) -> (b, c floordiv 5, a floordiv 8, a mod 8, c mod 5)"
+    sides = [layoutc.desc(layout, (64, 16, 557), "f32") for layout in (source, destination)]
+    plan = choose_plan(sides[0], sides[1], TARGETS["avx512"])
+    (turns,) = plan.parts
+    assert isinstance(turns, Through)
+    assert [loop.extent for loop in turns.loops] == [16, 64]
+
+
+@pytest.mark.parametrize(
+    ("places", "lines"),
+    [
+        ("1x1", 1),
+        ("64x1", 1),
+        ("16x1 4x16", 1),
+        ("16x1 4x128", 4),
+        ("64x1 4x96", 4 * 1.5),
+        ("8x1 16x4096", 16),
+        ("8x1 3x24 5x4096", 5),
+    ],
+)
+def test_lines_that_elements_have_a_part_of(places: str, lines: float) -> None:
+    """Runs a multiple of a line apart begin at one; others straddle lines."""
+    steps = [tuple(map(int, place.split("x"))) for place in places.split()]
+    assert lines_of(tuple((extent, stride) for extent, stride in steps), 1) == lines * LINE
 
 
 def test_each_thread_has_a_buffer_of_its_own() -> None:

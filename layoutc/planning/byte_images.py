@@ -22,7 +22,8 @@ from layoutc.planning.plan import LINE
 from layoutc.planning.row_spans import MASKED
 from layoutc.planning.shared_bytes import MOST_BUFFERED
 from layoutc.planning.strided_copy import axis_sides
-from layoutc.planning.through import MOST_TURN_BYTES, Blocks, Part, copies_in, loops_of, sum_of, turns_of
+from layoutc.planning.through import Blocks, Part, copies_in, loops_of, sum_of, turns_of
+from layoutc.planning.turn_lines import MOST_TURN_BYTES
 from layoutc.planning.turns import SharedLoop
 from layoutc.planning.widths import Widths
 

@@ -7,7 +7,7 @@ has no blocks, so that each half of a turn has few copies, where all in one woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import gcd, lcm, prod
@@ -21,32 +21,32 @@ from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy, merge
 from layoutc.planning.plan import LINE, MAX_STAGE_BYTES
 from layoutc.planning.strided_copy import AxisSides, axis_sides
 from layoutc.planning.together import even_step, grown, page_by_page
+from layoutc.planning.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.turns import SharedLoop
 from layoutc.planning.widths import Widths
 
-TURN_BYTES = 64 << 10
-"""about what a turn moves, which the second cache holds"""
-MOST_TURN_BYTES = 512 << 10
-"""what it moves where steps share lines of the source; periods that are larger, all axes together, have no buffer"""
 MOST_BUFFER = MAX_STAGE_BYTES * 3 // 4
 """what it moves where only so many steps have whole lines of the destination; with room for what keeps rows apart"""
 ROW_BYTES = 256
 """of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
 
 
-SHORT_AXIS = 256
-"""coordinates of an axis that a turn has all of, where it would be several copies"""
+SHORT_AXIS, LONG_AXIS = 256, 1 << 10
+"""coordinates of an axis that a turn has all of, where it would be several copies; those of which it may have all"""
+MOST_CUT_COPIES = 24
+"""as which a reorder may run, where axes are cut so that its turns have far fewer parts of lines"""
 
 Turn = TypeVar("Turn")
 
 
 @dataclass(frozen=True)
 class Halves:
-    """Copies into a buffer and out of it, in the turns of some loops."""
+    """Copies into a buffer and out of it, in the turns of some loops, in which lines of so many bytes pass."""
 
     loops: tuple[SharedLoop, ...]
     into: tuple[StridedCopy, ...]
     out_of: tuple[StridedCopy, ...]
+    passing: float
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ class Buffered:
         """Copies in all."""
         return len(self.fills) + sum(len(half.into) + len(half.out_of) for half in self.halves)
 
+    @property
+    def passing(self) -> float:
+        """About how many bytes of lines pass in all turns."""
+        return sum(half.passing for half in self.halves)
+
 
 class Blocks(NamedTuple):
     """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
@@ -70,6 +75,13 @@ class Blocks(NamedTuple):
     params: tuple[Side, ...]
     loaded: int
     stored: int
+
+    def steps(self, side: SideName) -> Iterator[tuple[int, int]]:
+        """How many steps what is loaded has of which stride on a side."""
+        pieces = (self.src if side == "src" else self.dst).pieces
+        ends = [*(piece.cut for piece in pieces[1:]), self.loaded]
+        for piece, end in zip(pieces, ends, strict=True):
+            yield -(-min(end, self.loaded) // piece.cut), piece.stride
 
 
 @dataclass(frozen=True)
@@ -108,16 +120,38 @@ def through_buffers(
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     src, dst, axes = axis_sides(source, destination, groupings)
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    found = turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths))
-    is_needed = any(_period(axis) is not None for axis in axes)
-    return Buffered(*found) if found is not None and is_needed else None
+    if all(_period(axis) is None for axis in axes):
+        return None
+    usual, *others = (
+        turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole)
+        for whole in product(*(_ways(axis, widths) for axis in axes))
+    )
+    if usual is None:
+        return None
+    best = Buffered(*usual)
+    for other in (Buffered(*found) for found in others if found is not None):
+        if other.passing < PASSING_GAIN * best.passing and other.count <= max(MOST_CUT_COPIES, best.count):
+            best = other
+    return best
+
+
+def _ways(axis: AxisSides, widths: Widths) -> tuple[bool, ...]:
+    """Whether a turn may have all of an axis, or a part of it; what is usual is first."""
+    is_short = axis.dim <= SHORT_AXIS
+    is_cut = axis.dim <= LONG_AXIS and (_period(axis) is not None or len(axis.copies) > 1)
+    return (is_short, not is_short) if is_cut and widths.src == widths.dst else (is_short,)
 
 
 def turns_of(
-    base: StridedCopy, axes: Sequence[AxisSides], turn_of: Callable[[Sequence[Part]], Turn | None]
+    base: StridedCopy,
+    axes: Sequence[AxisSides],
+    turn_of: Callable[[Sequence[Part]], Turn | None],
+    whole: Sequence[bool] | None = None,
 ) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
     """
     The turns of the parts of all axes that are loaded, and fills of those that are not.
+
+    A turn has all of an axis if `whole` says so, by default of a short one.
 
     None where a part has no turn, an axis has a border, or groups of parameters cut one.
     """
@@ -127,7 +161,8 @@ def turns_of(
         return None
     turns: list[Turn] = []
     fills: list[StridedCopy] = []
-    for chosen in product(*map(_parts_of, axes)):
+    all_of = [axis.dim <= SHORT_AXIS for axis in axes] if whole is None else whole
+    for chosen in product(*map(_parts_of, axes, all_of)):
         if any(part.is_fill for part in chosen):
             fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
         elif (turn := turn_of(chosen)) is None:
@@ -137,16 +172,16 @@ def turns_of(
     return tuple(turns), tuple(fills)
 
 
-def _parts_of(axis: AxisSides) -> list[Part]:
-    """The parts of an axis: whole periods, the rest of one, and padding."""
+def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
+    """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
     period = _period(axis)
-    if period is None and (len(axis.copies) == 1 or axis.dim > SHORT_AXIS):
+    if period is None and (len(axis.copies) == 1 or not whole):
         return [Part(copy) for copy in axis.copies]
-    if axis.dim <= SHORT_AXIS:
+    if whole:
         none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
         return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
     assert period is not None
-    src, dst, whole = axis.src, axis.dst, axis.dim // period * period
+    src, dst, periods = axis.src, axis.dst, axis.dim // period * period
     walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
     found: list[Part] = []
     inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
@@ -157,13 +192,13 @@ def _parts_of(axis: AxisSides) -> list[Part]:
 
     at = 0
     for number, cut in enumerate(walk.cuts):
-        if count := (whole - at) // cut:
+        if count := (periods - at) // cut:
             found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
         at += count * cut
-    if whole < axis.dim:
-        at = min(whole + period, dst.padded)
-        rest = StridedCopy(src.at(whole), dst.at(whole), (), params=tuple(side.at(whole) for side in axis.params))
-        found.append(Part(rest, blocks(axis.dim - whole, at - whole)))
+    if periods < axis.dim:
+        at = min(periods + period, dst.padded)
+        rest = StridedCopy(src.at(periods), dst.at(periods), (), params=tuple(side.at(periods) for side in axis.params))
+        found.append(Part(rest, blocks(axis.dim - periods, at - periods)))
     # Padding need not be whole periods, but blocks of the destination start here.
     below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
     return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
@@ -189,7 +224,18 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
     if size > MOST_TURN_BYTES:
         return None
-    loops = loops_of([digit for digit in digits if digit.is_whole], size, widths)
+
+    def on(side: SideName) -> Places:
+        steps = [
+            *(each for digit in partial for each in digit.all_steps(side)),
+            *(each for part in blocks for each in part.steps(side)),
+        ]
+        return tuple((extent, stride * widths.of(side)) for extent, stride in steps)
+
+    usual = loops_of([digit for digit in digits if digit.is_whole], size, widths)
+    loops, passing = usual, 0.0
+    if widths.src == widths.dst:
+        loops, passing = with_few_lines(usual, size, (on("src"), on("dst")), widths.src)
     sizes = [(loop, loop.src // widths.src, loop.dst // widths.dst) for loop in loops]
     held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
     places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
@@ -203,7 +249,7 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
     joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
     is_early = widths.converted_at == "src"
-    return Halves(loops, copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early))
+    return Halves(loops, copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early), passing)
 
 
 def copies_in(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
