@@ -263,3 +263,28 @@ def test_registers_are_whole_lines_together(
     kernel(values, got)
     reference.reorder(*sides, values, want)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("type", "row"), [("u2", 64), ("u4", 32), ("s8", 16)])
+def test_rows_that_leave_by_whole_lines_take_16_bytes_of_the_source(type: str, row: int) -> None:
+    """One tile of each row is 16 elements, which are a few bytes where they share these."""
+    sides = layoutc.desc("ba", (3743, 2878), type), layoutc.desc("ab", (3743, 2878), "s32")
+    (copy,) = choose_plan(*sides, TARGETS["avx512"]).copies
+    assert (copy.load, copy.store, copy.macro[0]) == ("staged", "staged", row)
+
+
+@pytest.mark.parametrize("dims", [(4, 5, 64, 12), (4, 5, 71, 12)])
+@pytest.mark.parametrize(("type", "to_type"), [("u4", "s8"), ("f32", "f16"), ("s8", "u2")])
+def test_rows_along_digits_that_carry_are_looked_up(dims: tuple[int, ...], type: str, to_type: str) -> None:
+    """Counted out, they took longer than what is done to a row; those inside of bytes are counted out still."""
+    sides = layoutc.desc("badc", dims, type), layoutc.desc("cdab", dims, to_type)
+    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0))
+    kernel = layoutc.Kernel(*sides, "interpret", target="avx512", plan=tuple(plan_lines(plan)))
+    (copy,) = plan.copies
+    assert copy.load == "staged" and any(digit.carries for digit in copy.copy.digits)
+    assert ("%steps" in kernel.ir("lower-reorders")) == (type != "u4" or dims[2] % 2 == 0)
+    values = np.random.default_rng(3).integers(0, 4, sides[0].size_bytes, np.uint8)
+    got, want = np.zeros(sides[1].size_bytes, np.uint8), np.zeros(sides[1].size_bytes, np.uint8)
+    kernel(values, got)
+    reference.reorder(*sides, values, want)
+    np.testing.assert_array_equal(got, want)

@@ -9,6 +9,7 @@ from math import prod
 from layoutc.planning.cache_sets import fill_second_sets
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous
 from layoutc.planning.gathered_rows import row_digits
+from layoutc.planning.lanes import PIECE_BYTES
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     GATHERED,
@@ -88,8 +89,28 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     return None
 
 
+def _with_pieces(plan: CopyPlan) -> CopyPlan:
+    """
+    The plan with as much of each row as a load is worth, where elements share bytes of it.
+
+    Where lines leave a buffer, macro tiles may take one tile of each row, which is a few bytes of packed elements.
+    """
+    position, *_ = row_digits(plan)
+    least = PIECE_BYTES * plan.widths.src_per_byte // plan.widths.src
+    steps = plan.macro[position]
+    if (
+        plan.widths.src_per_byte == 1
+        or plan.source_run != steps
+        or not steps < least <= plan.copy.digits[position].extent
+    ):
+        return plan
+    longer = replace(plan, macro=tuple(least if g == position else size for g, size in enumerate(plan.macro)))
+    return longer if max(map(longer.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES else plan
+
+
 def _asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
+    plan = _with_pieces(plan)
     return replace(plan, prefetch=next_macro_tile(plan)) if plan.prefetch else plan
 
 

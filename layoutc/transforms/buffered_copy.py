@@ -56,6 +56,8 @@ class BufferedCopy(TiledCopy):
 
     def prepare(self) -> None:
         super().prepare()
+        if isinstance(self.load_stage, GatheredLoads):
+            self.load_stage.prepare(self.src_strides)
         if isinstance(self.store_stage, StoreStage):
             self.store_stage.prepare()
 

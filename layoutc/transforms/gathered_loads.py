@@ -15,7 +15,7 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.copy_digits import Stride
+from layoutc.planning.copy_digits import Carry, Stride
 from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
@@ -26,7 +26,7 @@ from layoutc.transforms.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.shared_bytes import unpacked
-from layoutc.transforms.step_table import Place
+from layoutc.transforms.step_table import Place, RowSteps
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
 from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
 from layoutc.transforms.whole_lines import run_loops
@@ -73,6 +73,18 @@ class GatheredLoads:
             self.lanes //= 2
         self.along = Steps.of(row_digits(plan)[0], lcm(self.lanes, self.cycle or 1), length)
         """vectors along a row, or so many that their parameters begin again; its digits move as one"""
+        self.row_steps: RowSteps | None = None
+        """of a digit that carries from row to row"""
+
+    def prepare(self, strides: Sequence[Stride]) -> None:
+        """Makes the table of a digit that carries from row to row, if there is one."""
+        if self.bytes is not None:
+            return
+        carries = ((loop.digit, strides[loop.digit]) for loop in self.rows)
+        found = next(((g, s) for g, s in carries if isinstance(s, Carry) and s.is_shared(self.share)), None)
+        if found is not None:
+            digit, stride = found
+            self.row_steps = RowSteps(self.nest, digit, stride.shared(self.share), self.steps[digit])
 
     def _most_lanes(self) -> int:
         """Lanes of a vector of the narrower side; where parameters come in cycles, of what is widest on the way."""
@@ -103,12 +115,14 @@ class GatheredLoads:
         """
         if self.bytes is not None:
             self.bytes.fill(loops.inside(), outer, strides)
+        if self.row_steps is not None:
+            self.row_steps.begin(loops, outer)
         terms = [*outer, *loops.serial(self.rows)]
         base, places = self.plan.copy.src * self.ratio, terms
         if self.bytes is not None:
             strides, base, places = self.bytes.strides, LINE, terms[len(outer) :]
         # Steps along a row count elements of the memory; all other counters count values of their digit.
-        row = loops.offset(places, strides, base, "row", self.share)
+        row = self._row(loops, places, strides, base)
         into = loops.offset(terms[len(outer) :], self.strides, 0, "into_row")
         if self.is_looped:
             along = loops.serial([self.along])
@@ -123,6 +137,14 @@ class GatheredLoads:
         sites = param_sites(self.plan.copy, loops, terms, shared) if self.plan.converted_bytes else []
         for start in self._starts:
             self._vector(loops.builder, row, into, start, sites)
+
+    def _row(self, loops: TileLoops, places: Sequence[Term], strides: Sequence[Stride], base: int) -> SSAValue:
+        """Where a row begins in the source, its digit that carries counted out by the table."""
+        if self.row_steps is None:
+            return loops.offset(places, strides, base, "row", self.share)
+        others = [term for term in places if term.digit != self.row_steps.digit]
+        start = loops.offset(others, strides, base, "row", self.share)
+        return inserted(loops.builder, sum_of(start, self.row_steps.offset(loops, places)))
 
     def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
         """Where a tile lies in the buffer."""

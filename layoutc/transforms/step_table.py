@@ -15,9 +15,12 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.copy_digits import Carry
+from layoutc.planning.copy_digits import Carry, Stride
 from layoutc.planning.plan import LINE
+from layoutc.transforms.creation import inserted
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
+from layoutc.transforms.tile_loops import Term, TileLoops
+from layoutc.transforms.vector_ops import element, sum_of
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,33 @@ def tabulate(nest: NestBuilder, stride: Carry, tile: int) -> SSAValue:
 
     nest.nest([Loop("k", range(count))], body)
     return table
+
+
+class RowSteps:
+    """
+    Where the rows of a macro tile lie along a digit that carries: what a macro tile begins with, and a table of steps.
+
+    Counted out for each row, a division and a remainder for each digit in it took longer than to convert the row.
+    """
+
+    def __init__(self, nest: NestBuilder, digit: int, stride: Carry, steps: int):
+        self.digit, self.stride = digit, stride
+        self.table = tabulate(nest, stride, steps)
+
+    def begin(self, loops: TileLoops, outer: Sequence[Term]) -> None:
+        """Counts out where a macro tile begins."""
+        self.outer = [term for term in outer if term.digit == self.digit]
+        start = TileLoops.position(self.outer, self.digit)
+        one: list[Stride] = [1] * (self.digit + 1)
+        slowest = self.stride.steps[-1][1]
+        whole = start // self.stride.period * slowest
+        self.whole = loops.offset([Term(self.digit, whole)], one, 0, "periods")
+        self.rest = loops.offset([Term(self.digit, start % self.stride.period)], one, 0, "rest")
+
+    def offset(self, loops: TileLoops, places: Sequence[Term]) -> SSAValue:
+        """Where a row lies behind the others' offset."""
+        inner = [term for term in places if term.digit == self.digit and term not in self.outer]
+        one: list[Stride] = [1] * (self.digit + 1)
+        at = inserted(loops.builder, sum_of(self.rest, loops.offset(inner, one, 0, "at")))
+        step = inserted(loops.builder, element(self.table, at))
+        return inserted(loops.builder, sum_of(self.whole, step))
