@@ -288,3 +288,13 @@ def test_rows_along_digits_that_carry_are_looked_up(dims: tuple[int, ...], type:
     kernel(values, got)
     reference.reorder(*sides, values, want)
     np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("target", ["generic", "avx2"])
+def test_short_rows_that_need_large_buffers_leave_none_by_whole_lines(target: str) -> None:
+    """Of macro tiles that are a tile, runs of 16 bytes are left, of which 256 were to leave a buffer together."""
+    source = layoutc.desc("onednn:dcaEb5e", (4, 44, 128, 2, 4), "u2")
+    destination = layoutc.desc("onednn:ebadc", source.dims, "s8")
+    plan = choose_plan(source, destination, replace(TARGETS[target], llc=0))
+    assert [(copy.load, copy.store) for copy in plan.copies] == [("unpacked", "normal")]
+    assert parse_plan(plan_lines(plan)) == plan

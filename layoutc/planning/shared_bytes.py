@@ -14,7 +14,7 @@ from math import gcd, prod
 from layoutc.planning.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, falling
 from layoutc.planning.even_copies import cut, with_even_macro
 from layoutc.planning.macro_tiles import MacroShape, with_macro
-from layoutc.planning.plan import CopyPlan, is_power_of_two
+from layoutc.planning.plan import LINE, CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 
 BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)
@@ -44,8 +44,19 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     buffered = _with_buffered_sides(_with_rows(plan, BUFFERED if len(sides) == 1 else BUFFERED_TWICE))
     if _buffer_bytes(buffered) <= MOST_BUFFERED:
         return buffered
+    return _with_buffered_sides(_with_least_macro(plan))
+
+
+def _with_least_macro(plan: CopyPlan) -> CopyPlan:
+    """The plan with macro tiles of a tile, whose runs may be too short to leave a buffer by whole lines."""
     because("macro tiles", "a tile, as many short rows take large buffers")
-    return _with_buffered_sides(replace(plan, macro=plan.least_macro))
+    if not plan.stages_stores:
+        return replace(plan, macro=plan.least_macro)
+    least = replace(plan, macro=plan.least_macro, store="normal")
+    if least.run * least.widths.dst >= 2 * LINE and all(part.digit in least.run_digits for part in least.target_lanes):
+        return replace(least, store=plan.store)
+    because("stores", f"through the caches, as runs of {least.run * least.widths.dst} bytes have too few whole lines")
+    return least
 
 
 def in_byte_buffers(box: CopyPlan) -> CopyPlan | None:
