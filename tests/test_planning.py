@@ -580,6 +580,15 @@ def test_tiles_ask_for_what_lies_ahead_of_gathered_rows_where_the_last_cache_is_
         parse_plan([lines[0], lines[1].replace(", staged loads", "").removesuffix(" by tiles") + " by tiles"])
 
 
+def test_tiles_ask_for_nothing_where_the_next_macro_tile_has_the_same_rows() -> None:
+    """Along an axis whose steps are the same elements of the source nothing lies ahead."""
+    source = layoutc.desc("memref<3x4096x4096xi8, strided<[0, 4096, 1]>>")
+    plan = choose_plan(source, layoutc.desc("acb", source.dims, "s8"), replace(AVX512, llc=0))
+    (copy,) = plan.copies
+    assert (copy.load, copy.prefetch) == ("staged", 0)
+    assert parse_plan(plan_lines(plan)) == plan
+
+
 @pytest.mark.parametrize(
     ("source", "destination", "dims", "element", "load", "macro"),
     [

@@ -128,7 +128,7 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
-    return replace(plan, prefetch=next_macro_tile(plan)) if shape.prefetch else plan
+    return _asking_ahead(plan) if shape.prefetch else plan
 
 
 SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
@@ -158,7 +158,7 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
         because("macro tiles", f"grown by short rows of the destination, {fitting} of which are one run")
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
         plan = replace(plan, macro=macro)
-    return replace(plan, prefetch=next_macro_tile(plan))
+    return _asking_ahead(plan)
 
 
 NEAR_RUN = 512
@@ -189,7 +189,7 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     elif not plan.converted_bytes:
         return plan
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
-    return replace(plan, prefetch=next_macro_tile(plan)) if asks else plan
+    return _asking_ahead(plan) if asks else plan
 
 
 def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
@@ -213,6 +213,12 @@ def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
 def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:
     """The digits of which a macro tile has a part, and over which there are loops."""
     return [g for g in order if plan.macro[g] < plan.copy.digits[g].extent]
+
+
+def _asking_ahead(plan: CopyPlan) -> CopyPlan:
+    """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
+    ahead = next_macro_tile(plan)
+    return replace(plan, prefetch=ahead, asks_by_tiles=plan.asks_by_tiles and ahead > 0)
 
 
 def next_macro_tile(plan: CopyPlan) -> int:
