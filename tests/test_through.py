@@ -23,8 +23,8 @@ from layoutc.planning.plan import LINE, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import count_segments
 from layoutc.planning.through import through_buffers
-from layoutc.planning.turn_lines import lines_of
-from layoutc.planning.turns import Through
+from layoutc.planning.turn_lines import MOST_TRIED, lines_of, tried
+from layoutc.planning.turns import SharedLoop, Through
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.conversions import interesting_codes
 from tests.random_conversions import arguments_of
@@ -185,6 +185,15 @@ def test_lines_that_elements_have_a_part_of(places: str, lines: float) -> None:
     """Runs a multiple of a line apart begin at one; others straddle lines."""
     steps = [tuple(map(int, place.split("x"))) for place in places.split()]
     assert lines_of(tuple((extent, stride) for extent, stride in steps), 1) == lines * LINE
+
+
+@pytest.mark.parametrize("extents", [(16,) * 8, (2,) * 24])
+def test_of_many_loops_few_turns_are_tried(extents: tuple[int, ...]) -> None:
+    """All of ten axes took 16 seconds; where even 1 and 2 steps of each are too many, the first ones are tried."""
+    loops = [SharedLoop(extent, 1, LINE, LINE) for extent in extents]
+    steps = tried(loops, 1)
+    assert 1 < len(steps) <= MOST_TRIED
+    assert any(step == extent for each in steps for step, extent in zip(each, extents, strict=True))
 
 
 def test_each_thread_has_a_buffer_of_its_own() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from math import gcd, inf, log2, prod
 from operator import attrgetter, itemgetter
 
@@ -24,6 +25,8 @@ STORED = 2
 """times that a line passes which is stored: it is loaded before"""
 PASSING_GAIN = 0.9
 """of the time of the usual turns, above which these stay"""
+MOST_TRIED = 1 << 13
+"""turns of which the best is looked for; where there are more, as of eight loops, fewer steps of each are tried"""
 
 Places = tuple[tuple[int, int], ...]
 """the steps of digits on one side, and the bytes from one to the next"""
@@ -60,9 +63,7 @@ def with_few_lines(
 
     extents, src_strides, dst_strides = ([f(loop) for loop in usual] for f in map(attrgetter, ("extent", "src", "dst")))
     before = passing([loop.step for loop in usual])
-    found = [
-        (passing(steps), steps) for steps in _steps(usual, MOST_TURN_BYTES // size) if _is_long(usual, steps, size)
-    ]
+    found = [(passing(steps), steps) for steps in tried(usual, size) if _is_long(usual, steps, size)]
     least, steps = min(found, default=(inf, ()))
     if least >= PASSING_GAIN * before:
         return usual, before
@@ -75,14 +76,23 @@ def _is_long(loops: Sequence[SharedLoop], steps: Sequence[int], size: int) -> bo
     return is_all or size * prod(steps) >= TURN_BYTES // 4
 
 
-def _steps(loops: Sequence[SharedLoop], most: int) -> Iterator[tuple[int, ...]]:
-    """Steps of each loop, of which a turn has so many at most: powers of two, or turns of equal size, or all."""
+def tried(loops: Sequence[SharedLoop], size: int) -> list[tuple[int, ...]]:
+    """Steps of each loop in a turn: powers of two, or of four and so on where these would be too many."""
+    found: list[tuple[int, ...]] = []
+    for bits in range(1, MOST_TURN_BYTES.bit_length() + 1):
+        found = list(islice(_steps(loops, MOST_TURN_BYTES // size, bits), MOST_TRIED + 1))
+        if len(found) <= MOST_TRIED:
+            break
+    return found[:MOST_TRIED]
+
+
+def _steps(loops: Sequence[SharedLoop], most: int, bits: int) -> Iterator[tuple[int, ...]]:
+    """Steps of each loop, of which a turn has so many at most: powers of 2^bits, or turns of equal size, or all."""
     if not loops:
         yield ()
         return
     *others, last = loops
-    unit = LINE // gcd(last.dst, LINE)
-    found = {even_step(last.extent, min(1 << bit, last.extent), unit) for bit in range(last.extent.bit_length() + 1)}
-    for step in sorted(found):
-        if step <= max(most, 1):
-            yield from ((*rest, step) for rest in _steps(others, max(most, 1) // step))
+    unit, powers = LINE // gcd(last.dst, LINE), range(0, last.extent.bit_length() + bits, bits)
+    for step in sorted({even_step(last.extent, min(1 << bit, last.extent), unit) for bit in powers}):
+        if step <= most:
+            yield from ((*rest, step) for rest in _steps(others, most // step, bits))
