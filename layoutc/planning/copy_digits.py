@@ -35,10 +35,6 @@ class Carry:
     def scaled(self, factor: int) -> Carry:
         return Carry(tuple((extent, stride * factor) for extent, stride in self.steps))
 
-    def is_shared(self, share: int) -> bool:
-        """Whether all strides are multiples of so many elements."""
-        return all(stride % share == 0 for _, stride in self.steps)
-
     def shared(self, share: int) -> Carry:
         """In units of so many elements, which all strides are multiples of."""
         return Carry(tuple((extent, stride // share) for extent, stride in self.steps))

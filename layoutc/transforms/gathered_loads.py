@@ -81,9 +81,10 @@ class GatheredLoads:
         if self.bytes is not None:
             return
         carries = ((loop.digit, strides[loop.digit]) for loop in self.rows)
-        found = next(((g, s) for g, s in carries if isinstance(s, Carry) and s.is_shared(self.share)), None)
+        found = next(((g, stride) for g, stride in carries if isinstance(stride, Carry)), None)
         if found is not None:
             digit, stride = found
+            # Rows begin with bytes here, wherever they lie.
             self.row_steps = RowSteps(self.nest, digit, stride.shared(self.share), self.steps[digit])
 
     def _most_lanes(self) -> int:
