@@ -98,14 +98,14 @@ def _with_pieces(plan: CopyPlan) -> CopyPlan:
     position, *_ = row_digits(plan)
     least = PIECE_BYTES * plan.widths.src_per_byte // plan.widths.src
     steps = plan.macro[position]
-    if (
-        plan.widths.src_per_byte == 1
-        or plan.source_run != steps
-        or not steps < least <= plan.copy.digits[position].extent
-    ):
+    is_cut = plan.widths.src_per_byte > 1 and plan.source_run == steps
+    if not is_cut or not steps < least <= plan.copy.digits[position].extent:
         return plan
     longer = replace(plan, macro=tuple(least if g == position else size for g, size in enumerate(plan.macro)))
-    return longer if max(map(longer.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES else plan
+    if max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
+        return plan
+    because("macro tiles", f"with {PIECE_BYTES} bytes of each row of the source, as a load of less costs as much")
+    return longer
 
 
 def _asking_ahead(plan: CopyPlan) -> CopyPlan:

@@ -233,7 +233,10 @@ def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
         return long
     even = with_macro(plan, STREAMED_ALONG_ROWS)
     cuts = any(even.macro[g] < long.macro[g] == plan.copy.digits[g].extent for g in long.source_run_digits)
-    return even if even.prefetch and not cuts else with_macro(plan, STREAMED_SMALL)
+    if even.prefetch and not cuts:
+        return even
+    because("macro tiles", STREAMED_SMALL.reason)
+    return long
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:

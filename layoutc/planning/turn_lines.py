@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import lru_cache
 from itertools import islice
 from math import gcd, inf, log2, prod
 from operator import attrgetter, itemgetter
@@ -44,7 +44,7 @@ def lines_of(places: Places, width: int) -> int:
     return runs * (-(-span // apart) * apart + LINE - apart)
 
 
-@cache
+@lru_cache(maxsize=256)
 def with_few_lines(
     usual: tuple[SharedLoop, ...], size: int, sides: tuple[Places, Places], width: int
 ) -> tuple[tuple[SharedLoop, ...], float]:
