@@ -949,6 +949,23 @@ def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
     assert longer.outer_order == loop_order(longer.copy.digits, "dst")
 
 
+@pytest.mark.parametrize(
+    ("dims", "dtype", "is_far", "order"),
+    [
+        ((51, 255, 3037), "s8", False, (1, 0, 2)),
+        ((51, 255, 3037), "s8", True, (0, 1, 2)),
+        ((2048, 16, 64), "bf16", False, (0, 1, 2)),  # rows of 2 KiB lie next to each other
+    ],
+)
+def test_rows_that_lie_pages_apart_are_read_in_their_order(
+    dims: tuple[int, ...], dtype: str, is_far: bool, order: tuple[int, ...]
+) -> None:
+    source, destination = desc("abc", dims, dtype), desc("bac", dims, dtype)
+    (copy,) = choose_plan(source, destination, replace(AVX512, llc=0, llc_is_far=is_far)).copies
+    assert copy.source_lanes == copy.target_lanes and copy.store != "normal"
+    assert copy.outer_order == order
+
+
 def test_rows_that_are_joined_to_far_more_than_the_first_cache_holds_may_share_its_sets() -> None:
     """246 rows, 8 of which are one of 3936 bytes: all of these, of half as many bytes of the source."""
     source, destination = (desc(tag, (198, 8, 8, 246, 8), "bf16") for tag in ("cdeba", "ceabd"))

@@ -179,17 +179,33 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
 
-    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little. Past the
-    caches they ask for the next one, and so they do where elements are converted, which are stored through the caches.
+    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little. Rows that
+    are copied as they are, and lie pages apart, are read in the order of the source. Past the caches macro tiles ask
+    for the next one, and so they do where elements are converted, which are stored through the caches.
     """
-    order = _source_line_order(plan, target)
+    order, why = (
+        _source_line_order(plan, target),
+        "those within a page of the source are inside, as runs there are short",
+    )
+    if _reads_far_rows(plan, target):
+        order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
-        because("outer loops", "those within a page of the source are inside, as runs there are short")
+        because("outer loops", why)
         plan = replace(plan, outer_order=order)
     elif not plan.converted_bytes:
         return plan
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return _asking_ahead(plan) if asks else plan
+
+
+def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows go past the caches as they are, and each is read beyond a page of the one before."""
+    digits, is_row = plan.copy.digits, bool(plan.source_lanes) and plan.source_lanes == plan.target_lanes
+    moves = is_row and plan.store != "normal" and not plan.converted_bytes
+    if target.llc_is_far or not moves or any(digit.carries for digit in digits):
+        return False
+    loops = [g for g in outer_loops(plan, plan.outer_order) if g not in plan.source_run_digits]
+    return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > target.page
 
 
 def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
