@@ -183,12 +183,11 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     are copied as they are, and lie pages apart, are read in the order of the source. Past the caches macro tiles ask
     for the next one, and so they do where elements are converted, which are stored through the caches.
     """
-    order, why = (
-        _source_line_order(plan, target),
-        "those within a page of the source are inside, as runs there are short",
-    )
     if _reads_far_rows(plan, target):
         order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
+    else:
+        order = _source_line_order(plan, target)
+        why = "those within a page of the source are inside, as runs there are short"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         because("outer loops", why)
         plan = replace(plan, outer_order=order)
