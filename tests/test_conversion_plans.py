@@ -30,7 +30,7 @@ from layoutc.planning.gathered_rows import row_cycle
 from layoutc.planning.joined_lines import side_by_side
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.machine import machine
-from layoutc.planning.macro_tiles import outer_loops
+from layoutc.planning.next_tile import outer_loops
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.tile import Piece
 from layoutc.targets.c import emit_c

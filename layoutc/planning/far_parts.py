@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from layoutc.planning.copy_digits import SIDES, CopyDigit
 from layoutc.planning.machine import Machine
-from layoutc.planning.macro_tiles import loop_order, next_macro_tile
+from layoutc.planning.macro_tiles import loop_order
+from layoutc.planning.next_tile import asking_ahead
 from layoutc.planning.plan import CopyPlan, Part
 from layoutc.planning.reasons import because
 
@@ -50,7 +51,7 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
         inner_order=(0, *(g + 1 for g in plan.inner_order)),
     )
     because("macro tiles", f"a tile of each of {FAR_PARTS} parts of the source, in as many pages, one after the other")
-    return replace(cut, prefetch=next_macro_tile(cut))
+    return asking_ahead(cut)
 
 
 def _goes_along_rows(plan: CopyPlan) -> bool:

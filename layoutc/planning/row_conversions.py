@@ -16,15 +16,13 @@ from layoutc.planning.macro_tiles import (
     GATHERED_DIVIDED,
     GATHERED_DIVIDED_NEAR,
     GATHERED_PACKED,
-    LEAST_AHEAD,
     WIDENED,
     MacroShape,
-    next_macro_tile,
-    outer_loops,
     with_macro,
 )
 from layoutc.planning.merged_tile import converts_twice
 from layoutc.planning.near_stores import with_near_stores
+from layoutc.planning.next_tile import LEAST_AHEAD, asking_ahead, outer_loops
 from layoutc.planning.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.plan_copy import plan_copy
 from layoutc.planning.reasons import because, forget_copies
@@ -111,7 +109,7 @@ def _with_pieces(plan: CopyPlan) -> CopyPlan:
 def _asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
     plan = _with_pieces(plan)
-    return replace(plan, prefetch=next_macro_tile(plan)) if plan.prefetch else plan
+    return asking_ahead(plan) if plan.prefetch else plan
 
 
 def _small(plan: CopyPlan, how: Converting) -> CopyPlan:

@@ -17,7 +17,8 @@ from layoutc.planning.copy_digits import SIDES
 from layoutc.planning.even_copies import with_even_macro
 from layoutc.planning.lanes import lane_count
 from layoutc.planning.longer_tiles import ROW_REGISTERS
-from layoutc.planning.macro_tiles import loop_order, next_macro_tile
+from layoutc.planning.macro_tiles import loop_order
+from layoutc.planning.next_tile import asking_ahead
 from layoutc.planning.plan import CopyPlan, Plan, is_power_of_two
 from layoutc.planning.weight_sums import MIN_LANES
 
@@ -196,7 +197,7 @@ def _prepared(plan: CopyPlan, number: int, threads: int) -> CopyPlan:
 
 def _asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan of other macro tiles, or other loops over them, which asks for the next one if it did before."""
-    return replace(plan, prefetch=next_macro_tile(plan)) if plan.prefetch else plan
+    return asking_ahead(plan) if plan.prefetch else plan
 
 
 def _with_longer_tile(plan: CopyPlan, number: int) -> CopyPlan:
