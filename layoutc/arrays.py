@@ -18,7 +18,7 @@ from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel
 from layoutc.planning.plan import LINE
-from layoutc.views import stored_type
+from layoutc.views import holds, stored_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,8 @@ def reorder(
     The array has the physical shape of `source` (that of `nhwc` is N, H, W, C), or one axis with all elements of its
     buffer, which it must have where that has gaps, a border or an offset. Its shape gives the dims where neither
     `dims` nor the text does; then no axis of a blocked source has a tail. `element_type` says what the elements are
-    where NumPy has no word for it: bf16 may be stored as uint16, or as the 2-byte void that `np.load` makes of it.
+    where NumPy has no word for it: bf16 may be stored as uint16, or as the 2-byte void that `np.load` makes of it; it
+    must not contradict what NumPy says.
     The result has the destination's physical shape, or one axis under the same condition.
 
     The values are converted to `to_dtype` (default: as they are) with `attributes`, the fields of `layoutc.Conversion`.
@@ -109,8 +110,9 @@ def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np
 
     check_array("out", out)
     shape = _shape(desc, conversion)
-    # What has no word for its elements may hold any of that width.
-    fits = out.dtype == dtype or (out.dtype.kind in "Vu" and out.itemsize == dtype.itemsize)
+    fits = out.dtype == dtype or (
+        out.dtype.kind in "Vu" and out.itemsize == dtype.itemsize and holds(out.dtype, desc.element_type)
+    )
     if out.shape not in (shape, (prod(shape),)) or not fits:
         raise LayoutcError(f"out has shape {out.shape} and type {out.dtype}, expected {shape} and {dtype}")
     if not out.flags.c_contiguous or not out.flags.writeable:

@@ -24,29 +24,57 @@ if TYPE_CHECKING:
 
 def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
     """
-    The element type that an array holds, or the one that is named, if the array's elements are as wide.
+    The element type that an array holds, or the one that is named, if the array's elements can be of that.
 
     Elements below a byte are stored in one. Raises LayoutcError for NumPy types that layoutc has no word for, such as
-    complex64.
+    complex64, and for a name that contradicts the array's type.
     """
-    try:
-        found = type_named(named or array.dtype.newbyteorder("="))
-    except LayoutcError:
-        if named is not None:
-            raise
-        raise LayoutcError(_no_element_type(array.dtype)) from None
+    own = _type_of(array.dtype)
+    found = own if named is None else type_named(named)
+    if found is None:
+        raise LayoutcError(_no_element_type(array.dtype))
     if max(found.bits, 8) != array.itemsize * 8:
         raise LayoutcError(
             f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
         )
+    if (own is not None or _is_of_ml_dtypes(array.dtype)) and not holds(array.dtype, found):
+        raise LayoutcError(f"element type {found} contradicts the array's {array.dtype}")
     return found
 
 
+def holds(dtype: np.dtype[Any], element: ElementType) -> bool:
+    """
+    Whether an array of a NumPy type can have such elements, whose width it has.
+
+    Void says nothing of what it holds, and integers serve for what NumPy itself has no word for, such as bf16.
+    """
+    serves = dtype.kind in "ui" and not _is_of_ml_dtypes(dtype) and _is_of_ml_dtypes(element.numpy)
+    return serves or _is_void(dtype) or _type_of(dtype) == element
+
+
+def _type_of(dtype: np.dtype[Any]) -> ElementType | None:
+    try:
+        return type_named(dtype.newbyteorder("="))
+    except LayoutcError:
+        return None
+
+
+def _is_void(dtype: np.dtype[Any]) -> bool:
+    """Whether a type is void alone: those of ml_dtypes and records are of that kind too."""
+    return dtype.kind == "V" and not _is_of_ml_dtypes(dtype) and dtype.names is None
+
+
+def _is_of_ml_dtypes(dtype: np.dtype[Any]) -> bool:
+    """Whether another package has registered a type."""
+    return dtype.isbuiltin == 2
+
+
 def _no_element_type(dtype: np.dtype[Any]) -> str:
-    if dtype.kind == "V" and dtype.names is None:
+    if _is_void(dtype):
         like = {1: "f8_e4m3 or s4", 2: "bf16"}.get(dtype.itemsize, "f32")
         return f"NumPy type {dtype} does not say what its elements are, expected the name of a type too, as {like}"
-    return f"NumPy type {dtype} is no element type, expected one or the name of what it holds"
+    or_else = f"its bits as uint{dtype.itemsize * 8}" if _is_of_ml_dtypes(dtype) else "the name of what it holds"
+    return f"NumPy type {dtype} is no element type, expected one or {or_else}"
 
 
 def from_strides(

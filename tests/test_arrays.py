@@ -6,6 +6,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -72,7 +73,49 @@ def test_what_contradicts_a_source_descriptor_is_refused() -> None:
     with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
         layoutc.reorder(X, layoutc.desc("nchw", X.shape), "nhwc", (2, 3, 4))
     with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
-        layoutc.reorder(X, layoutc.desc("nchw", X.shape), "nhwc", element_type="s32")
+        layoutc.reorder(X.view("V4"), layoutc.desc("nchw", X.shape), "nhwc", element_type="s32")
+
+
+@pytest.mark.parametrize(
+    ("stored", "named"),
+    [
+        (np.int32, "f32"),
+        (np.float32, "s32"),
+        (np.int8, "u8"),
+        (np.float16, "bf16"),
+        (ml_dtypes.bfloat16, "f16"),
+        (ml_dtypes.float8_e5m2, "f8_e4m3"),
+        (ml_dtypes.float8_e4m3fnuz, "f8_e4m3"),
+        (ml_dtypes.int4, "u4"),
+    ],
+    ids=str,
+)
+def test_an_array_of_one_type_is_not_read_as_another(stored: type[Any], named: str) -> None:
+    """The values would be other ones, and nothing would say so."""
+    array = np.ones((2, 3), stored)
+    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {array.dtype}"):
+        layoutc.reorder(array, "ab", "ba", element_type=named, to_dtype="f32")
+    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {array.dtype}"):
+        layoutc.reorder(array, layoutc.desc("ab", (2, 3), named), "ba")
+    with pytest.raises(layoutc.LayoutcError, match=f"out has shape .* and type {array.dtype}, expected"):
+        layoutc.reorder(np.ones((3, 2), np.float32), "ab", "ab", to_dtype=named, out=np.ones((3, 2), stored))
+
+
+@pytest.mark.parametrize("stored", ["V2", np.int16, np.uint16, ml_dtypes.bfloat16], ids=str)
+def test_void_and_integers_may_hold_what_numpy_has_no_word_for(stored: Any) -> None:
+    ones = np.ones((2, 3), ml_dtypes.bfloat16)
+    result = layoutc.reorder(ones.view(stored), "ab", "ba", element_type="bf16", to_dtype="f32")
+    np.testing.assert_array_equal(result, np.ones((3, 2), np.float32), strict=True)
+
+
+def test_a_type_of_ml_dtypes_that_is_no_element_type() -> None:
+    """Another f8 than ours says what it holds, so that no name is asked for."""
+    array = np.ones((2, 3), ml_dtypes.float8_e4m3fnuz)
+    message = "NumPy type float8_e4m3fnuz is no element type, expected one or its bits as uint8"
+    with pytest.raises(layoutc.LayoutcError, match=message):
+        layoutc.reorder(array, "ab", "ba")
+    with pytest.raises(layoutc.LayoutcError, match=r"NumPy type \|V1 does not say what its elements are"):
+        layoutc.reorder(array.view("V1"), "ab", "ba")
 
 
 def offsets_agree(desc: MemoryDesc, array: Array) -> None:
