@@ -34,8 +34,9 @@ class Address:
     writable: bool = True
 
     def __post_init__(self) -> None:
-        integer("address", self.address, 1)
-        integer("size in bytes", self.size_bytes)
+        # A number of NumPy would wrap around, and is no address to others.
+        object.__setattr__(self, "address", integer("address", self.address, 1))
+        object.__setattr__(self, "size_bytes", integer("size in bytes", self.size_bytes))
         integer("the end of the memory", self.address + self.size_bytes)
         instance("writable", self.writable, bool)
 

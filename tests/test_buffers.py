@@ -114,6 +114,10 @@ def test_addresses() -> None:
         as_buffer("target", layoutc.Address(memory.ctypes.data, 7), 8, writable=True)
     with pytest.raises(BufferError, match="expected a multiple of 2"):
         as_buffer("target", layoutc.Address(memory.ctypes.data + 1, 4), 4, writable=True, alignment=2)
+    of_numpy = layoutc.Address(np.uint64(memory.ctypes.data), np.int32(8))  # pyright: ignore[reportArgumentType]
+    assert as_buffer("target", of_numpy, 8, writable=True).tolist() == memory.tolist()
+    with pytest.raises(layoutc.LayoutcError, match="the end of the memory is"):
+        layoutc.Address(np.int64(2**63 - 4), np.int64(8))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
