@@ -150,7 +150,7 @@ def find_compiler(target: str = "native") -> Compiler | None:
     The compiler that $LAYOUTC_CC names, or $CC, or the first of cc, gcc, clang on the path; None without any.
 
     The variables may hold arguments too (`ccache gcc`), and `target` is one of TARGETS. Raises CompilerError if
-    they name what is not there.
+    they name what is not there, or no program.
     """
     for variable in VARIABLES:
         if text := os.environ.get(variable, "").strip():
@@ -166,7 +166,8 @@ def _named(variable: str, text: str, target: str) -> Compiler:
         raise CompilerError(f"${variable} is {text!r}: {str(error).lower()}") from error
     path = shutil.which(program)
     if path is None:
-        raise CompilerError(f"compiler {program!r}, which ${variable} names, is not there")
+        wrong = "is no program" if Path(program).exists() else "is not there"
+        raise CompilerError(f"compiler {program!r}, which ${variable} names, {wrong}")
     return Compiler((path, *arguments), target=target)
 
 

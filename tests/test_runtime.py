@@ -301,6 +301,9 @@ def test_a_named_compiler_must_be_there(variable: str, monkeypatch: pytest.Monke
     monkeypatch.setenv(variable, "/no/such/cc -O3")
     with pytest.raises(CompilerError, match=rf"compiler '/no/such/cc', which \${variable} names, is not there"):
         find_compiler()
+    monkeypatch.setenv(variable, os.devnull)
+    with pytest.raises(CompilerError, match=rf"compiler '{os.devnull}', which \${variable} names, is no program"):
+        find_compiler()
 
 
 def test_a_named_compiler_comes_first_and_keeps_its_arguments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
