@@ -10,6 +10,7 @@ import click
 
 from layoutc import notations
 from layoutc.descriptor import MemoryDesc
+from layoutc.errors import NotationError
 from layoutc.layout import Layout
 from layoutc.tools import options
 from layoutc.tools.facts import Facts, desc_facts, layout_facts, memory_order, type_text
@@ -79,6 +80,8 @@ def described_as(notation: str, dims: tuple[int, ...] | None, dtype: str | None,
         return notations.desc(notation, dims, dtype, **given)
     if dtype or any(given.values()):
         raise click.UsageError("--dtype, --strides, --offset, --low and --high need --dims")
+    if not reading.is_layout:
+        raise NotationError(notation, 0, "the text gives strides, an offset or sizes: it needs --dims")
     return reading.layout
 
 
