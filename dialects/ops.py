@@ -26,7 +26,8 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
-import layoutc.dialects.arith_on_vectors  # noqa: F401  what reorders are lowered to has arithmetic on vectors
+import layoutc.dialects.arith_on_vectors  # what reorders are lowered to has arithmetic on vectors
+import layoutc.dialects.dense_floats  # noqa: F401  text is read that has floats as their bits
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text

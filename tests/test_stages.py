@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import PassFailedException
+from xdsl.utils.exceptions import ParseError, PassFailedException
 
 import layoutc
 from layoutc.errors import LayoutcError
@@ -95,6 +96,17 @@ def test_layoutc_opt_and_xdsl_opt_agree(tmp_path: Path) -> None:
         assert len(ours.splitlines()) > 20
 
 
+@pytest.mark.parametrize("tool", ["layoutc-opt", "xdsl-opt"])
+def test_each_tool_reads_loops_that_convert(tmp_path: Path, tool: str) -> None:
+    """Their text has no op of the dialect `layout`, which would load what else layoutc gives xDSL."""
+    source, destination = (layoutc.desc(tag, (2, 17, 5, 4), type) for tag, type in (("nchw", "f32"), ("nhwc", "s8")))
+    kernel = Kernel(source, destination, target="avx512", conversion=layoutc.Conversion(src_scale=layoutc.Param(3)))
+    file = tmp_path / "lowered.mlir"
+    file.write_text(kernel.ir("lower-reorders"))
+    command = [Path(sys.executable).parent / tool, str(file), "-t", "c"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == kernel.c_source
+
+
 @pytest.mark.parametrize("target", ["avx2", "plain"])
 def test_loops_that_convert_are_read_as_they_were_printed(target: str) -> None:
     """All of their constants too: NaN, which arithmetic is made to give, is printed as its bits."""
@@ -103,6 +115,44 @@ def test_loops_that_convert_are_read_as_they_were_printed(target: str) -> None:
     module = Parser(make_context(), kernel.ir("lower-reorders")).parse_module()
     assert "nan" in kernel.c_source
     assert emit_c(module) == kernel.c_source
+
+
+@pytest.mark.parametrize("destination", ["s8", "u8", "s32", "s64"])
+@pytest.mark.parametrize("source", ["f32", "f64"])
+def test_floats_that_are_printed_as_their_bits_are_read_as_these(source: str, destination: str) -> None:
+    """12582912.0 has too many digits for a decimal: xDSL prints its bits, and took them for 1262485504.0."""
+    src, dst = layoutc.desc("nchw", (2, 17, 5, 4), source), layoutc.desc("nChw8c", (2, 17, 5, 4), destination)
+    scale, zero_point = layoutc.Param([12582912.0 + i for i in range(17)], axes=1), layoutc.Param(3)
+    conversion = layoutc.Conversion(src_scale=scale, dst_zero_point=zero_point)
+    kernel = Kernel(src, dst, target="avx512", conversion=conversion)
+    text = kernel.ir("lower-reorders")
+    assert "0x4B400000" in text
+    module = Parser(make_context(), text).parse_module()
+    assert str(module) + "\n" == text
+    assert emit_c(module) == kernel.c_source
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("dense<0x4B400000> : vector<2xf32>", [12582912.0] * 2),
+        ("dense<[0x4B400000, 2.0, 3]> : vector<3xf32>", [12582912.0, 2.0, 3.0]),
+        ("dense<0x7FF0000000000000> : vector<2xf64>", [float("inf")] * 2),
+        ("dense<0x3C00> : vector<2xf16>", [1.0] * 2),
+        ("dense<0x38> : vector<2xf8E4M3FN>", [1.0] * 2),
+        ("dense<0x10> : vector<2xi32>", [16] * 2),
+    ],
+)
+def test_bits_of_floats_in_text(text: str, expected: list[float]) -> None:
+    values = Parser(make_context(), text).parse_attribute()
+    assert isinstance(values, DenseIntOrFPElementsAttr)
+    assert list(values.get_values()) == expected
+
+
+@pytest.mark.parametrize(("bits", "message"), [("-0x38", "have no sign"), ("0x1FFFFFFFF", "more bits than the 32 of")])
+def test_what_are_no_bits_of_a_float(bits: str, message: str) -> None:
+    with pytest.raises(ParseError, match=message):
+        Parser(make_context(), f"dense<{bits}> : vector<2xf32>").parse_attribute()
 
 
 def test_tags_and_descriptors_lead_to_the_same_c() -> None:

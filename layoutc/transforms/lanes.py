@@ -93,7 +93,7 @@ class Lanes:
             return self.nest.element(_integer(number, type, self.count))
         value = float.fromhex(number)
         if self.count is not None and not isfinite(value):
-            # Printed as the bits, which xDSL reads back in a scalar, but takes for a large number in a vector.
+            # One lane is printed, and not all of them, as NaN is no equal of itself.
             return self.nest.spread(FloatAttr(value, type), vector_type(type, self.count))
         return self.nest.element(_float(number, type, self.count))
 
