@@ -9,6 +9,7 @@ A parameter whose values are given at run time is `?` here, and the operand that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from xdsl.ir import Data
@@ -26,6 +27,7 @@ Ints = tuple[int, ...]
 Value = Callable[[], None]
 SUMS = ("s8s8", "asymmetric")
 WORDS = (*PARAMS, "sum", "reciprocal", *SUMS)
+HEXADECIMAL = re.compile(r"-?\s*0x", re.IGNORECASE)
 
 
 @irdl_attr_definition
@@ -80,15 +82,15 @@ def parse_conversion(parser: AttrParser, argument: Value, start: int) -> Convers
 
 def _parse_item(parser: AttrParser, word: str, argument: Value) -> object:
     if word == "sum":
-        return float(parser.parse_number())
+        return float(_parse_number(parser))
     return _parse_axes(parser) if word in SUMS else _parse_param(parser, word, argument)
 
 
 def _parse_param(parser: AttrParser, word: str, argument: Value) -> Param:
     values: Sequence[int | float] | None
-    values = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
+    values = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_number(parser))
     if values is None:
-        single = parser.parse_optional_number()
+        single = _parse_optional_number(parser)
         values = None if single is None else [single]
     if values is None:
         argument()
@@ -98,6 +100,19 @@ def _parse_param(parser: AttrParser, word: str, argument: Value) -> Param:
     if parser.parse_optional_punctuation(":") is not None:
         type = element_type(parser.parse_identifier(": an element type"))
     return Param(values, axes, groups, type)
+
+
+def _parse_number(parser: AttrParser) -> int | float:
+    return parser.expect(lambda: _parse_optional_number(parser), "expected a number")
+
+
+def _parse_optional_number(parser: AttrParser) -> int | float | None:
+    """A number in decimal digits: 0x3F800000 would be 1.0 to MLIR where a float is meant, and 1065353216 to xDSL."""
+    start = parser.pos
+    found = parser.parse_optional_number()
+    if found is not None and HEXADECIMAL.match(parser.lexer.input.slice(start, parser.pos)):
+        parser.raise_error("expected a number in decimal digits", start, parser.pos)
+    return found
 
 
 def _parse_axes(parser: AttrParser) -> Ints:

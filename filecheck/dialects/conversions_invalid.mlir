@@ -75,3 +75,12 @@ func.func @generic(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
   "layout.reorder"(%a, %b) <{conversion = #layout.conversion<dst_scale = ? axes [1]>, operandSegmentSizes = array<i32: 1, 1, 0>}> : (memref<2x3xf32>, memref<2x3xi8>) -> ()
   func.return
 }
+
+// -----
+
+// The bits of a float: MLIR would read 1.0, and xDSL 1065353216.
+// CHECK: conversions_invalid.mlir:85:53
+// CHECK: expected a number in decimal digits
+func.func @bits(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
+  layout.reorder %a into %b with (src_scale = [0.5, 0x3F800000] axes [0]) : memref<2x3xf32> into memref<2x3xi8>
+}
