@@ -173,7 +173,14 @@ def _shortest(value: float, type: ElementType) -> str:
     """The shortest decimal that the element type holds as this number."""
     if isinstance(value, int):
         return str(value)
-    for digits in range(1, 18):
-        if stored(float(text := f"{value:.{digits}g}"), type) == value:
-            return text.replace("e", ".0e") if "e" in text and "." not in text else text
-    return repr(value)
+    texts = (f"{value:.{digits}g}" for digits in range(1, 18))
+    text = next((text for text in texts if _is_stored(float(text), value, type)), repr(value))
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text
+
+
+def _is_stored(rounded: float, value: float, type: ElementType) -> bool:
+    """Whether the type holds a number of few digits, if at all, as the value."""
+    try:
+        return stored(rounded, type) == value
+    except LayoutcError:
+        return False

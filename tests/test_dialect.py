@@ -8,9 +8,12 @@ from itertools import product
 import pytest
 from xdsl.parser import Parser
 
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.memory import memory_desc, memref_type
 from layoutc.element_type import ELEMENT_TYPES
+from layoutc.param import Param
 from layoutc.pipeline import make_context
 from tests.descriptors import DESCRIPTORS
 
@@ -61,3 +64,18 @@ def test_same_memory_is_what_the_offsets_say() -> None:
         elif by_offsets(one, other):
             # Not recognised is allowed only where axes stay flattened.
             assert any(len(group.axes) > 1 for d in (one, other) for group in d.layout.groups), f"{one} is {other}"
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        *(("e8m0", 2.0**exponent) for exponent in (-127, -12, 1, 5, 127)),
+        *(("f16", value) for value in (65504.0, 2.0**-24)),
+        *(("bf16", value) for value in (float.fromhex("0x1.fep+127"), 1e-40)),
+        *(("f32", value) for value in (float.fromhex("0x1.fffffep+127"), 2.0**-149, 12582912.0, 1e20, 0.1)),
+    ],
+)
+def test_the_values_of_a_conversion_survive_their_text(type: str, value: float) -> None:
+    """Where fewer digits would be no value of the type, or past its largest, more are written."""
+    conversion = ConversionAttr(Conversion(src_scale=Param(value, dtype=type)))
+    assert Parser(make_context(), str(conversion)).parse_attribute() == conversion
