@@ -562,6 +562,58 @@ def test_rows_that_are_divided_by_one_number_are_longer(
     assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro
 
 
+@pytest.mark.parametrize(
+    ("tags", "dims", "types", "conversion", "loads"),
+    [
+        ("cEdab3e DebcA5d2a", (2, 32, 28, 15, 4), "s8->u32", Conversion(dst_scale=scales(4, [4])), "load_first_i8x16"),
+        (
+            "cEdab3e DebcA5d2a",
+            (2, 32, 28, 15, 4),
+            "bf16->f32",
+            Conversion(src_scale=scales(4, [4])),
+            "load_first_u16x16",
+        ),
+        ("BCA4b16c5a bca", (511, 9, 16), "e8m0->f16", Conversion(src_scale=scales(511, [0])), "load_u8x16 " * 2),
+    ],
+    ids=["nine", "nine of bf16", "twenty"],
+)
+def test_short_rows_fill_registers_whatever_their_parameters_are(
+    tags: str, dims: tuple[int, ...], types: str, conversion: Conversion, loads: str
+) -> None:
+    """Not pairs, or fours, that begin again with their parameters, as those of rows of 9 after 3, of 20 after 5."""
+    (tag, to_tag), (type, to_type) = tags.split(), types.split("->")
+    sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
+    lines = tuple(plan_lines(choose_plan(*sides, replace(machine("avx512"), llc=0), 1, conversion)))
+    kernel = Kernel(*sides, "c", conversion=conversion, target="avx512", plan=lines)
+    rows = kernel.c_source[kernel.c_source.index("// copy 0") :]
+    assert re.findall(r"load_(?:first_)?[iu]\d+x\d+", rows)[: len(loads.split())] == loads.split()
+    values = in_memory(np.resize(interesting_codes(sides[0].element_type), sides[0].span), sides[0].element_type)
+    got, want = (np.full(sides[1].size_bytes, POISON, np.uint8) for _ in range(2))
+    kernel(values, got)
+    reference.reorder(*sides, values, want, conversion)
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("dims", "types", "is_far", "order"),
+    [
+        ((51, 255, 3072), "bf16->s8", False, (1, 0, 2)),
+        ((51, 255, 3072), "bf16->s8", True, (0, 1, 2)),
+        ((51, 255, 3037), "bf16->s8", False, (1, 0, 2)),
+        ((256, 2048, 64), "u8->s8", False, (0, 1, 2)),  # rows are a line on either side
+    ],
+)
+def test_rows_that_are_converted_are_read_in_their_order(
+    dims: tuple[int, ...], types: str, is_far: bool, order: tuple[int, ...]
+) -> None:
+    """Where they lie pages apart; where their lines go past the caches straight, macro tiles are along the source."""
+    type, to_type = types.split("->")
+    source, destination = desc("abc", dims, type), desc("bac", dims, to_type)
+    (copy,) = choose_plan(source, destination, replace(machine("avx512"), llc=0, llc_is_far=is_far)).copies
+    assert copy.store == ("staged" if dims[2] % 64 else "nontemporal")
+    assert copy.outer_order == order
+
+
 @pytest.mark.parametrize(("axis", "bytes", "merges"), [(3, True, True), (3, False, False), (24, True, False)])
 def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, bytes: bool, merges: bool) -> None:
     """Where shuffles take single bytes."""

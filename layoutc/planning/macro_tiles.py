@@ -76,6 +76,11 @@ where it is near, and several tiles take a line of the source
 """
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
+ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
+"""
+Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,
+from which on that is so of macro tiles too
+"""
 COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
 COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
@@ -176,6 +181,8 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     for the next one, and so they do where elements are converted, which are stored through the caches.
     """
     if _reads_far_rows(plan, target):
+        if plan.store == "nontemporal" and _has_long_rows(plan):
+            plan = with_macro(replace(plan, macro=plan.least_macro), ROWS_APART)
         order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
     else:
         order = _source_line_order(plan, target)
@@ -190,13 +197,24 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 
 def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
-    """Whether rows go past the caches as they are, and each is read beyond a page of the one before."""
-    digits, is_row = plan.copy.digits, bool(plan.source_lanes) and plan.source_lanes == plan.target_lanes
-    moves = is_row and plan.store != "normal" and not plan.converted_bytes
-    if target.llc_is_far or not moves or any(digit.carries for digit in digits):
+    """Whether rows go past the caches as they lie, and each is read beyond a page of the one before."""
+    digits, lanes = plan.copy.digits, {part.digit for part in (*plan.source_lanes, *plan.target_lanes)}
+    is_row = plan.source_lanes == plan.target_lanes
+    if plan.converted_bytes:
+        is_row = len(lanes) == 1 and plan.load == "normal" and _has_long_rows(plan)
+    if target.llc_is_far or not lanes or not is_row or plan.store == "normal" or any(digit.carries for digit in digits):
         return False
-    loops = [g for g in outer_loops(plan, plan.outer_order) if g not in plan.source_run_digits]
+    loops = outer_loops(plan, plan.outer_order)
+    if plan.store == "nontemporal" and _has_long_rows(plan):
+        loops += [g for g in plan.inner_order if plan.macro[g] > plan.tile[g]]
+    loops = [g for g in loops if g not in plan.source_run_digits]
     return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > target.page
+
+
+def _has_long_rows(plan: CopyPlan) -> bool:
+    """Whether what is read and stored of a row is several lines, which are worth a page of their own on a side."""
+    row, widths = plan.copy.digits[plan.target_lanes[0].digit], plan.widths
+    return row.extent * (widths.src / widths.src_per_byte + widths.dst / widths.dst_per_byte) >= ROW_APART
 
 
 def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:

@@ -17,6 +17,7 @@ from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copy_digits import Carry, Stride
 from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
+from layoutc.planning.machine import merges_registers
 from layoutc.planning.plan import LINE, CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
@@ -28,13 +29,24 @@ from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.shared_bytes import unpacked
 from layoutc.transforms.step_table import Place, RowSteps
 from layoutc.transforms.tile_loops import Steps, Term, TileLoops
-from layoutc.transforms.vector_ops import load, store, sum_of, vector_type
+from layoutc.transforms.vector_ops import (
+    first_lanes,
+    load,
+    load_masked,
+    store,
+    store_masked,
+    sum_of,
+    vector_type,
+    zeros,
+)
 from layoutc.transforms.whole_lines import run_loops
 
 MOST_REPEATED = 1.125
 """times the elements of a row that its vectors may convert, as the last one begins earlier"""
 UNROLLED = 4
 """vectors of a row that take no loop"""
+MOST_REGISTERS = 8
+"""that a short row is held in, with parameters of their own"""
 
 
 class GatheredLoads:
@@ -73,11 +85,20 @@ class GatheredLoads:
             self.lanes //= 2
         self.along = Steps.of(row_digits(plan)[0], lcm(self.lanes, self.cycle or 1), length)
         """vectors along a row, or so many that their parameters begin again; its digits move as one"""
+        self.filled = self._filled(length)
+        """lanes of each vector that are in a row; none of these has a loop, and the last one may begin earlier"""
+        self.mask: SSAValue | None = None
+        """of the lanes that are filled, if not all are"""
+        self.beside: SSAValue | None = None
+        """zeros in the other lanes"""
         self.row_steps: RowSteps | None = None
         """of a digit that carries from row to row"""
 
     def prepare(self, strides: Sequence[Stride]) -> None:
-        """Makes the table of a digit that carries from row to row, if there is one."""
+        """Makes what stands ahead of all loops: a mask, and the table of a digit that carries from row to row."""
+        if 0 < self.filled < self.lanes:
+            self.mask = self.nest.insert(first_lanes(self.nest.constant(self.filled), self.lanes)).results[0]
+            self.beside = zeros(self.nest, vector_type(self.source_element, self.lanes))
         if self.bytes is not None:
             return
         carries = ((loop.digit, strides[loop.digit]) for loop in self.rows)
@@ -96,6 +117,22 @@ class GatheredLoads:
     def _repeats_much(self, length: int) -> bool:
         """Whether the last lanes of a row would convert many elements again, and fewer lanes fewer."""
         return self.lanes > self._at_once and -(-length // self.lanes) * self.lanes > MOST_REPEATED * length
+
+    def _filled(self, length: int) -> int:
+        """
+        Lanes of the registers that hold a short row, if these are less than half as many as smaller vectors; or 0.
+
+        Each has parameters of its own. A row of 9 would be converted by pairs where its parameters begin again after 3.
+        """
+        plan, whole = self.plan, self._at_once
+        fills = merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved)
+        registers, vectors = -(-length // whole), self.along.count * self.along.size // self.lanes
+        if not fills or not plan.converted_bytes or self.share > 1 or 2 * registers >= vectors:
+            return 0
+        if registers > MOST_REGISTERS:
+            return 0
+        self.lanes = whole
+        return min(whole, length)
 
     @property
     def _at_once(self) -> int:
@@ -180,12 +217,14 @@ class GatheredLoads:
     def is_looped(self) -> bool:
         """Whether there is a loop along a row."""
         turns, lanes = self.along.count, min(self.lanes, self._at_once)
-        return turns > 1 and turns * self.along.size > UNROLLED * lanes
+        return not self.filled and turns > 1 and turns * self.along.size > UNROLLED * lanes
 
     @property
     def _starts(self) -> Sequence[int]:
         """Where vectors begin in a row, or in what a step along it takes."""
         size, extent, count = self.along.size, self.along.extent, 1 if self.is_looped else self.along.count
+        if self.filled:
+            return [min(start, extent - self.filled) for start in range(0, extent, self.filled)]
         steps = (min(n * size, extent - size) for n in range(count))
         return [start + lane for start in steps for lane in range(0, size, self.lanes)]
 
@@ -214,9 +253,10 @@ class GatheredLoads:
         asks = self.bytes is None and not self.plan.asks_by_tiles
         ahead = self.plan.prefetch * self.ratio // self.share if asks else 0
         type = vector_type(self.source_element, lanes // self.share)
-        value: SSAValue = inserted(
-            builder, load(self.source, self._further(builder, row, start // self.share), type, ahead)
-        )
+        here = self._further(builder, row, start // self.share)
+        if self.mask is not None and self.beside is not None:
+            return inserted(builder, load_masked(self.source, here, self.mask, self.beside, ahead))
+        value: SSAValue = inserted(builder, load(self.source, here, type, ahead))
         return unpacked(Lanes(builder, self.nest, lanes // self.share), value, self.share) if self.share > 1 else value
 
     def _converted(
@@ -224,12 +264,17 @@ class GatheredLoads:
     ) -> SSAValue:
         """So many lanes from `start` on as they go into the buffer."""
         digit = self.plan.copy.digits[self.along.digit]
-        along = [(start + lane) % (self.cycle or self.along.extent) for lane in range(lanes)]
+        last = self.along.extent - 1
+        along = [min(start + lane, last) % (self.cycle or self.along.extent) for lane in range(lanes)]
         distances = [tuple(lane * step for lane in along) for step in digit.params]
         return self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
 
     def _store(self, builder: Builder, value: SSAValue, into: SSAValue, start: int) -> None:
-        builder.insert(store(value, self.buffer, self._further(builder, into, start)))
+        there = self._further(builder, into, start)
+        if self.mask is None:
+            builder.insert(store(value, self.buffer, there))
+        else:
+            builder.insert(store_masked(value, self.buffer, there, self.mask))
 
     def _further(self, builder: Builder, at: SSAValue, distance: int) -> SSAValue:
         """A place so much further on."""
