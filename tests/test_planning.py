@@ -323,9 +323,32 @@ def test_macro_tiles_of_elements_follow_lines(l2: int, macro: tuple[int, int]) -
 def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(ways: int, width: int) -> None:
     """Of 448 rows 14 share a set: part of a line is there for the next macro tile only where a set holds as many."""
     source, destination = (layoutc.desc(layout, (2320, 59, 384), "s8") for layout in ("abc", "cba"))
-    target = replace(TARGETS["avx512"], shuffles="any", l1=ways * LINE * 64)
+    target = replace(TARGETS["avx512"], shuffles="any", l1=ways * LINE * 64, llc_is_far=True)
     (copy,) = choose_plan(source, destination, target).copies
     assert (copy.store, copy.macro) == ("staged", (width, 1, 448))
+
+
+@pytest.mark.parametrize(
+    ("dims", "dtype", "near", "far"),
+    [
+        ((359, 35096), "f32", (16, 359), (16, 112)),  # a row of the destination is not cut
+        ((359, 16384), "f32", (128, 112), (128, 112)),  # rows of the source share sets
+        ((601, 35096), "f32", (16, 128), (16, 128)),  # 2404 bytes
+        ((5746, 7749), "s8", (16, 256), (16, 512)),  # 512 lines, a quarter of each
+        ((5746, 7749), "bf16", (32, 256), (32, 256)),  # whole lines
+        ((200001, 197), "s8", (197, 256), (112, 512)),  # rows of the source are read in order
+        ((200001, 197), "bf16", (32, 256), (32, 256)),
+    ],
+)
+def test_macro_tiles_that_fill_a_buffer_where_the_last_cache_is_near(
+    dims: tuple[int, int], dtype: str, near: tuple[int, int], far: tuple[int, int]
+) -> None:
+    """All of a row that would be cut, if the first cache holds the lines it comes from; rows that leave room in it."""
+    source, destination = (layoutc.desc(layout, dims, dtype) for layout in ("ab", "ba"))
+    for is_far, macro in ((False, near), (True, far)):
+        target = replace(TARGETS["avx512"], shuffles="any", l1=48 << 10, llc_is_far=is_far)
+        (copy,) = choose_plan(source, destination, target).copies
+        assert (copy.store, copy.macro) == ("staged", macro)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +372,7 @@ def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], r
     [
         ("ab->ba", (4104, 4104), "bf16", 32, (32, 256)),
         ("ab->ba", (4104, 4104), "s8", 64, (64, 480)),
-        ("acb->bca", (2461, 3843, 5), "s8", 16, (16, 1, 512)),
+        ("acb->bca", (2461, 3843, 5), "s8", 16, (16, 1, 256)),
         ("nhwc->nchw", (128, 100, 75, 75), "s8", 16, (1, 100, 512)),
         ("abcd->cadb", (64, 197, 16, 64), "bf16", 32, (1, 1, 64, 197)),
     ],
@@ -391,7 +414,7 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
         ("ab->ba", (2247, 3231), "f32", (16, 128)),
         ("ab->ba", (4103, 2048), "f32", (128, 128)),  # rows share few sets of the cache
         ("acb->abc", (700, 60, 331), "f32", (1, 60, 96)),  # rows are short
-        ("acb->abc", (609, 75, 472), "s8", (1, 16, 472)),
+        ("acb->abc", (609, 75, 472), "s8", (1, 75, 472)),  # they are read in order
         ("acb->abc", (1200, 300, 100), "s8", (1, 112, 100)),  # 16 rows of the destination are a short run
     ],
 )
@@ -409,7 +432,7 @@ def test_macro_tiles_of_long_rows_are_one_tile_wide(
 def test_small_macro_tiles_ask_for_a_later_one(images: int, pixels: int, ahead: int) -> None:
     """Those of 2560 bytes for the second one, unless a loop has fewer than four of them."""
     source, destination = (layoutc.desc(layout, (images, 5, pixels), "f32") for layout in ("acb", "abc"))
-    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
     assert copy.prefetch == ahead
 
 

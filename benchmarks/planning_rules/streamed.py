@@ -125,6 +125,24 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "WHOLE_ROW",
+        "where L3 is near, macro tiles that leave a buffer past the caches cut no rows of up to 2 KiB that L1 holds",
+        {"not": {"WHOLE_ROW": to(0)}, "half": {"WHOLE_ROW": times(0.5)}, "twice": {"WHOLE_ROW": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "NARROW_LINES",
+        "where L3 is near, macro tiles that take parts of lines have shorter runs if these fill a third of L1",
+        {"not": {"NARROW_LINES": to(NEVER)}, "half": {"NARROW_LINES": times(0.5)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_of_whole_rows",
+        "where L3 is near, macro tiles that take parts of lines have all of rows of the source that they would cut",
+        {"not": {"_of_whole_rows": answering(None)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "_by_lines",
         "rows of 1 and 2 bytes an element are loaded by whole lines where stores go into a buffer",
         {"not": {"_by_lines": to(first_of)}},

@@ -92,6 +92,21 @@ def share_sets(plan: CopyPlan, target: Machine) -> bool:
     return even <= 2 * l1_ways(target) and most > max(COLLIDING_ROWS, 2 * even)
 
 
+def source_bytes(plan: CopyPlan, target: Machine) -> int:
+    """Bytes of the lines of the source that a macro tile has, if its rows begin at one."""
+    line = target.line // plan.element_bytes
+    return prod(plan.macro) // plan.source_run * -(-plan.source_run // line) * target.line
+
+
+HELD_BY_L1 = 0.7
+"""of the first cache, that lines of the source may fill beside a buffer"""
+
+
+def holds_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the first cache holds the lines of the source that a macro tile has, which do not share few sets."""
+    return source_bytes(plan, target) <= HELD_BY_L1 * target.l1 and not share_sets(plan, target)
+
+
 def overflow_sets(plan: CopyPlan, target: Machine) -> bool:
     """Whether they share fewer sets than there are, and some do not hold a line of each."""
     most, even = _rows_in_a_set(plan, target)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from layoutc.planning.cache_sets import holds_lines
 from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, across_gaps, chain_of, contiguous
 from layoutc.planning.machine import Machine
 from layoutc.planning.next_tile import asking_ahead, outer_loops
@@ -138,21 +139,24 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 
 SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
 """bytes of a row; bytes of a macro tile of rows that are one run, in the second cache if need be; how many at least"""
+WHOLE_ROW = 2 << 10
+"""bytes of a row that is not cut, where the last cache is near and the first one holds the lines it comes from"""
 
 
-def with_joined_rows(plan: CopyPlan) -> CopyPlan:
+def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with macro tiles that have more short rows of the destination, where these are one run together.
 
     What a row leaves of a line goes through the caches, and waits for memory. Macro tiles with a few rows write one of
-    them twice, those with all rows of a digit none.
+    them twice, those with all rows of a digit none. Nor do those with all of a row that they would have a part of.
     """
     for position, digit in contiguous(plan.copy, "dst"):
         if plan.macro[position] == digit.extent:
             continue
         is_cut, tile = position in plan.run_digits, plan.tile[position]
         row = plan.run // plan.macro[position] * digit.extent if is_cut else plan.run
-        if row * plan.widths.dst >= SHORT_ROW:
+        is_short = row * plan.widths.dst < SHORT_ROW
+        if not is_short and (target.llc_is_far or not is_cut or row * plan.widths.dst >= WHOLE_ROW):
             break
         rows = digit.extent if is_cut else JOINED_ROWS * plan.steps_of_a_line(row)
         others = prod(plan.macro) // plan.macro[position] * max(plan.widths.src, plan.widths.dst)
@@ -160,9 +164,12 @@ def with_joined_rows(plan: CopyPlan) -> CopyPlan:
         fitting = next((n for n in steps if n * others <= JOINED), None)
         if fitting is None:
             break
-        because("macro tiles", f"grown by short rows of the destination, {fitting} of which are one run")
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
-        plan = replace(plan, macro=macro)
+        joined = replace(plan, macro=macro)
+        if not is_short and not holds_lines(joined, target):
+            break
+        because("macro tiles", f"grown by short rows of the destination, {fitting} steps of which are one run")
+        plan = joined
     return asking_ahead(plan)
 
 

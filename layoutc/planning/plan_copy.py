@@ -131,14 +131,14 @@ def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> Cop
     apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target), converted=0)
     is_filled = apart.source_lanes and lane_count(apart.target_lanes) >= lane_count(plan.target_lanes)
     has_pieces = not is_long or lane_count(apart.source_lanes) * plan.widths.src >= PIECE_BYTES
-    run = _run(plan)
-    is_longer = run < SHORT_ROW and _run(apart) >= max(2 * run, MIN_STAGED_RUN)
+    run = _run(plan, target)
+    is_longer = run < SHORT_ROW and _run(apart, target) >= max(2 * run, MIN_STAGED_RUN)
     return apart if is_filled and has_pieces and is_longer else plan
 
 
-def _run(plan: CopyPlan) -> int:
+def _run(plan: CopyPlan, target: Machine) -> int:
     """Bytes of a run of the destination that a macro tile has."""
-    rows = with_joined_rows(with_macro(plan, STAGED_ROWS))
+    rows = with_joined_rows(with_macro(plan, STAGED_ROWS), target)
     return rows.run * plan.widths.dst
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.boxes import waste
-from layoutc.planning.cache_sets import overflow_sets, share_sets
+from layoutc.planning.cache_sets import overflow_sets, share_sets, source_bytes
 from layoutc.planning.copy_digits import contiguous
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import choose_lanes, lane_count
@@ -31,6 +31,8 @@ MOST_WASTE = 1.125
 """times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
 LONG_ROW = 256
 """bytes of the source that lie together, below which macro tiles take all of them"""
+NARROW_LINES = 1 / 3
+"""of the first cache, that lines may fill of which the next macro tile takes another part"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -55,7 +57,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, STREAMED)
-    joined = with_joined_rows(replace(staged, store="staged"))
+    joined = with_joined_rows(replace(staged, store="staged"), target)
     if joined.macro != staged.macro:
         return joined
     return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
@@ -72,10 +74,24 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
             plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
     staged = with_macro(plan, shape)
     if not rows_collide(staged, target):
-        staged = _one_tile_wide(plan, shape, staged, target)
+        staged = _of_whole_rows(plan, shape, staged, target) or _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
         return staged
     return with_macro(plan, replace(shape, budget=2 * shape.budget))
+
+
+def _of_whole_rows(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    Macro tiles that have all of rows of the source, which others would cut, with shorter runs of the destination.
+
+    They are read in order, where the last cache is near. What loads whole lines gains nothing.
+    """
+    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < target.line
+    if target.llc_is_far or plan.merges or not takes_parts or staged.source_run >= _row(staged):
+        return None
+    whole = with_macro(plan, replace(shape, target_run=MIN_STAGED_RUN, budget=2 * shape.budget))
+    is_long = whole.run * plan.widths.dst >= MIN_STAGED_RUN
+    return whole if is_long and whole.source_run >= _row(whole) else None
 
 
 def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
@@ -89,13 +105,28 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
     narrow = with_macro(plan, replace(shape, source_run=1))
     if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
         return staged
-    joined, joined_narrow = (with_joined_rows(each) for each in (staged, narrow))
+    joined, joined_narrow = (with_joined_rows(each, target) for each in (staged, narrow))
     # What the next macro tile takes of a line is there then only if rows do not evict each other; where they are joined
     # to far more than the first cache holds, it comes from the second one.
     evict = share_sets(narrow, target) and share_sets(joined_narrow, target)
     if prod(joined_narrow.macro) > prod(joined.macro) or evict:
         return staged
-    return with_macro(plan, replace(shape, source_run=target.line)) if overflow_sets(narrow, target) else narrow
+    if overflow_sets(narrow, target):
+        return with_macro(plan, replace(shape, source_run=target.line))
+    shorter = with_macro(plan, replace(shape, source_run=1, target_run=shape.target_run // 2))
+    is_better = _comes_back(narrow, target) and shorter.run * plan.widths.dst >= MIN_STAGED_RUN
+    return shorter if is_better else narrow
+
+
+def _comes_back(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether macro tiles take parts of more lines than the first cache holds beside those of the next and the buffer.
+
+    Where the last cache is near, what comes back from the second one takes more than shorter runs do.
+    """
+    takes_parts = plan.source_run * plan.element_bytes < target.line
+    fills = source_bytes(plan, target) > NARROW_LINES * target.l1
+    return takes_parts and fills and not (target.llc_is_far or plan.merges)
 
 
 def _row(plan: CopyPlan) -> int:
