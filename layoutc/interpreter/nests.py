@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects import arith, memref, scf
+from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from layoutc.interpreter.accesses import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
@@ -95,11 +96,24 @@ def _is_plain(op: Operation, pure: Set[type[Operation]], nest: Loop) -> bool:
         case _ if isinstance(op, LOADS + STORES):
             memory = root(accessed(op)[0])
             return not is_inside(memory, nest) or isinstance(memory.owner, memref.AllocaOp)
+        case func.CallOp():
+            inside = _called(op)
+            return all(type(inner) in pure for inner in inside) and not (
+                _in_branch(op, nest) and any(isinstance(inner, MAY_FAULT) for inner in inside)
+            )
         case _ if isinstance(op, MAY_FAULT) and _in_branch(op, nest):
             # Iterations that are not in the branch calculate too.
             return len(op.operands) == 2 and (constant_value(op.operands[1]) or 0) > 0
         case _:
             return isinstance(op, (scf.YieldOp, scf.ReduceOp, PrefetchOp, *CASTS)) or type(op) in pure
+
+
+def _called(op: func.CallOp) -> list[Operation]:
+    """The ops of a function but its end, or the call itself where there is none to look into."""
+    function = SymbolTable.lookup_symbol(op, op.callee)
+    if not isinstance(function, func.FuncOp) or function.is_declaration or len(function.body.blocks) != 1:
+        return [op]
+    return [inner for inner in function.body.walk() if not isinstance(inner, func.ReturnOp)]
 
 
 def _in_branch(op: Operation, nest: Loop) -> bool:

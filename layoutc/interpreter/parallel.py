@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from layoutc.interpreter.accesses import buffer_of, is_inside, root, stored_memref
@@ -81,7 +82,7 @@ def watched_buffers(op: scf.ParallelOp, value_of: Callable[[SSAValue], object]) 
     """The buffers from outside that the body stores to; None where that cannot be told."""
     found: set[Buffer] = set()
     for inner in op.body.walk():
-        if isinstance(inner, func.CallOp):
+        if isinstance(inner, func.CallOp) and any(isinstance(value.type, MemRefType) for value in inner.operands):
             return None
         target = stored_memref(inner)
         if target is not None and not is_inside(root(target), op):

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.targets.c_quotient import stands_beside
 from layoutc.targets.c_types import once_per_type
 from layoutc.targets.wide_parts import CASTS
 from layoutc.walk import operands, predicate
@@ -104,14 +105,14 @@ def _truncated(op: arith.TruncFOp) -> Narrowed | None:
 
 def _scaled_by(product: SSAValue, op: Operation) -> Sequence[SSAValue]:
     """
-    The parameters of a product, if they stand ahead of a loop around it: then they are asked once, and numbers often.
+    The parameters of a product, if they are constants, stand ahead of a loop around it or are given to a function: then
+    they are asked once, and numbers often.
     """
     if not isinstance(product.owner, arith.MulfOp):
         return ()
     difference, scale = operands(product.owner)
     found = (scale, operands(difference.owner)[1]) if isinstance(difference.owner, arith.SubfOp) else (scale,)
-    blocks = [owner.parent_block() if isinstance(owner := each.owner, Operation) else owner for each in found]
-    return found if op.parent_block() not in blocks else ()
+    return () if any(stands_beside(each, op) for each in found) else found
 
 
 @once_per_type

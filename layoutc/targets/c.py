@@ -20,7 +20,8 @@ void copy(const float *restrict src, float *restrict dst) {
 ```
 *Requires*: func; scf.for, scf.if, scf.parallel; arith, affine.apply and affine.min; memref on static row-major or
 strided memrefs; vector on vectors of one axis, which are GNU C's. An scf.parallel says in `layout.threads` how many
-threads it wants, and a vector.load in `layout.prefetch` how many elements further on to ask for.
+threads it wants, and a vector.load in `layout.prefetch` how many elements further on to ask for. A private function on
+vectors with `layout.inlined` is a macro (`c_inlined`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_float_numbers import float_numbers_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude, without_comments
+from layoutc.targets.c_inlined import LocalNames, fusing, is_inlined, macro
 from layoutc.targets.c_joined import joining_prelude
 from layoutc.targets.c_low_bytes import low_bytes_prelude
 from layoutc.targets.c_memory import constant_array, parameter
@@ -84,21 +86,23 @@ class _ModulePrinter:
         self.names = _function_names(effects)
         self._name_arrays()
         self.taken = frozenset(self.names.values())
+        self.fusing = fusing(effects.functions, effects.ops)
 
     def text(self) -> str:
-        functions = self.effects.functions
-        definitions = [self._definition(f) for f in functions.values() if not f.is_declaration]
+        functions = [f for f in self.effects.functions.values() if not f.is_declaration]
+        macros = [self._macro(f) for f in functions if is_inlined(f)]
+        definitions = [self._definition(f) for f in functions if not is_inlined(f)]
         arrays = ["\n".join(constant_array(op, self.names[op.sym_name.data])) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
-        code = "\n\n".join((*self.shuffles.definitions(), code))
+        code = "\n\n".join((*self.shuffles.definitions(), *macros, code))
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(code)
         used = words(said)
         preludes = joining_prelude, covering_prelude, low_bytes_prelude, wide_parts_prelude, float_numbers_prelude
-        macros = [text for prelude_of in preludes for text in prelude_of(used)]
-        above = prelude(used | words("\n".join(macros)), self.helpers, has_pragmas="#pragma omp" in said)
-        return "\n\n".join(filter(None, (above, *macros, code))) + "\n"
+        helpers = [text for prelude_of in preludes for text in prelude_of(used)]
+        above = prelude(used | words("\n".join(helpers)), self.helpers, has_pragmas="#pragma omp" in said)
+        return "\n\n".join(filter(None, (above, *helpers, code))) + "\n"
 
     def _name_arrays(self) -> None:
         """C names for constant arrays, which only this file knows."""
@@ -119,7 +123,7 @@ class _ModulePrinter:
         called: set[str] = set()
         found: list[func.FuncOp] = []
         for name, function in self.effects.functions.items():
-            if function.is_declaration or name in called:
+            if function.is_declaration or (name in called and not is_inlined(function)):
                 found.append(function)
             called.update(call.callee.string_value() for call in self.effects.calls[name])
         return found
@@ -131,9 +135,18 @@ class _ModulePrinter:
         signature, names = self._signature(function)
         taken = Names(self.taken)
         taken.take(names)
-        ops = self.effects.ops[function.sym_name.data]
-        body = FunctionPrinter(function, ops, self.names, taken, self.helpers, self.shuffles).body(names)
+        body = self._body(function, names, taken)
         return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))
+
+    def _macro(self, function: func.FuncOp) -> str:
+        name, taken = function.sym_name.data, LocalNames(self.taken)
+        names = [taken.fresh(a.name_hint, f"arg{i}") for i, a in enumerate(function.body.block.args)]
+        return macro(function, self.names[name], names, self._body(function, names, taken), name in self.fusing)
+
+    def _body(self, function: func.FuncOp, names: Sequence[str], taken: Names) -> list[str]:
+        ops = self.effects.ops[function.sym_name.data]
+        printer = FunctionPrinter(function, ops, self.names, taken, self.helpers, self.shuffles, self.fusing)
+        return printer.body(names)
 
     def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
         """A function's head, and the names of its parameters."""

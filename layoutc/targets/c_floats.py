@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects import arith, func, math, memref, vector
 from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Operation
 
@@ -75,6 +75,8 @@ HARMLESS = (
     *(memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp),
 )
 """ops that a product may go into as it is"""
+INLINED = "layout.inlined"
+"""discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
 PASSING = (arith.SelectOp, arith.BitcastOp, vector.BitcastOp, vector.ShuffleOp)
 """ops that give it on to others"""
 
@@ -92,7 +94,14 @@ def _goes_into_a_sum(op: Operation) -> bool:
     """Whether what an op gives may be added to something, or leave the function; choices and bits pass it on."""
     users = {use.operation for use in op.results[0].uses}
     passing = [user for user in users if isinstance(user, PASSING)]
-    return any(not isinstance(user, (*HARMLESS, *PASSING)) for user in users) or any(map(_goes_into_a_sum, passing))
+    others = [user for user in users if not isinstance(user, (*HARMLESS, *PASSING))]
+    return not all(map(_is_stored, others)) or any(map(_goes_into_a_sum, passing))
+
+
+def _is_stored(user: Operation) -> bool:
+    """Whether an op gives what is stored, at the end of a function that stands for its text."""
+    around = user.parent_op()
+    return isinstance(user, func.ReturnOp) and around is not None and INLINED in around.attributes
 
 
 def spell_mulf(site: Site) -> Expression:

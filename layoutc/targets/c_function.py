@@ -18,6 +18,7 @@ from layoutc.targets.c_context import Site, Spelling
 from layoutc.targets.c_control import print_for, print_if, print_yield
 from layoutc.targets.c_expressions import Expression, call
 from layoutc.targets.c_floats import is_fusible
+from layoutc.targets.c_inlined import ZERO, is_inlined, needs_zero
 from layoutc.targets.c_integers import index_sum
 from layoutc.targets.c_lanes import LANE_SPELLINGS
 from layoutc.targets.c_names import Names
@@ -53,8 +54,9 @@ class FunctionPrinter:
         names: Names,
         helpers: set[str],
         shuffles: Shuffles,
+        fusing: frozenset[str] = frozenset(),
     ) -> None:
-        self.function, self.ops = function, ops
+        self.function, self.ops, self.fusing = function, ops, fusing
         self.function_names = function_names
         self.names = names
         self.bounds, self.divisors, self.helpers, self.shuffles = Bounds(), Divisors(), helpers, shuffles
@@ -92,7 +94,9 @@ class FunctionPrinter:
             self.values[argument] = Expression(name)
         for buffer, size in aligned_buffers(self.function.body.block.args, self.ops, self.divisors).items():
             self.ask_alignment(buffer, size)
-        if any(is_fusible(op) and id(op) in self.live for op in self.ops):
+        if is_inlined(self.function):
+            self.zero = ZERO
+        elif any(is_fusible(op) and id(op) in self.live for op in self.ops) or needs_zero(self.ops, self.fusing):
             self.zero = self.names.fresh("zero")
             self.line(f"const int64_t {self.zero} = {self.helper('opaque_zero').text};")
         self.block(self.function.body.block)
@@ -224,7 +228,11 @@ class FunctionPrinter:
     def call(self, op: func.CallOp) -> None:
         if len(op.res) > 1:
             raise no_spelling(op, f"with {len(op.res)} results, expected one at most")
-        called = call(self.function_names[op.callee.string_value()], *(self.take(value) for value in op.arguments))
+        callee = op.callee.string_value()
+        given = [self.take(value) for value in op.arguments]
+        if callee in self.fusing:
+            given.append(Expression(self.zero))
+        called = call(self.function_names[callee], *given)
         self.settle_reads()
         if op.res and any(id(use.operation) in self.live for use in op.res[0].uses):
             self.declare(op.res[0], called.text)
@@ -239,7 +247,8 @@ class FunctionPrinter:
         if any(streams(inner) and not is_in_parallel(inner) for inner in of_kind(self.ops, vector.StoreOp)):
             self.fence()
         for value in op.arguments:
-            self.line(f"return {self.take(value).text};")
+            word = "" if is_inlined(self.function) else "return "
+            self.line(f"{word}{self.take(value).text};")
 
 
 def is_in_parallel(op: Operation) -> bool:

@@ -58,10 +58,15 @@ def is_by_products(op: Operation) -> bool:
 
 
 def _is_used_again(divisor: SSAValue, op: Operation) -> bool:
-    """Whether it stands ahead of a loop around the division, or divides many registers."""
-    made_by = divisor.owner
-    block = made_by.parent_block() if isinstance(made_by, Operation) else made_by
-    return block is not op.parent_block() or sum(1 for _ in divisor.uses) >= MANY
+    """Whether it stands ahead of a loop around the division, is given to a function, or divides many registers."""
+    return not stands_beside(divisor, op) or sum(1 for _ in divisor.uses) >= MANY
+
+
+def stands_beside(value: SSAValue, op: Operation) -> bool:
+    """Whether a value that is neither a constant nor given to a function is made in the block of an op."""
+    made_by = value.owner
+    is_made = isinstance(made_by, Operation) and made_by.__class__ is not arith.ConstantOp
+    return is_made and made_by.parent_block() is op.parent_block()
 
 
 def _is_usual(divisor: SSAValue) -> bool:

@@ -9,6 +9,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.register_parts import Calls, RegisterPart
 from layoutc.transforms.running_sums import RunningSums
 
 Convert = Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue]
@@ -16,6 +17,10 @@ Convert = Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None]
 From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination holds
 if that counts.
 """
+
+
+Call = Callable[[Builder, SSAValue, RegisterPart, int, PieceParams, SSAValue | None, Calls], SSAValue]
+"""The same for a part of a register, by a function if calls are made."""
 
 
 def unchanged(_: Builder, loaded: SSAValue, *_how: object) -> SSAValue:
@@ -39,6 +44,8 @@ class Memory:
     loaded_zero: SSAValue | None = None
     """a zero of the source's elements, where there is one before they are converted"""
     convert: Convert = unchanged
+    call: Call = unchanged
+    """the same, by functions that are called for many registers"""
     adds: bool = False
     """whether what the destination holds counts"""
     sums: RunningSums | None = None

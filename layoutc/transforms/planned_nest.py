@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import StringAttr
@@ -17,6 +17,7 @@ from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.turns import Through, Together
 from layoutc.transforms.convert_integers import as_number, has_table
+from layoutc.transforms.converting_functions import ConvertingFunctions, Param
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.element_access import BYTE, Conversions, from_register, to_register
@@ -25,6 +26,7 @@ from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, Buffer, build_zero, comment
+from layoutc.transforms.register_parts import Calls, RegisterPart
 from layoutc.transforms.running_sums import RunningSums
 from layoutc.transforms.through_nest import build_through
 from layoutc.transforms.together_nest import build_together
@@ -48,9 +50,10 @@ def build_planned_nest(
     if conversions is not None:
         loaded = mlir_element_type(read.desc.element_type)
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
-        convert = partial(convert_loaded, nest, conversions, vector_bytes, plan.copies[0].shuffles)
+        converting = Converting(nest, conversions, vector_bytes, plan.copies[0].shuffles)
         adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
-        memory = replace(memory, converted_from=loaded, convert=convert, adds=adds, widest_bytes=widest)
+        memory = replace(memory, converted_from=loaded, adds=adds, widest_bytes=widest)
+        memory = replace(memory, convert=converting.convert, call=converting.call)
         fills_early = needs_zero and any(isinstance(part, Through) and part.converts_rows for part in plan.parts)
         loaded_zero = build_zero(nest, read) if fills_early else None
         memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8, loaded_zero=loaded_zero)
@@ -82,34 +85,80 @@ def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
     return Buffer(nest.bytes_of(buffer.memory), replace(buffer.desc, element_type=BYTE))
 
 
-def convert_loaded(
-    nest: NestBuilder,
-    conversions: Conversions,
-    vector_bytes: int,
-    shuffles: Shuffles,
-    builder: Builder,
-    loaded: SSAValue,
-    count: int | None,
-    params: PieceParams,
-    old: SSAValue | None,
-) -> SSAValue:
-    """What is stored for a value that was loaded, or for the lanes of a vector."""
-    lanes = Lanes(builder, nest, count)
-    source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
-    value = to_register(lanes, loaded, source)
-    before = None if old is None else to_register(lanes, old, target)
-    # Compilers take vectors apart that are wider than the registers.
-    at_once = None if count is None else min(count, max(1, vector_bytes // conversions.widest_bytes))
-    if not (conversions.goes_by_f32 and has_table(conversions.source.desc.element_type, at_once)):
-        conversions, value = _with_sign(lanes, conversions, value)
-    found: list[SSAValue] = []
-    for start in range(0, count or 1, at_once or 1):
-        here, part = replace(lanes, count=at_once), params.part(start, at_once)
-        old_part = None if before is None else lanes.part(before, start, at_once)
-        found.append(_converted(here, conversions, part, lanes.part(value, start, at_once), old_part))
-    while len(found) > 1:
-        found = [joined(builder, nest, *pair, shuffles, "joined") for pair in zip(found[::2], found[1::2], strict=True)]
-    return from_register(lanes, found[0], target)
+@dataclass(frozen=True)
+class Converting:
+    """What converts the elements of a planned reorder, in registers of so many bytes."""
+
+    nest: NestBuilder
+    conversions: Conversions
+    vector_bytes: int
+    shuffles: Shuffles
+
+    @cached_property
+    def functions(self) -> ConvertingFunctions:
+        """Those that tiles call."""
+        return ConvertingFunctions(self.nest, self.conversions, self._stored)
+
+    def convert(
+        self, builder: Builder, loaded: SSAValue, count: int | None, params: PieceParams, old: SSAValue | None
+    ) -> SSAValue:
+        """What is stored for a value that was loaded, or for the lanes of a vector."""
+        at_once = self._at_once(count)
+
+        def param(name: str, start: int) -> SSAValue:
+            return params.part(start, at_once).value(self.nest, self.conversions, name, at_once)
+
+        return self._stored(self.nest, builder, loaded, count, param, old)
+
+    def call(
+        self,
+        builder: Builder,
+        register: SSAValue,
+        part: RegisterPart,
+        count: int,
+        params: PieceParams,
+        old: SSAValue | None,
+        calls: Calls,
+    ) -> SSAValue:
+        """What is stored for a part of a register, by a function if calls are made."""
+        if calls.are_made:
+            starts = range(0, count, self._at_once(count) or count)
+            found = self.functions.converted(builder, register, part, starts, params, old, calls.share_params)
+            if found is not None:
+                return found
+        return self.convert(builder, part[1](builder, register), count, params, old)
+
+    def _at_once(self, count: int | None) -> int | None:
+        """How many lanes are converted at once: compilers take vectors apart that are wider than the registers."""
+        return None if count is None else min(count, max(1, self.vector_bytes // self.conversions.widest_bytes))
+
+    def _stored(
+        self,
+        nest: NestBuilder,
+        builder: Builder,
+        loaded: SSAValue,
+        count: int | None,
+        param: Param,
+        old: SSAValue | None,
+    ) -> SSAValue:
+        """What is stored for lanes, with constants ahead of a nest."""
+        conversions, at_once = self.conversions, self._at_once(count)
+        lanes = Lanes(builder, nest, count)
+        source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
+        value = to_register(lanes, loaded, source)
+        before = None if old is None else to_register(lanes, old, target)
+        if not (conversions.goes_by_f32 and has_table(conversions.source.desc.element_type, at_once)):
+            conversions, value = _with_sign(lanes, conversions, value)
+        found: list[SSAValue] = []
+        for start in range(0, count or 1, at_once or 1):
+            here = replace(lanes, count=at_once)
+            old_part = None if before is None else lanes.part(before, start, at_once)
+            part = lanes.part(value, start, at_once)
+            found.append(_converted(here, conversions, lambda name, at=start: param(name, at), part, old_part))
+        while len(found) > 1:
+            pairs = zip(found[::2], found[1::2], strict=True)
+            found = [joined(builder, nest, *pair, self.shuffles, "joined") for pair in pairs]
+        return from_register(lanes, found[0], target)
 
 
 def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:
@@ -122,15 +171,13 @@ def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple
 
 
 def _converted(
-    lanes: Lanes, conversions: Conversions, params: PieceParams, value: SSAValue, old: SSAValue | None
+    lanes: Lanes, conversions: Conversions, param: Callable[[str], SSAValue], value: SSAValue, old: SSAValue | None
 ) -> SSAValue:
     """A value of the target from one of the source; booleans are bytes on both sides."""
     source, target = (buffer.desc.element_type for buffer in (conversions.source, conversions.target))
     value = _as_truth(lanes, value, source)
     before = None if old is None else _as_truth(lanes, old, target)
-    result = conversions.converted_with(
-        lanes, value, lambda name: params.value(lanes.nest, conversions, name, lanes.count), before
-    )
+    result = conversions.converted_with(lanes, value, param, before)
     return lanes.widen(result, 8, is_signed=False, name="value") if target.name == "boolean" else result
 
 

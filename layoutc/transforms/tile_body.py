@@ -29,6 +29,7 @@ from layoutc.transforms.inserted_lanes import put_together
 from layoutc.transforms.joined_lanes import joined
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.lanes import Lanes
+from layoutc.transforms.register_parts import WHOLE, Calls, RegisterPart, part_of_register
 from layoutc.transforms.running_sums import TileAdder
 from layoutc.transforms.shared_bytes import packed, together, unpacked
 from layoutc.transforms.step_table import Place
@@ -66,6 +67,7 @@ class VectorBody:
         self.lane_type: Attribute = moved if is_direct else width
         self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
         """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
+        self.calls = Calls.of(plan, self.loads, self.stores)
         self.zero: SSAValue | None = None
         self.beside: SSAValue | None = None
         """zeros beside what a masked load takes, of the source"""
@@ -272,15 +274,15 @@ class VectorBody:
     def _stored(self, register: Register, number: int, value: SSAValue, index: SSAValue) -> SSAValue:
         """A piece of a register as it lies in memory."""
         lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte // self.together
-        piece, part = register.pieces[number], value
+        piece = register.pieces[number]
         assert piece is not None
-        if lanes < self.program.lanes:
-            part = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
         if self.converts_loads:
-            stored = self._cast(part, vector_type(self.element, lanes * self.copy.ratio))
+            if lanes < self.program.lanes:
+                value = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
+            stored = self._cast(value, vector_type(self.element, lanes * self.copy.ratio))
         else:
-            read = self._cast(part, vector_type(self.source_element, lanes))
-            stored = self._with_zeros(self._converted(read, piece, lanes, index), piece, lanes)
+            part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
+            stored = self._with_zeros(self._converted(value, piece, lanes, index, part), piece, lanes)
         return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
 
     def _with_zeros(self, value: SSAValue, piece: Piece, lanes: int) -> SSAValue:
@@ -305,8 +307,10 @@ class VectorBody:
                 parts = [joined(self.builder, self.copy.nest, *pair, self.plan.shuffles, "line") for pair in pairs]
             insert(self.builder, vector_ops.store(parts[0], self.copy.target, index, streams=True))
 
-    def _converted(self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None) -> SSAValue:
-        """The lanes of a piece as they are stored; `target` is where, if that is known."""
+    def _converted(
+        self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None, part: RegisterPart = WHOLE
+    ) -> SSAValue:
+        """The lanes of a piece, that part of a register, as they are stored; `target` is where, if that is known."""
         memory, old = self.copy.memory, None
         if memory.adds:
             assert target is not None, "a sum is made where elements are stored"
@@ -315,7 +319,7 @@ class VectorBody:
             if (share := self.plan.widths.dst_per_byte) > 1:
                 old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
         params = PieceParams(self.site.params, piece.params)
-        return memory.convert(self.builder, value, lanes, params, old)
+        return memory.call(self.builder, value, part, lanes, params, old, self.calls)
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
         """Where a piece begins."""

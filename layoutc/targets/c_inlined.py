@@ -1,0 +1,70 @@
+"""
+Functions that stand for their text: macros, as vectors that are handed to functions depend on the processor.
+
+```mlir
+func.func private @twice(%x : vector<16xf32>) -> vector<16xf32> attributes {layout.inlined} {
+  %sum = arith.addf %x, %x : vector<16xf32>
+  func.return %sum : vector<16xf32>
+}
+```
+becomes
+```c
+#define twice(x) \\
+  __extension__ ({ \\
+    const f32x16 x_in = (x); \\
+    const f32x16 sum_in = x_in + x_in; \\
+    sum_in; \\
+  })
+```
+What such a function gives is stored, and goes into no sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.ir import Operation
+
+from layoutc.targets.c_floats import INLINED, is_fusible
+from layoutc.targets.c_names import Names
+from layoutc.targets.c_text import INDENT
+from layoutc.targets.c_types import type_name
+from layoutc.walk import of_kind
+
+ZERO = "zero"
+"""a macro's last parameter, where it needs a zero that the compiler does not know"""
+
+
+class LocalNames(Names):
+    """Those in a macro, which no text that it is given has."""
+
+    def fresh(self, hint: str | None, *defaults: str) -> str:
+        return f"{super().fresh(hint, *defaults)}_in"
+
+
+def is_inlined(function: func.FuncOp) -> bool:
+    """Whether a function is a macro."""
+    return INLINED in function.attributes
+
+
+def fusing(functions: Mapping[str, func.FuncOp], ops: Mapping[str, Sequence[Operation]]) -> frozenset[str]:
+    """The names of the macros that need a zero."""
+    return frozenset(
+        name for name, function in functions.items() if is_inlined(function) and any(map(is_fusible, ops[name]))
+    )
+
+
+def needs_zero(ops: Sequence[Operation], fusing: frozenset[str]) -> bool:
+    """Whether any of these calls is of a macro that needs a zero."""
+    return bool(fusing) and any(call.callee.string_value() in fusing for call in of_kind(ops, func.CallOp))
+
+
+def macro(function: func.FuncOp, name: str, inside: Sequence[str], body: Sequence[str], has_zero: bool) -> str:
+    """The text of a function whose arguments are called so inside of it."""
+    taken = [local.removesuffix("_in") for local in inside]
+    types = (type_name(argument.type) for argument in function.body.block.args)
+    held = [f"{INDENT}const {t} {a} = ({b});" for t, a, b in zip(types, inside, taken, strict=True)]
+    head = f"#define {name}({', '.join((*taken, *([ZERO] if has_zero else [])))})"
+    lines = (head, f"{INDENT}__extension__ ({{", *(INDENT + line for line in (*held, *body)), f"{INDENT}}})")
+    return " \\\n".join(lines)

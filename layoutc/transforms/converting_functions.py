@@ -1,0 +1,142 @@
+"""
+What a conversion does to the lanes of a register as a function, which tiles call for each of many registers.
+
+    func.func private @reorder_convert(%given : vector<64xi8>, %src_scale : vector<16xf32>) -> vector<64xbf16>
+        attributes {layout.inlined} { ... }
+
+The text of a tile has one op for each register so, and not all that converts it; C compilers put it back in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import chain
+from itertools import count as numbers_from
+
+from xdsl.builder import Builder
+from xdsl.dialects import func
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from layoutc.transforms.creation import created, inserted
+from layoutc.transforms.element_access import Conversions
+from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.loop_nest import NestBuilder
+from layoutc.transforms.register_parts import RegisterPart
+
+INLINED = "layout.inlined"
+"""discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
+LEAST_OPS = 12
+"""of a function; fewer are as easily read where they are"""
+
+Param = Callable[[str, int], SSAValue]
+"""a parameter by its name, for the lanes from one on that are converted at once"""
+Body = Callable[[NestBuilder, Builder, SSAValue, int | None, Param, SSAValue | None], SSAValue]
+"""what is stored for the lanes of a register, given the parameters, and what the destination holds if that counts"""
+Key = tuple[int, range, Attribute, Attribute | None, tuple[int, ...]]
+"""
+the part of a register and its lanes, the types of that and of what the destination holds, how many values each
+parameter has
+"""
+
+
+@dataclass
+class ConvertingFunctions:
+    """The functions that a reorder's tiles call, by what they are given; None where there is too little in one."""
+
+    nest: NestBuilder
+    conversions: Conversions
+    body: Body
+    known: dict[Key, func.FuncOp | None] = field(default_factory=dict[Key, "func.FuncOp | None"])
+
+    def converted(
+        self,
+        builder: Builder,
+        register: SSAValue,
+        part: RegisterPart,
+        starts: range,
+        params: PieceParams,
+        old: SSAValue | None,
+        shares_params: bool,
+    ) -> SSAValue | None:
+        """
+        What a function gives for a part of a register; None if none is called.
+
+        The step of `starts` is how many lanes are converted at once.
+        """
+        parts = [params.part(start, starts.step) for start in starts]
+        names = [name for name in self.conversions.conversion.params if name in self.conversions.memories]
+        used = {name: [each.value(self.nest, self.conversions, name, starts.step) for each in parts] for name in names}
+        # One for all lanes, or one for each part of them.
+        used = {name: values[:1] if len(set(values)) == 1 else values for name, values in used.items()}
+        given = [value for values in used.values() for value in values]
+        # C divides by what a function is given as by what it is given often, and scales numbers for bf16 so.
+        is_beside = any(_block_of(value) is builder.insertion_point.block for value in given)
+        if is_beside and not (shares_params and self.conversions.target.desc.element_type.name != "bf16"):
+            return None
+        key = part[0], starts, register.type, None if old is None else old.type, tuple(map(len, used.values()))
+        if key not in self.known:
+            self.known[key] = self._made(register, part, starts, old, used)
+        function = self.known[key]
+        if function is None:
+            return None
+        operands = (register, *([] if old is None else [old]), *given)
+        (type,) = function.function_type.outputs.data
+        callee = SymbolRefAttr(function.sym_name)
+        return inserted(builder, created(func.CallOp, operands, type, {"callee": callee}, "value"))
+
+    def _made(
+        self,
+        register: SSAValue,
+        part: RegisterPart,
+        starts: range,
+        old: SSAValue | None,
+        used: dict[str, list[SSAValue]],
+    ) -> func.FuncOp | None:
+        """A function ahead of the one that the reorder is in; parts of its lanes begin at these."""
+        given = [value for values in used.values() for value in values]
+        outside = [register, *([] if old is None else [old]), *given]
+        block = Block(arg_types=[value.type for value in outside])
+        for argument, value in zip(block.args, outside, strict=True):
+            argument.name_hint = value.name_hint
+        block.args[0].name_hint = "given"
+        arguments = iter(block.args[len(outside) - len(given) :])
+        inside = {name: [next(arguments) for _ in values] for name, values in used.items()}
+
+        def param(name: str, start: int) -> SSAValue:
+            return inside[name][0 if len(inside[name]) == 1 else start // starts.step]
+
+        end = func.ReturnOp()
+        block.add_op(end)
+        builder = Builder(InsertPoint.before(end))
+        before = None if old is None else block.args[1]
+        loaded = part[1](builder, block.args[0])
+        value = self.body(NestBuilder(end), builder, loaded, starts.stop, param, before)
+        if len(list(block.ops)) < LEAST_OPS:
+            return None
+        end.detach()
+        block.add_op(func.ReturnOp(value))
+        around = self.nest.function
+        type = FunctionType.from_lists([value.type for value in outside], [value.type])
+        made = func.FuncOp(_free_name(around), type, Region(block), StringAttr("private"))
+        made.attributes[INLINED] = UnitAttr()
+        Builder(InsertPoint.before(around)).insert(made)
+        return made
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    """Where a value is made."""
+    owner = value.owner
+    return owner.parent_block() if isinstance(owner, Operation) else owner
+
+
+def _free_name(function: func.FuncOp) -> str:
+    """A name behind that of the function that the module does not have."""
+    module = function.parent_op()
+    assert isinstance(module, ModuleOp)
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
+    name = f"{function.sym_name.data}_convert"
+    numbered = (f"{name}_{number}" for number in numbers_from(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

@@ -1,0 +1,84 @@
+"""Tiles of many registers call a function for each that they convert: a macro in C."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.conversion import Conversion
+from layoutc.param import Param
+from tests.c_programs import compiled, compiler_named
+
+CASES = [
+    ("ab", "ba", (64, 28), "f32", "u32", Conversion(dst_scale=0.25, dst_zero_point=3)),
+    ("ab", "ba", (64, 33), "s8", "s16", Conversion(dst_scale=Param(axes=(0,)))),
+    ("ab", "ba", (64, 17), "f8_e5m2", "f16", Conversion(src_scale=Param(axes=(1,)))),
+    ("ba", "ba", (14, 96), "boolean", "bf16", Conversion(src_scale=Param(axes=(0,)), src_zero_point=3)),
+    ("BA16a6a6b", "ba", (75, 64), "bf16", "s32", Conversion()),
+    ("ab", "ba", (64, 64), "s8", "s32", Conversion(src_scale=0.5, dst_zero_point=Param((0.25,), dtype="f32"))),
+    ("ab", "ba", (64, 64), "s16", "s16", Conversion(src_scale=0.5, sum=0.5)),
+]
+TARGETS = {"avx512": "-march=x86-64-v4", "avx2": "-march=x86-64-v3", "sse2": "-march=x86-64"}
+
+
+def kernel(case: int, target: str, executor: layoutc.kernel.Executor = "c") -> layoutc.Kernel:
+    source, destination, dims, type, to_type, conversion = CASES[case]
+    sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
+    return layoutc.Kernel(*sides, executor, target=target, conversion=conversion)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_executors_agree(case: int, target: str, tmp_path: Path) -> None:
+    here = kernel(case, target)
+    if target == "avx512":
+        assert "reorder_convert(" in here.c_source
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 255, here.source_bytes).astype(np.uint8)
+    if CASES[case][3] == "f32":
+        x = rng.normal(0, 1000, here.source_bytes // 4).astype(np.float32).view(np.uint8)
+    old = rng.integers(0, 255, here.destination_bytes).astype(np.uint8)
+    count = {param.axes: CASES[case][2][param.axes[0]] for param in here.conversion.arguments.values()}
+    given = {
+        name: rng.uniform(0.5, 2, count[param.axes]).astype(np.float32).tobytes()
+        for name, param in here.conversion.arguments.items()
+    }
+    expected, got = old.copy(), old.copy()
+    kernel(case, target, "reference")(x, expected, **given)
+    kernel(case, target, "interpret")(x, got, **given)
+    np.testing.assert_array_equal(got, expected)
+    for name in ("gcc", "clang"):
+        if (path := compiler_named(name)) is None:
+            continue
+        function = compiled(here.c_source, path, tmp_path, "-O2", TARGETS[target], "-Wall", "-Wextra", "-Werror")(
+            "reorder", [ctypes.c_void_p] * (2 + len(given))
+        )
+        got = old.copy()
+        if target != "avx512" or "avx512bw" in Path("/proc/cpuinfo").read_text():
+            function(*(ctypes.c_void_p(np.frombuffer(a, np.uint8).ctypes.data) for a in (x, got, *given.values())))
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_small_conversions_stay_in_place() -> None:
+    """One or two ops are as easily read where they are, and few registers are no text."""
+    wide = layoutc.Kernel(layoutc.desc("ab", (64, 64), "s8"), layoutc.desc("ba", (64, 64), "s16"), target="avx512")
+    few = layoutc.Kernel(layoutc.desc("ab", (4, 64), "f32"), layoutc.desc("ab", (4, 64), "s8"), target="avx512")
+    assert "_convert(" not in wide.c_source + few.c_source
+
+
+def test_functions_of_two_reorders_have_names_of_their_own() -> None:
+    from layoutc.pipeline import lower, reorder_module
+
+    sides = layoutc.desc("ab", (64, 28), "f32"), layoutc.desc("ba", (64, 28), "u32")
+    module = reorder_module(*sides)
+    for op in list(reorder_module(*sides, "reorder_convert").ops):
+        op.detach()
+        module.body.block.add_op(op)
+    lower(module, target="avx512")
+    module.verify()
+    names = [op.sym_name.data for op in module.ops]  # pyright: ignore
+    assert len(set(names)) == len(names) == 4
