@@ -49,7 +49,8 @@ def reorder(
     must not contradict what NumPy says.
     The result has the destination's physical shape, or one axis under the same condition.
 
-    The values are converted to `to_dtype` (default: as they are) with `attributes`, the fields of `layoutc.Conversion`.
+    The values are converted to `to_dtype` (default: what the destination says, or as they are) with `attributes`, the
+    fields of `layoutc.Conversion`.
     `out` is written to and returned instead of a new array; `sum` needs it. Types below a byte have one element
     per byte in arrays, as ml_dtypes has them. With `compensation` the result is all of the buffer, as int8.
     Raises LayoutcError.
@@ -82,7 +83,7 @@ def reorder(
 def _destination_desc(src: MemoryDesc, destination: str | MemoryDesc, to_dtype: str | ElementType | None) -> MemoryDesc:
     wanted = None if to_dtype is None else type_named(to_dtype)
     if not isinstance(destination, MemoryDesc):
-        return notations.desc(destination, src.dims, wanted or src.element_type)
+        return notations.destination(destination, src, wanted)
     if wanted not in (None, destination.element_type):
         raise LayoutcError(f"element type {wanted} contradicts the destination, {destination}")
     return destination

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import layoutc
@@ -14,6 +15,7 @@ from layoutc.dialects.memory import memory_desc, memref_type
 from layoutc.element_type import ELEMENT_TYPES
 from layoutc.notations import memref
 from layoutc.pipeline import make_context
+from layoutc.tools.layoutc import main
 from tests.descriptors import DESCRIPTORS
 
 TEXTS = [
@@ -111,3 +113,12 @@ def test_what_contradicts_the_type_is_refused() -> None:
 def test_writing_a_type_loads_no_xdsl() -> None:
     code = "import layoutc, sys; layoutc.translate('nChw8c', 'memref', (2, 17, 5, 4)); assert 'xdsl' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_type_that_a_destination_states_is_what_is_converted_to() -> None:
+    array = np.array([[1, 2, 3]], np.float32)
+    result = layoutc.reorder(array, "ab", 'memref<1x3xi8, #layout.tag<"ba">>')
+    np.testing.assert_array_equal(result, np.array([[1], [2], [3]], np.int8), strict=True)
+    assert main(["compile", "--from", "memref<2x3xf32>", "--to", "memref<2x3xbf16>"]) == 0
+    with pytest.raises(layoutc.LayoutcError, match="element type u8 differs from s8 in the text"):
+        layoutc.reorder(array, "ab", "memref<1x3xi8>", to_dtype="u8")

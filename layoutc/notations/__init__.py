@@ -150,6 +150,12 @@ def desc(
     )
 
 
+def destination(text: str | Layout, source: MemoryDesc, element_type: str | ElementType | None = None) -> MemoryDesc:
+    """The descriptor to reorder `source` into: of its dims, and its element type unless the text or a name has one."""
+    stated = None if isinstance(text, Layout) else read(checked_text(text)).element_type
+    return desc(text, source.dims, element_type or stated or source.element_type)
+
+
 def checked_text(text: object) -> str:
     if not isinstance(text, str):
         raise LayoutcError(f"a layout is a text or a Layout, got {type(text).__name__}")

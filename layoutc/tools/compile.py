@@ -69,7 +69,7 @@ def command(
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
     src = notations.desc(source, dims, dtype)
-    dst = notations.desc(target, src.dims, to_dtype or src.element_type)
+    dst = notations.destination(target, src, to_dtype)
     given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.
     kernel = layoutc.compile(
