@@ -335,9 +335,10 @@ def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(way
         ((359, 16384), "f32", (128, 112), (128, 112)),  # rows of the source share sets
         ((601, 35096), "f32", (16, 128), (16, 128)),  # 2404 bytes
         ((5746, 7749), "s8", (16, 256), (16, 512)),  # 512 lines, a quarter of each
-        ((5746, 7749), "bf16", (32, 256), (32, 256)),  # whole lines
+        ((5746, 7749), "bf16", (32, 128), (32, 256)),  # parts of two lines
+        ((5746, 7744), "bf16", (32, 256), (32, 256)),  # whole lines
         ((200001, 197), "s8", (197, 256), (112, 512)),  # rows of the source are read in order
-        ((200001, 197), "bf16", (32, 256), (32, 256)),
+        ((200001, 197), "bf16", (32, 128), (32, 256)),
     ],
 )
 def test_macro_tiles_that_fill_a_buffer_where_the_last_cache_is_near(
@@ -357,7 +358,7 @@ def test_macro_tiles_that_fill_a_buffer_where_the_last_cache_is_near(
         ((143, 4, 21504), 572 * 64),
         ((153, 209, 2000), 153 * 4),
         ((366, 28, 2000), 366 * 4),
-        ((451, 28, 2000), 256),
+        ((451, 28, 2000), 128),
     ],
 )
 def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], run: int) -> None:
@@ -370,7 +371,7 @@ def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], r
 @pytest.mark.parametrize(
     ("layout", "dims", "dtype", "loaded", "macro"),
     [
-        ("ab->ba", (4104, 4104), "bf16", 32, (32, 256)),
+        ("ab->ba", (4104, 4104), "bf16", 32, (32, 128)),
         ("ab->ba", (4104, 4104), "s8", 64, (64, 480)),
         ("acb->bca", (2461, 3843, 5), "s8", 16, (16, 1, 256)),
         ("nhwc->nchw", (128, 100, 75, 75), "s8", 16, (1, 100, 512)),

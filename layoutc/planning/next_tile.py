@@ -42,7 +42,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
     if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
         return 0
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
-    goes_on = _goes_on(plan, loops[-1]) and _straddles_lines(plan)
+    goes_on = _goes_on(plan, loops[-1]) and straddles_lines(plan)
     return ahead + min(_loaded_at_once(plan), LINE // plan.element_bytes) - 1 if goes_on else ahead
 
 
@@ -86,7 +86,7 @@ def _next_period(digit: CopyDigit, step: int) -> int:
     return step if isinstance(stride, int) else -(-step // stride.period) * stride.period
 
 
-def _straddles_lines(plan: CopyPlan) -> bool:
+def straddles_lines(plan: CopyPlan) -> bool:
     """Whether runs of the source begin anywhere in a line."""
     line = LINE // plan.element_bytes
     others = [digit for g, digit in enumerate(plan.copy.digits) if g not in plan.source_run_digits]

@@ -21,6 +21,7 @@ from layoutc.planning.macro_tiles import (
     with_joined_rows,
     with_macro,
 )
+from layoutc.planning.next_tile import straddles_lines
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.stores import gathers_rows, rows_collide, with_gathered_rows
@@ -31,6 +32,8 @@ MOST_WASTE = 1.125
 """times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
 LONG_ROW = 256
 """bytes of the source that lie together, below which macro tiles take all of them"""
+STRADDLING = 2
+"""bytes of an element, whose rows count another line each where they straddle lines"""
 NARROW_LINES = 1 / 3
 """of the first cache, that lines may fill of which the next macro tile takes another part"""
 LONG_RUN = 4 << 10
@@ -120,13 +123,16 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
 
 def _comes_back(plan: CopyPlan, target: Machine) -> bool:
     """
-    Whether macro tiles take parts of more lines than the first cache holds beside those of the next and the buffer.
+    Whether macro tiles share more lines with the next ones than the first cache holds beside these and the buffer.
 
     Where the last cache is near, what comes back from the second one takes more than shorter runs do.
     """
-    takes_parts = plan.source_run * plan.element_bytes < target.line
-    fills = source_bytes(plan, target) > NARROW_LINES * target.l1
-    return takes_parts and fills and not (target.llc_is_far or plan.merges)
+    if target.llc_is_far or plan.merges:
+        return False
+    takes_parts, ends = plan.source_run * plan.element_bytes < target.line, 0
+    if plan.element_bytes == STRADDLING and not takes_parts and straddles_lines(plan):
+        ends = prod(plan.macro) // plan.source_run * target.line
+    return (takes_parts or ends > 0) and source_bytes(plan, target) + ends > NARROW_LINES * target.l1
 
 
 def _row(plan: CopyPlan) -> int:
