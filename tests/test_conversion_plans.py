@@ -595,6 +595,25 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
 
 
 @pytest.mark.parametrize(
+    ("tags", "dims", "types", "is_far", "piece"),
+    [
+        ("cdba cabd", (58, 8, 224, 299), "f32->s8", False, 128),
+        ("cdba cabd", (58, 8, 224, 299), "f32->s8", True, 64),
+        ("cdba cabd", (58, 8, 224, 299), "s8->f32", False, 16),
+        ("ab ba", (4713, 6780), "f32->s8", False, 64),  # the first cache holds the lines until the next macro tile
+    ],
+)
+def test_rows_that_become_narrower_are_two_lines_where_a_buffer_is_left_by_whole_ones(
+    tags: str, dims: tuple[int, ...], types: str, is_far: bool, piece: int
+) -> None:
+    (tag, to_tag), (type, to_type) = tags.split(), types.split("->")
+    found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
+    (copy,) = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found).copies
+    assert (copy.load, copy.store) == ("staged", "staged")
+    assert copy.source_run * copy.widths.src == piece
+
+
+@pytest.mark.parametrize(
     ("dims", "types", "is_far", "order"),
     [
         ((51, 255, 3072), "bf16->s8", False, (1, 0, 2)),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import prod
 
-from layoutc.planning.cache_sets import fill_second_sets
+from layoutc.planning.cache_sets import fill_second_sets, holds_lines
 from layoutc.planning.copy_digits import SIDES, StridedCopy, contiguous
 from layoutc.planning.gathered_rows import row_digits
 from layoutc.planning.lanes import PIECE_BYTES
@@ -37,6 +37,8 @@ LEAST_ROW = 8
 """elements of a row that is converted by itself, where fewer lanes would do"""
 ROWS_AHEAD = 8
 """times as many rows as lie between one and what it asks for are in a macro tile at least: its last ones ask in vain"""
+NARROWED_PIECE = 128
+"""bytes of a row of elements that become narrower, in a macro tile that leaves a buffer by whole lines"""
 QUOTIENT_BITS = 512
 """of registers in which quotients that become integers are made of products"""
 
@@ -75,7 +77,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         plan = replace(plan, asks_by_tiles=False)  # Rows ask while they are converted, whatever moves of them do.
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = _asking_ahead(plan) if plan.stages_stores else _small(plan, how)
+        plan = _asking_ahead(plan, how.target) if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
@@ -87,28 +89,30 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     return None
 
 
-def _with_pieces(plan: CopyPlan) -> CopyPlan:
+def _with_pieces(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
-    The plan with as much of each row as a load is worth, where elements share bytes of it.
+    The plan with as much of each row as a load is worth, where elements share bytes of it or become narrower.
 
-    Where lines leave a buffer, macro tiles may take one tile of each row, which is a few bytes of packed elements.
+    Where lines leave a buffer, macro tiles may take one tile of each row, which is a few bytes of packed elements, and
+    a line or less of others. What the first cache does not hold of these until the next one is waited for again.
     """
     position, *_ = row_digits(plan)
-    least = PIECE_BYTES * plan.widths.src_per_byte // plan.widths.src
-    steps = plan.macro[position]
-    is_cut = plan.widths.src_per_byte > 1 and plan.source_run == steps
-    if not is_cut or not steps < least <= plan.copy.digits[position].extent:
+    widths, steps = plan.widths, plan.macro[position]
+    narrows = widths.dst < widths.src and not (target.llc_is_far or holds_lines(plan, target))
+    bytes = PIECE_BYTES if widths.src_per_byte > 1 else NARROWED_PIECE if narrows else 0
+    least = bytes * widths.src_per_byte // widths.src
+    if plan.source_run != steps or not steps < least <= plan.copy.digits[position].extent:
         return plan
     longer = replace(plan, macro=tuple(least if g == position else size for g, size in enumerate(plan.macro)))
     if max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
         return plan
-    because("macro tiles", f"with {PIECE_BYTES} bytes of each row of the source, as a load of less costs as much")
+    because("macro tiles", f"with {bytes} bytes of each row of the source, as less of it costs as much")
     return longer
 
 
-def _asking_ahead(plan: CopyPlan) -> CopyPlan:
+def _asking_ahead(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
-    plan = _with_pieces(plan)
+    plan = _with_pieces(plan, target)
     return asking_ahead(plan) if plan.prefetch else plan
 
 
