@@ -268,6 +268,7 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
                 inner_order=tuple(draw.sample(order, len(order))),
                 store=store,
                 fetches=store == "normal" and bool(plan.target_lanes) and draw.random() < 0.5,
+                side_by_side=store in ("aligned", "staged") and draw.random() < 0.5,
                 load="normal" if plan.copy.is_fill else draw.choice(get_args(Load)),
                 prefetch=draw.choice((0, 64, 100_000)),
             )
@@ -279,4 +280,5 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
 
 
 def _with_same_stores(plan: CopyPlan, **changes: object) -> CopyPlan:
-    return replace(plan, **{**changes, "store": plan.store, "load": plan.load, "fetches": plan.fetches})  # type: ignore[arg-type]
+    kept = {name: getattr(plan, name) for name in ("store", "load", "fetches", "side_by_side")}
+    return replace(plan, **{**changes, **kept})  # type: ignore[arg-type]

@@ -79,7 +79,8 @@ WORDS = {
     "normal stores": (
         "normal stores\r",
         "\r",
-        "expected ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ', fetched lines' or the",
+        "expected ', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', "
+        "', fetched lines' or the",
     ),
     "vectors of 64": (f"vectors of {10**30}", "1000", "expected a number of at most 19 digits"),
     "normal": ("", " stores", "expected 'normal stores', 'nontemporal stores',"),

@@ -525,6 +525,43 @@ def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> Non
 
 
 @pytest.mark.parametrize(
+    ("channels", "pixels", "alignment", "side_by_side"),
+    [
+        (100, 3136, 64, True),
+        (100, 3135, 64, False),  # each image begins elsewhere in a line
+        (100, 3136, 16, False),  # the destination does
+        (102, 3136, 64, True),  # 32 pixels of 408 bytes are whole lines too
+    ],
+)
+def test_macro_tiles_are_side_by_side_where_their_runs_are_whole_lines(
+    channels: int, pixels: int, alignment: int, side_by_side: bool
+) -> None:
+    target = replace(AVX512, llc=1 << 20, alignment=alignment)
+    source, destination = (layoutc.desc(name, (6, channels, pixels), "f32") for name in ("abc", "acb"))
+    plan = choose_plan(source, destination, target)
+    (copy,) = plan.copies
+    assert (copy.store, copy.side_by_side) == ("staged", side_by_side)
+    position = copy.run_digits[-1]
+    assert (copy.macro_step(position) == copy.macro[position]) == side_by_side
+    assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize("begin", [0, 4, 60])
+def test_macro_tiles_side_by_side_write_all_wherever_a_destination_begins(begin: int) -> None:
+    """Lines that two of them share are stored by parts, and the last one begins earlier, in the middle of a line."""
+    source, destination = (layoutc.desc(name, (100, 1001), "f32") for name in ("ab", "ba"))
+    lines = plan_lines(choose_plan(source, destination, replace(AVX512, llc=1 << 18)))
+    assert "staged stores, side by side" in lines[1]
+    values = np.arange(100 * 1001, dtype=np.float32).reshape(100, 1001)
+    memory = np.full(values.nbytes + 3 * LINE, POISON, np.uint8)
+    first = LINE + -memory.ctypes.data % LINE + begin
+    got = memory[first:][: values.nbytes].view(np.float32).reshape(1001, 100)
+    layoutc.Kernel(source, destination, "interpret", plan=tuple(lines))(values, got)
+    np.testing.assert_array_equal(got, values.T)
+    assert (memory[:first] == POISON).all() and (memory[first + values.nbytes :] == POISON).all()
+
+
+@pytest.mark.parametrize(
     ("source", "destination", "dims", "element", "target", "load"),
     [
         ("ab", "ba", (2048, 2048), "s8", "avx512", "staged"),

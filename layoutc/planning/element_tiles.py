@@ -26,7 +26,7 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     if not _can_be_without_lanes(plan) or (lanes := converted_lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
         return plan
     if plan.stages_stores:
-        plan = with_macro(replace(plan, store="normal"), NORMAL)
+        plan = with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)
     tile, room = [1] * len(plan.tile), ELEMENT_TILE
     for position in reversed(plan.inner_order):
         digit = plan.copy.digits[position]

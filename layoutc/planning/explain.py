@@ -112,7 +112,8 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
     if conversion and plan.converted_bytes and not plan.copy.is_fill:
         yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
-    yield f"stores: {why.get('stores', 'normal, through the caches')}"
+    beside = "; runs are whole lines, and do not overlap" if plan.side_by_side else ""
+    yield f"stores: {why.get('stores', 'normal, through the caches')}{beside}"
     if plan.prefetch:
         who = "each tile asks for its share of" if plan.asks_by_tiles else "each load asks for"
         yield f"prefetch: {who} what comes next, {plan.prefetch} elements further on"

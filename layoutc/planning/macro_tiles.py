@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import prod
+from math import gcd, lcm, prod
 
 from layoutc.planning.cache_sets import holds_lines
 from layoutc.planning.copy_digits import Carry, CopyDigit, SideName, StridedCopy, across_gaps, chain_of, contiguous
@@ -253,8 +253,14 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
                 break
             macro[position] = larger
         if macro[position] < digit.extent:
+            extent, tile = digit.extent, plan.tile[position]
             line = min(-(-LINE // length), macro[position] - 1) if overlaps else 0
-            _balance(macro, position, digit.extent, plan.tile[position], line)
+            steps = lcm(tile, LINE // gcd(LINE, length))
+            of_lines = [*macro[:position], _balanced(macro[position], extent, steps), *macro[position + 1 :]]
+            if overlaps and steps <= macro[position] and replace(plan, macro=tuple(of_lines)).keeps_lines:
+                macro[:] = of_lines
+            else:
+                macro[position] = _balanced(macro[position], extent, tile, line)
             return
         if side == "src" and not digit.is_whole:
             # Runs of pixels that are loaded in part took 1.2 times as long in DRAM where they are longer than a line.
@@ -272,8 +278,8 @@ def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]
         yield from across_gaps(copy, side, found, reach)
 
 
-def _balance(macro: list[int], position: int, extent: int, tile: int, overlap: int) -> None:
+def _balanced(macro: int, extent: int, tile: int, overlap: int = 0) -> int:
     """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
-    count = -(-(extent - overlap) // (macro[position] - overlap))
+    count = -(-(extent - overlap) // (macro - overlap))
     even = -(-(extent - overlap) // count) + overlap
-    macro[position] = min(extent, -(-even // tile) * tile)
+    return min(extent, -(-even // tile) * tile)

@@ -41,9 +41,14 @@ def next_macro_tile(plan: CopyPlan) -> int:
     ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
     if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
         return 0
+    if not _goes_on(plan, loops[-1]):
+        return ahead
+    loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
-    goes_on = _goes_on(plan, loops[-1]) and straddles_lines(plan)
-    return ahead + min(_loaded_at_once(plan), LINE // plan.element_bytes) - 1 if goes_on else ahead
+    if straddles_lines(plan):
+        return ahead + min(loaded, line) - 1
+    # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
+    return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
 
 
 def _loaded_at_once(plan: CopyPlan) -> int:

@@ -82,6 +82,8 @@ class CopyPlan:
     """whether a tile asks for the lines that it will store into, before it loads"""
     asks_by_tiles: bool = False
     """whether tiles ask for what lies `prefetch` elements ahead of gathered rows, not the loads of these"""
+    side_by_side: bool = False
+    """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -164,12 +166,20 @@ class CopyPlan:
         """
         How far macro tiles are apart along a digit.
 
-        Staged ones overlap by a line along the digit that a run ends in: each writes the lines that start in its
-        step, whole.
+        Staged ones overlap by a line along the digit that a run ends in, unless they are side by side: each writes the
+        lines that start in its step, whole.
         """
-        if self.stages_stores and position == self.run_digits[-1] and self.macro[position] < self.extents[position]:
+        cuts_runs = self.stages_stores and position == self.run_digits[-1] and not self.side_by_side
+        if cuts_runs and self.macro[position] < self.extents[position]:
             return self.macro[position] - self.steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
         return self.macro[position]
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether runs are whole lines where the destination begins with one, but for the last ones along a digit."""
+        digits = enumerate(self.copy.digits)
+        steps = [step for g, digit in digits if g not in self.run_digits for _, step in digit.all_steps("dst")]
+        return not any(place * self.widths.dst % LINE for place in (self.run, self.copy.dst, *steps))
 
     def steps_of_a_line(self, inner: int) -> int:
         """Steps of a digit that hold a line, if each is `inner` elements."""

@@ -130,6 +130,8 @@ def _check_numbers(plan: CopyPlan) -> None:
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
     if plan.fetches and (plan.store != "normal" or not (plan.source_lanes or plan.target_lanes)):
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
+    if plan.side_by_side and not plan.stages_stores:
+        raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
     if plan.asks_by_tiles and (plan.load != "staged" or plan.converted_bytes or not plan.prefetch):
         raise LayoutcError("tiles ask for what lies ahead of rows that are gathered, and moved as they are")
     if plan.prefetch > MAX_PREFETCH:

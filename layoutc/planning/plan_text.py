@@ -31,6 +31,7 @@ from layoutc.planning.turns import SharedLoop, Through, Together
 SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
+SIDE_BY_SIDE = ", side by side"
 FETCHED = ", fetched lines"
 BY_TILES = " by tiles"
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
@@ -74,6 +75,7 @@ def _line(plan: CopyPlan) -> str:
         f", {'merged ' if plan.merges else ''}lanes {_lanes(plan.source_lanes)} -> {_lanes(plan.target_lanes)}"
         f", macro {joined(plan.macro, 'x')}"
         f", outer {joined(plan.outer_order, ' ')}, inner {joined(plan.inner_order, ' ')}, {plan.store} stores"
+        f"{SIDE_BY_SIDE if plan.side_by_side else ''}"
         f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
         f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}{BY_TILES if plan.asks_by_tiles else ''}"
         f"{FETCHED if plan.fetches else ''}"
@@ -220,17 +222,20 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     inner = line.numbers("numbers of digits, as 0 1 2", " ")
     line.expect(", ")
     store = line.one_of(STORES, " stores")
+    side_by_side = line.take(SIDE_BY_SIDE)
     load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
     prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
     by_tiles = prefetch > 0 and line.take(BY_TILES)
     fetches = line.take(FETCHED)
-    line.expect_end("', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ', fetched lines' or ")
+    line.expect_end(
+        "', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ', fetched lines' or "
+    )
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
     how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
     widths = converted, when, (shared, shared_to)
-    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, by_tiles)
+    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, by_tiles, side_by_side)
     check_parts(plan)
     return plan
 

@@ -102,4 +102,4 @@ def _into(plan: CopyPlan) -> CopyPlan:
     if plan.store == "normal":
         return plan
     because("stores", "normal, through the caches")
-    return with_macro(replace(plan, store="normal"), NORMAL)
+    return with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)

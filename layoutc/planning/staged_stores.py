@@ -61,6 +61,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, STREAMED)
     joined = with_joined_rows(replace(staged, store="staged"), target)
+    joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
     if joined.macro != staged.macro:
         return joined
     return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined

@@ -83,7 +83,7 @@ class StoreStage:
         lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [place], "lines_end")
         start, stop = self.nest.constant(0), self.nest.constant(length)
         terms = [term for term in outer if term.digit == self.last]
-        if terms:
+        if terms and self.step < self.plan.macro[self.last]:
             step = self.step * self.plan.run // self.plan.macro[self.last] * self.ratio
             owned = apply(builder, self._to_line(d0 + step) + step, [place], "owned_end")
             position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
