@@ -695,12 +695,15 @@ def test_bf16_is_rounded_by_definition_where_there_is_an_instruction(
     np.testing.assert_array_equal(got, want)
 
 
-@pytest.mark.parametrize(("tag", "type", "stores"), [("BA16a64b", "s4", "normal"), ("ba", "bf16", "staged")])
+@pytest.mark.parametrize(
+    ("tag", "type", "stores"),
+    [("BA16a64b", "s4", "normal stores, prefetch 64"), ("ba", "bf16", "staged stores, side by side, prefetch 72")],
+)
 def test_short_runs_past_the_caches_ask_ahead(tag: str, type: str, stores: str) -> None:
     """Where elements are converted, and a tile stores parts of lines: those leave a buffer if no byte is shared."""
     plan = choose_plan(desc("ab", (4096, 4096), "f32"), desc(tag, (4096, 4096), type), machine("avx2"))
     (line,) = [line for line in plan_lines(plan) if line.startswith("copy")]
-    assert f", {stores} stores, prefetch 64" in line
+    assert f", {stores}" in line
 
 
 @pytest.mark.parametrize(
