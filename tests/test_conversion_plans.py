@@ -614,6 +614,25 @@ def test_rows_that_become_narrower_are_two_lines_where_a_buffer_is_left_by_whole
 
 
 @pytest.mark.parametrize(
+    ("tags", "dims", "is_far", "store"),
+    [
+        ("dabc cbad", (96, 49, 299, 34), True, "staged"),  # runs of 480 bytes, of 512 without the source's buffer
+        ("bac cab", (128, 512, 299), False, "normal"),  # macro tiles of a tile, as buffers of more are too large
+    ],
+)
+def test_macro_tiles_that_buffers_change_are_side_by_side_only_if_their_runs_are_whole_lines(
+    tags: str, dims: tuple[int, ...], is_far: bool, store: str
+) -> None:
+    """And only if they still leave a buffer: other plans cannot be read back."""
+    tag, to_tag = tags.split()
+    source, destination = desc(tag, dims, "u4"), desc(to_tag, dims, "s8")
+    plan = choose_plan(source, destination, replace(machine("sse2"), llc=0, llc_is_far=is_far))
+    (copy,) = plan.copies
+    assert (copy.load, copy.store, copy.side_by_side) == ("unpacked", store, False)
+    assert read_converting_plan(plan_lines(plan), source, destination) == plan
+
+
+@pytest.mark.parametrize(
     ("dims", "types", "is_far", "order"),
     [
         ((51, 255, 3072), "bf16->s8", False, (1, 0, 2)),

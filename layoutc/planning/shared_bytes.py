@@ -42,9 +42,11 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     if not sides:
         return plan
     buffered = _with_buffered_sides(_with_rows(plan, BUFFERED if len(sides) == 1 else BUFFERED_TWICE))
-    if _buffer_bytes(buffered) <= MOST_BUFFERED:
-        return buffered
-    return _with_buffered_sides(_with_least_macro(plan))
+    if _buffer_bytes(buffered) > MOST_BUFFERED:
+        buffered = _with_buffered_sides(_with_least_macro(plan))
+    # Other macro tiles may have other runs.
+    keeps_lines = buffered.side_by_side and buffered.stages_stores and buffered.keeps_lines
+    return replace(buffered, side_by_side=keeps_lines)
 
 
 def _with_least_macro(plan: CopyPlan) -> CopyPlan:
