@@ -82,3 +82,19 @@ def test_functions_of_two_reorders_have_names_of_their_own() -> None:
     module.verify()
     names = [op.sym_name.data for op in module.ops]  # pyright: ignore
     assert len(set(names)) == len(names) == 4
+
+
+def test_functions_do_not_have_the_name_of_a_constant() -> None:
+    from xdsl.dialects import memref
+    from xdsl.dialects.builtin import MemRefType, StringAttr, UnitAttr, f32
+
+    from layoutc.pipeline import lower, reorder_module
+
+    module = reorder_module(layoutc.desc("ab", (64, 28), "f32"), layoutc.desc("ba", (64, 28), "u32"))
+    constant = memref.GlobalOp.get(
+        StringAttr("reorder_convert"), MemRefType(f32, (2,)), UnitAttr(), sym_visibility=StringAttr("private")
+    )
+    module.body.block.add_op(constant)
+    lower(module, target="avx512")
+    names = [op.sym_name.data for op in module.ops]  # pyright: ignore
+    assert len(set(names)) == len(names) == 3

@@ -37,7 +37,10 @@ ZERO = "zero"
 
 
 class LocalNames(Names):
-    """Those in a macro, which no text that it is given has."""
+    """Those in a macro, which no text that it is given has; without their end, they are its parameters."""
+
+    def _is_free(self, name: str) -> bool:
+        return name != ZERO and not name.endswith("_in") and super()._is_free(name)
 
     def fresh(self, hint: str | None, *defaults: str) -> str:
         return f"{super().fresh(hint, *defaults)}_in"

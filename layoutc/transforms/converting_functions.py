@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain
-from itertools import count as numbers_from
 
 from xdsl.builder import Builder
 from xdsl.dialects import func
-from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from layoutc.transforms.creation import created, inserted
-from layoutc.transforms.element_access import Conversions
+from layoutc.transforms.element_access import Conversions, free_name
 from layoutc.transforms.lane_params import PieceParams
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.register_parts import RegisterPart
@@ -120,7 +118,8 @@ class ConvertingFunctions:
         block.add_op(func.ReturnOp(value))
         around = self.nest.function
         type = FunctionType.from_lists([value.type for value in outside], [value.type])
-        made = func.FuncOp(_free_name(around), type, Region(block), StringAttr("private"))
+        name = free_name(around, f"{around.sym_name.data}_convert")
+        made = func.FuncOp(name, type, Region(block), StringAttr("private"))
         made.attributes[INLINED] = UnitAttr()
         Builder(InsertPoint.before(around)).insert(made)
         return made
@@ -130,13 +129,3 @@ def _block_of(value: SSAValue) -> Block | None:
     """Where a value is made."""
     owner = value.owner
     return owner.parent_block() if isinstance(owner, Operation) else owner
-
-
-def _free_name(function: func.FuncOp) -> str:
-    """A name behind that of the function that the module does not have."""
-    module = function.parent_op()
-    assert isinstance(module, ModuleOp)
-    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp)}
-    name = f"{function.sym_name.data}_convert"
-    numbered = (f"{name}_{number}" for number in numbers_from(2))
-    return next(candidate for candidate in chain([name], numbered) if candidate not in taken)

@@ -222,7 +222,7 @@ def _global_values(nest: NestBuilder, name: str, param: Param, dims: Sequence[in
     shape, kept = (len(param.values or ()),), _KEPT.get(param.type.name, param.type)
     element: Any = mlir_element_type(kept)
     values = DenseIntOrFPElementsAttr.from_list(TensorType(element, shape), list(param.values or ()))
-    symbol = _free_name(function, f"{function.sym_name.data}_{name}")
+    symbol = free_name(function, f"{function.sym_name.data}_{name}")
     type = MemRefType(element, shape)
     made = memref.GlobalOp.get(
         StringAttr(symbol), type, values, sym_visibility=StringAttr("private"), constant=UnitAttr()
@@ -241,9 +241,10 @@ _KEPT = {
 """what constants are kept as, where it is other than their type: arithmetic takes them as these anyway"""
 
 
-def _free_name(function: func.FuncOp, name: str) -> str:
+def free_name(function: func.FuncOp, name: str) -> str:
     """The name, or the first with a number behind it that the module does not have."""
-    module = function.get_toplevel_object()
-    taken = {op.sym_name.data for op in module.walk() if isinstance(op, func.FuncOp | memref.GlobalOp)}
+    module = function.parent_block()
+    assert module is not None
+    taken = {op.sym_name.data for op in module.ops if isinstance(op, func.FuncOp | memref.GlobalOp)}
     numbered = (f"{name}_{number}" for number in count(2))
     return next(candidate for candidate in chain([name], numbered) if candidate not in taken)
