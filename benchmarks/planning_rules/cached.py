@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import answering, shape, shapes, times, to
+from benchmarks.planning_changes import first_of, shape, shapes, times, to
 from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CACHED_RULES = (
@@ -68,7 +68,7 @@ CACHED_RULES = (
     Rule(
         "_balance",
         "macro tiles along a digit are of equal size",
-        {"not": {"_balance": answering(None)}},
+        {"not": {"_balance": to(first_of)}},
         (*CACHES, IN_DRAM),
     ),
 )

@@ -157,9 +157,9 @@ STREAMED_RULES = (
     Rule("LINE_ROWS", "macro tiles of these copies: one run", shapes("LINE_ROWS"), (IN_DRAM,)),
     Rule("LINE_CHUNKS", "macro tiles of these copies: several runs", shapes("LINE_CHUNKS"), (IN_DRAM,)),
     Rule(
-        "_straddles_lines",
+        "straddles_lines",
         "where rows straddle lines, loads ask for the last line of what follows them",
-        {"not": {"_straddles_lines": answering(False)}},
+        {"not": {"straddles_lines": answering(False)}},
         (IN_DRAM,),
     ),
     Rule(

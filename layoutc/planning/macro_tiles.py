@@ -256,11 +256,11 @@ def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: in
             extent, tile = digit.extent, plan.tile[position]
             line = min(-(-LINE // length), macro[position] - 1) if overlaps else 0
             steps = lcm(tile, LINE // gcd(LINE, length))
-            of_lines = [*macro[:position], _balanced(macro[position], extent, steps), *macro[position + 1 :]]
+            of_lines = [*macro[:position], _balance(macro[position], extent, steps), *macro[position + 1 :]]
             if overlaps and steps <= macro[position] and replace(plan, macro=tuple(of_lines)).keeps_lines:
                 macro[:] = of_lines
             else:
-                macro[position] = _balanced(macro[position], extent, tile, line)
+                macro[position] = _balance(macro[position], extent, tile, line)
             return
         if side == "src" and not digit.is_whole:
             # Runs of pixels that are loaded in part took 1.2 times as long in DRAM where they are longer than a line.
@@ -278,7 +278,7 @@ def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]
         yield from across_gaps(copy, side, found, reach)
 
 
-def _balanced(macro: int, extent: int, tile: int, overlap: int = 0) -> int:
+def _balance(macro: int, extent: int, tile: int, overlap: int = 0) -> int:
     """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
     count = -(-(extent - overlap) // (macro - overlap))
     even = -(-(extent - overlap) // count) + overlap
