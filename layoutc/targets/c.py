@@ -46,6 +46,7 @@ from layoutc.targets.c_joined import joining_prelude
 from layoutc.targets.c_low_bytes import low_bytes_prelude
 from layoutc.targets.c_memory import constant_array, parameter
 from layoutc.targets.c_names import LIBRARY, Names, is_identifier
+from layoutc.targets.c_own_names import forgotten, own_functions
 from layoutc.targets.c_shuffles import Shuffles
 from layoutc.targets.c_text import INDENT, MAX_WIDTH, words
 from layoutc.targets.c_types import is_memref, scalar_name
@@ -95,14 +96,16 @@ class _ModulePrinter:
         arrays = ["\n".join(constant_array(op, self.names[op.sym_name.data])) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
-        code = "\n\n".join((*self.shuffles.definitions(), *macros, code))
+        own = "\n\n".join((*self.shuffles.definitions(), *macros))
         # Finding the words of a large file takes long: once for all that ask.
-        said = without_comments(code)
+        said = without_comments(f"{own}\n{code}")
         used = words(said)
         preludes = joining_prelude, covering_prelude, low_bytes_prelude, wide_parts_prelude, float_numbers_prelude
         helpers = [text for prelude_of in preludes for text in prelude_of(used)]
         above = prelude(used | words("\n".join(helpers)), self.helpers, has_pragmas="#pragma omp" in said)
-        return "\n\n".join(filter(None, (above, *helpers, code))) + "\n"
+        file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
+        own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, self.taken)
+        return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
 
     def _name_arrays(self) -> None:
         """C names for constant arrays, which only this file knows."""
@@ -158,8 +161,7 @@ class _ModulePrinter:
             arguments = function.body.block.args
         names = [scope.fresh(a.name_hint if a else None, f"arg{i}") for i, a in enumerate(arguments)]
         parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
-        is_static = not function.is_declaration and function.sym_visibility == StringAttr("private")
-        head = f"{'static ' if is_static else ''}{_result(function)} {self.names[name]}"
+        head = f"{'static ' if _is_static(function) else ''}{_result(function)} {self.names[name]}"
         joined = f"{head}({', '.join(parameters) or 'void'})"
         if len(joined) > MAX_WIDTH:
             joined = f"{head}(\n{INDENT}" + f",\n{INDENT}".join(parameters) + ")"
@@ -179,12 +181,14 @@ def _result(function: func.FuncOp) -> str:
     return scalar_name(results[0]) if results else "void"
 
 
+def _is_static(function: func.FuncOp) -> bool:
+    return not function.is_declaration and function.sym_visibility == StringAttr("private")
+
+
 def _function_names(effects: Effects) -> dict[str, str]:
     """The C name of every function: its own, which only a private one may lose."""
     functions = effects.functions.values()
-    is_private = {
-        f.sym_name.data: f.sym_visibility == StringAttr("private") and not f.is_declaration for f in functions
-    }
+    is_private = {f.sym_name.data: _is_static(f) for f in functions}
     for function in functions:
         _check_name(function, is_private[function.sym_name.data])
     names = {name: name for name, private in is_private.items() if not private}
