@@ -123,13 +123,14 @@ class Verdict:
 
     `for_all_dims` says that they are one layout; `dims` are those that were compared (given, or found to
     tell them apart), `difference` the first index that differs there; without one they are the same there,
-    up to the `padding` if that differs.
+    up to the padding if that differs. `element_types` are those that the two are said to have, if they differ.
     """
 
     for_all_dims: bool
     dims: tuple[int, ...] | None = None
     difference: Difference | None = None
     same_padding: bool = True
+    element_types: tuple[str, ...] = ()
 
 
 def compare(one: Layout, other: Layout, dims: Sequence[int] | None = None) -> Verdict:

@@ -119,9 +119,29 @@ def test_different_ranks_are_refused() -> None:
         ),
         (["nhwc", "{1,8,3,3},{72,1,24,8}"], "equal for dims 1,8,3,3\n"),
         (["sizes={2,3}, strides={3,1}", "ab", "--dims", "2,3"], "equal for dims 2,3\n"),
+        (["memref<2x3xf32>", "ab"], "equal for dims 2,3\n"),
+        (["ab", "memref<2x3xf16>"], "equal for dims 2,3\n"),
+        (["memref<2x3xf32>", "memref<2x3xf16>"], "equal for dims 2,3; elements are f32 and f16\n"),
+        (["BlockingDesc({2,2,16},{0,1,1})", "aB16b", "--dims", "2,17"], "equal for dims 2,17\n"),
+        (
+            ["BlockingDesc({2,4,16},{0,1,1})", "aB16b", "--dims", "2,17"],
+            "different for dims 2,17\nindex (1, 0) has offset 64 in BlockingDesc({2,4,16},{0,1,1}), 32 in aB16b\n",
+        ),
         (["{2,3},{5,1}", "ab"], "different for dims 2,3\nindex (1, 0) has offset 5 in {2,3},{5,1}, 3 in ab\n"),
     ],
 )
 def test_explain(arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *arguments]) == 0
     assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["memref<2x3xf32>", "memref<4x5xf32>"], "dims (2, 3) differ from the sizes (4, 5) in the text"),
+        (["memref<2x3xf32>", "ab", "--dims", "4,5"], "dims (4, 5) differ from the sizes (2, 3) in the text"),
+    ],
+)
+def test_explain_takes_dims_from_texts(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *arguments]) == 1
+    assert capsys.readouterr().err == f"layoutc: error: {message}\n"
