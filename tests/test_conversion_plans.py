@@ -357,7 +357,10 @@ def test_tiles_of_many_copies_convert_few_vectors(monkeypatch: pytest.MonkeyPatc
         copy for copy in choose_plan(source, destination, machine("avx512"), 1, scales).copies if copy.source_lanes
     ]
     assert len(copies) == 16
-    assert max(prod(copy.tile) // prod(part.extent for part in copy.source_lanes) for copy in copies) == 8
+    assert (
+        max(prod(copy.tile) // prod(part.extent for part in copy.source_lanes) for copy in copies if not copy.merges)
+        == 8
+    )
 
 
 def test_what_is_padded_is_one_copy() -> None:
@@ -660,6 +663,26 @@ def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, bytes:
     (copy,) = plan.copies
     assert (copy.load == "staged") == (axis == 24)
     assert (copy.merges and copy.widths.converted_at == "dst") == merges
+    assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "dims", "types", "is_box"),
+    [
+        ("cdaeb", "ceabd", (14, 12, 14, 4, 8), ("f32", "u32"), True),
+        ("Ba32b4b", "aB16b", (8, 4096), ("bf16", "f16"), False),
+        ("dbcea", "edbac", (14, 56, 8, 32, 8), ("f32", "f8_e5m2"), True),
+        ("dbcea", "edbac", (14, 112, 8, 256, 8), ("f32", "f8_e5m2"), False),
+    ],
+    ids=["rows of 12", "rows that stay as they are", "in the caches", "narrower past them"],
+)
+def test_elements_are_converted_in_boxes_that_take_less(
+    source: str, destination: str, dims: tuple[int, ...], types: tuple[str, str], is_box: bool
+) -> None:
+    """Rows of 12 by eights that overlap were more vectors, and stores, than as they are in 16 lanes."""
+    target = replace(machine("avx512"), shuffles="single")
+    plan = choose_plan(desc(source, dims, types[0]), desc(destination, dims, types[1]), target)
+    assert any(copy.merges for copy in plan.copies) == is_box
     assert parse_plan(plan_lines(plan)) == plan
 
 

@@ -119,7 +119,8 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
     threads = _worth(threads, destination, len(copies))
     streams = _streams(source.size_bytes, destination.size_bytes, target, threads)
     if not moves or widths.are_packed:
-        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
+        count = sum(not copy.is_fill for copy in copies)
+        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked, count)
         plans = tuple(converting_plans(copies, how))
         shares = len(plans) > 1 and destination.size_bytes >= target.l2
         parts = with_shared_loops(plans, how) if shares else plans

@@ -17,7 +17,7 @@ from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import by_source_lines
-from layoutc.planning.merged_conversions import converts_few, merged_plan
+from layoutc.planning.merged_conversions import converts_few, merged_plan, takes_less
 from layoutc.planning.params_outside import with_params_outside
 from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.plan_copy import (
@@ -29,7 +29,7 @@ from layoutc.planning.plan_copy import (
     without_lanes,
 )
 from layoutc.planning.promotion import in_bytes
-from layoutc.planning.reasons import because, forget_copies, next_copy
+from layoutc.planning.reasons import arrange_copies, because, forget_copies, next_copy
 from layoutc.planning.row_conversions import Converting, row_by_row
 from layoutc.planning.shared_bytes import (
     can_be_buffered,
@@ -206,9 +206,11 @@ def _straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
     widths = replace(how.widths, converted=_cheaper_side(copy, how))
     plan = plan_copy(copy, widths, how.target, how.streams, how.widths.dst)
-    if converts_few(plan) and (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
-        forget_copies(1)
-        return merged
+    if (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
+        is_box = converts_few(plan) or takes_less(merged, plan, how.copies)
+        arrange_copies(2, [int(is_box)])
+        if is_box:
+            return merged
     return with_element_tile(_in_order(plan, how))
 
 

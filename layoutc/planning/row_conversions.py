@@ -59,6 +59,8 @@ class Converting:
     """the list of parameters by whose reciprocals, made for each, elements become integers"""
     asked: int | None = None
     """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
+    copies: int = 1
+    """of elements that are there"""
 
     @property
     def kept(self) -> int | None:
