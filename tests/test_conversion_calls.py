@@ -103,6 +103,38 @@ def lent(array: np.ndarray) -> object:
     return Lent()
 
 
+def tensor(array: np.ndarray) -> object:
+    """A tensor of another library, which knows its numbers too."""
+    found: Any = lent(array)
+    found.tolist = array.tolist
+    return found
+
+
+@pytest.mark.parametrize("type", ["f32", "f64", "f16", "s32", "s64", "s16", "u8"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "s32"])
+def test_numbers_of_another_type_are_converted(dtype: str, type: str) -> None:
+    """Those of a tensor or a memoryview were taken for the parameter's own where they are as wide."""
+    values = np.array([1, 2, 4], layoutc.desc("a", (1,), type).element_type.numpy)
+    name = "dst_zero_point" if dtype == "s32" else "dst_scale"
+    attributes: Any = {name: Param(axes=1, dtype=dtype)}
+    kernel = layoutc.compile(SRC, DST, **attributes)
+    expected = run(kernel, **{name: [1, 2, 4]})
+    for given in (tensor(values), values) if type == "u8" else (tensor(values), values, values.data):
+        np.testing.assert_array_equal(run(kernel, **{name: given}), expected)
+
+
+def test_a_tensor_of_bytes_holds_the_memory_of_values() -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1, dtype="e8m0"))
+    expected = run(kernel, dst_scale=[1, 2, 4])
+    np.testing.assert_array_equal(run(kernel, dst_scale=tensor(np.array([127, 128, 129], np.uint8))), expected)
+
+
+def test_a_tensor_of_another_type_that_tells_no_numbers_is_refused() -> None:
+    kernel = layoutc.compile(SRC, DST, dst_scale=Param(axes=1))
+    with pytest.raises(layoutc.LayoutcError, match="dst scale has elements of s32, expected f32"):
+        run(kernel, dst_scale=lent(np.array([1, 2, 4], np.int32)))
+
+
 @pytest.mark.parametrize("as_given", [np.ndarray.tolist, np.asarray, memoryview, lent])
 def test_values_in_another_shape_are_refused(as_given: Callable[[np.ndarray], object]) -> None:
     """Transposed scales are as many as right ones."""

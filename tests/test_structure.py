@@ -36,7 +36,7 @@ ALLOWED = {
     "split": CORE - {"equality"} - CONVERSION,
     "notations": CORE | {"affine_text"},
     "compare": CORE,
-    "numeric": CORE | {"buffers"},
+    "numeric": CORE | {"buffers", "dlpack"},
     "reference": CORE | {"numeric"},
     "planning": CORE,
     "affine_digits": CORE | {"affine_text", "notations"},

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from layoutc.buffers import Address, as_buffer, check_unmasked
 from layoutc.conversion import Conversion, label
+from layoutc.dlpack import lend
 from layoutc.element_type import element_type
-from layoutc.errors import LayoutcError
+from layoutc.errors import BufferError, LayoutcError
 from layoutc.numeric.arithmetic import constant_bytes
 from layoutc.numeric.packing import Bytes, packed
 from layoutc.param import Param
@@ -37,7 +38,9 @@ def argument_bytes(conversion: Conversion, dims: Dims, given: Mapping[str, Any])
 
 def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     """A buffer as it is, an array of the parameter's type without copying, other numbers as constants are read."""
-    if issubclass(type(value), bytes | bytearray | memoryview | Address) or _is_lent(value):
+    if issubclass(type(value), memoryview) and value.itemsize > 1:
+        value = np.asarray(value)
+    if issubclass(type(value), bytes | bytearray | memoryview | Address) or _is_lent_memory(name, param, dims, value):
         _check_shape(name, param, dims, getattr(value, "shape", ()))
         alignment = max(param.type.bits // 8, 1)
         return as_buffer(label(name), value, param.size_bytes(dims), writable=False, alignment=alignment)
@@ -54,9 +57,22 @@ def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
     return constant_bytes(constant)
 
 
-def _is_lent(value: Any) -> bool:
-    """A tensor of another library."""
-    return hasattr(value, "__dlpack__") and not isinstance(value, np.ndarray | np.generic)
+def _is_lent_memory(name: str, param: Param, dims: Dims, value: Any) -> bool:
+    """
+    Whether a tensor of another library holds the memory of the parameter: its type, or its bytes.
+
+    Others are numbers, and an error where they cannot be asked for.
+    """
+    if not hasattr(value, "__dlpack__") or isinstance(value, np.ndarray | np.generic):
+        return False
+    lent = lend(label(name), value)
+    if lent.element_type == param.type:
+        return True
+    if lent.element_type.name == "u8" and param.type.name != "s8" and lent.size_bytes == param.size_bytes(dims):
+        return True
+    if not hasattr(value, "tolist"):
+        raise BufferError(f"{label(name)} has elements of {lent.element_type}, expected {param.type}")
+    return False
 
 
 def _flat(array: NDArray[Any]) -> Bytes:
