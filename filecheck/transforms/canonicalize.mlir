@@ -193,3 +193,15 @@ func.func @behind_sum(%a: memref<4xf32>, %m: memref<4xf32>, %b: memref<4xi8>) {
   layout.reorder %m into %b : memref<4xf32> into memref<4xi8>
   func.return
 }
+
+// A plan is of one reorder: what reads another source has none.
+// CHECK-LABEL: func.func @planned(
+// CHECK-NEXT:    %c = memref.alloc()
+// CHECK-NEXT:    layout.reorder %a into %c axes ["a", "b"] : memref<2x3xf32> into memref<2x3xf32, #layout{{.*}}>
+func.func @planned(%a: memref<2x3xf32>) -> memref<2x3xf32, #layout.tag<"ba">> {
+  %c = memref.alloc() : memref<2x3xf32, #layout.tag<"ba">>
+  %b = memref.alloc() : memref<2x3xf32, #layout.tag<"aB2b">>
+  layout.reorder %a into %b : memref<2x3xf32> into memref<2x3xf32, #layout.tag<"aB2b">>
+  layout.reorder %b into %c plan ["threads 1", "copy 0 -> 0: 2x(4, 1) 3x(1, 2), elements of 4, vectors of 16, any shuffles, tile 1x1, lanes - -> -, macro 2x3, outer 0 1, inner 0 1, normal stores"] : memref<2x3xf32, #layout.tag<"aB2b">> into memref<2x3xf32, #layout.tag<"ba">>
+  func.return %c : memref<2x3xf32, #layout.tag<"ba">>
+}

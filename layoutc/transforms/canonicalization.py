@@ -57,6 +57,7 @@ class BypassMiddle(RewritePattern):
         if not (first.moves_bits or (op.moves_bits and first.conversion == NO_ATTRIBUTES)):
             return
         op.operands[0] = first.source
+        op.plan = None  # it was one of the reorder from the middle
         if op.axes is None:
             op.axes = first.axes
         rewriter.notify_op_modified(op)
