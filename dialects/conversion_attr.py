@@ -43,7 +43,11 @@ class ConversionAttr(Data[Conversion]):
 
         start = parser.pos
         with parser.in_angle_brackets():
-            return parse_conversion(parser, unknown, start)
+            conversion, words = parse_conversion(parser, unknown, start)
+        # The operands of the generic form are in this order, and nothing else says which is which.
+        if words != (expected := words_with_memory(conversion)):
+            parser.raise_error(f"got {', '.join(words)}, expected the order {', '.join(expected)}", start, parser.pos)
+        return conversion
 
     def print_parameter(self, printer: Printer) -> None:
         unknown = [lambda: printer.print_string("?")] * len(self.data.arguments)
@@ -51,11 +55,21 @@ class ConversionAttr(Data[Conversion]):
             print_conversion(printer, self.data, unknown)
 
 
+def words_with_memory(conversion: Conversion) -> list[str]:
+    """The words whose values have memory, in the order of a reorder's arguments."""
+    sums = conversion.compensation.names if conversion.compensation else ()
+    return [*conversion.arguments, *sums]
+
+
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def parse_conversion(parser: AttrParser, argument: Value, start: int) -> Conversion:
-    """The items of a conversion; `argument` reads what stands for values that are given at run time."""
+def parse_conversion(parser: AttrParser, argument: Value, start: int) -> tuple[Conversion, list[str]]:
+    """
+    The items of a conversion; `argument` reads what stands for values that are given at run time.
+
+    Beside it the words that have memory, as the text has them: those of such values, then those of sums.
+    """
     items: dict[str, object] = {}
     while True:
         position = parser.pos
@@ -72,12 +86,13 @@ def parse_conversion(parser: AttrParser, argument: Value, start: int) -> Convers
                 parser.raise_error(str(error), position, parser.pos)
         if parser.parse_optional_punctuation(",") is None:
             break
-    sums = {word: items.pop(word) for word in SUMS if word in items}
+    with_memory = [word for word, item in items.items() if isinstance(item, Param) and not item.is_constant]
+    sums = {word: items.pop(word) for word in tuple(items) if word in SUMS}
     try:
         found = Conversion(**items, compensation=Compensation(**sums) if sums else None)  # pyright: ignore[reportArgumentType]
     except LayoutcError as error:
         parser.raise_error(str(error), start, parser.pos)
-    return found
+    return found, [*with_memory, *sums]
 
 
 def _parse_item(parser: AttrParser, word: str, argument: Value) -> object:

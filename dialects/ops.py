@@ -31,7 +31,7 @@ import layoutc.dialects.dense_floats  # noqa: F401  text is read that has floats
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text
-from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion
+from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion, words_with_memory
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
 from layoutc.dialects.plan_lines import check_plan_lines, parse_plan_lines
 from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
@@ -189,7 +189,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
         parser.parse_optional_characters("")
         start_of_with = parser.pos
-        conversion, arguments = _parse_with(parser)
+        conversion, arguments, order = _parse_with(parser)
         end_of_with = parser.pos
         axes, plan = _parse_texts(parser, "axes"), parse_plan_lines(parser)
         attributes = parser.parse_optional_attr_dict()
@@ -202,6 +202,9 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         (_, source_type, _), (_, target_type, _), *rest = types
         if len(rest) != len(arguments):
             parser.raise_error(f"got {len(rest)} types of arguments, expected {len(arguments)}", start, parser.pos)
+        if len(order) == len(rest):
+            types[2:] = rest = [rest[place] for place in order]
+            arguments = [arguments[place] for place in order]
         fault = find_fault(source_type, target_type, conversion)
         if fault is None and is_shaped(target_type):
             fault = find_argument_fault(conversion, memory_desc(target_type), [type for _, type, _ in rest])
@@ -263,21 +266,25 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
                 printer.print_list(self.arguments[params:], printer.print_operand)
 
 
-def _parse_with(parser: Parser) -> tuple[Conversion, list[UnresolvedOperand]]:
-    """`with (dst_scale = %scales axes [0]) sums (%sums)`: the conversion, and its operands."""
+def _parse_with(parser: Parser) -> tuple[Conversion, list[UnresolvedOperand], list[int]]:
+    """
+    `with (dst_scale = %scales axes [0]) sums (%sums)`: the conversion, its operands, and which of them is which.
+
+    Operands stand as the text has them; the third says where those stand that the op has first, second and so on.
+    """
     operands: list[UnresolvedOperand] = []
     if parser.parse_optional_keyword("with") is None:
-        return NO_ATTRIBUTES, operands
+        return NO_ATTRIBUTES, operands, []
 
     def argument() -> None:
         operands.append(parser.parse_unresolved_operand("expected a number, a list of numbers, or a memref"))
 
     start = parser.pos
     with parser.in_parens():
-        conversion = parse_conversion(parser, argument, start)
+        conversion, words = parse_conversion(parser, argument, start)
     if parser.parse_optional_keyword("sums") is not None:
         operands += parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-    return conversion, operands
+    return conversion, operands, [words.index(word) for word in words_with_memory(conversion)]
 
 
 def _parse_texts(parser: Parser, keyword: str) -> list[str]:

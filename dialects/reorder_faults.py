@@ -32,9 +32,16 @@ def find_argument_fault(
         if found.element_type != desc.element_type and name in PARAMS:
             wanted += f"; in the conversion, `: {found.element_type}` behind a parameter is its type"
         is_dense = found.layout == Layout.row_major(found.rank) and found.is_dense
+        if is_dense and found.elements == desc.elements and not _lie_as(found.dims, desc.dims):
+            return 2 + position, f"{name}: got shape {found.dims}, expected {desc.dims}"
         if not is_dense or (found.elements, found.element_type) != (desc.elements, desc.element_type):
             return 2 + position, f"{name}: got {type}, {wanted}"
     return None
+
+
+def _lie_as(dims: Sequence[int], expected: Sequence[int]) -> bool:
+    """Whether as many values are flat, or lie along the same axes, beside which axes of 1 do no harm."""
+    return len(dims) == 1 or [n for n in dims if n > 1] == [n for n in expected if n > 1]
 
 
 def argument_descs(conversion: Conversion, target: MemoryDesc) -> dict[str, MemoryDesc]:

@@ -41,6 +41,16 @@ func.func @compensation(%a: memref<5x3xf32>, %b: memref<5x3xi8, #layout.tag<"Ab4
   func.return
 }
 
+// Operands, sums and types follow the text, in whatever order that is.
+// CHECK-LABEL: func.func @order(
+// CHECK-NEXT: layout.reorder %a into %b with (src_scale = %t axes [1], dst_scale = %s axes [1]) : memref<2x3xf32> into memref<2x3xi8>, memref<3xf32>, memref<1x3xf32>
+// CHECK-NEXT: layout.reorder %a into %b with (dst_scale = %s axes [1], s8s8 = [0], asymmetric = [1]) sums (%c, %d) : memref<2x3xf32> into memref<2x3xi8>, memref<1x3xf32>, memref<2xi32>, memref<3xi32>
+func.func @order(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<1x3xf32>, %t: memref<3xf32>, %c: memref<2xi32>, %d: memref<3xi32>) {
+  layout.reorder %a into %b with (dst_scale = %s axes [1], src_scale = %t axes [1]) : memref<2x3xf32> into memref<2x3xi8>, memref<1x3xf32>, memref<3xf32>
+  layout.reorder %a into %b with (asymmetric = [1], s8s8 = [0], dst_scale = %s axes [1]) sums (%d, %c) : memref<2x3xf32> into memref<2x3xi8>, memref<1x3xf32>, memref<3xi32>, memref<2xi32>
+  func.return
+}
+
 // On values, with constants alone.
 // CHECK-LABEL: func.func @values(
 // CHECK-NEXT: layout.reorder %a with (dst_scale = 0.5) : tensor<2x3xf32> to tensor<2x3xi8, #layout.tag<"ba">>

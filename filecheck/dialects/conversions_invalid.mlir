@@ -84,3 +84,20 @@ func.func @generic(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
 func.func @bits(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
   layout.reorder %a into %b with (src_scale = [0.5, 0x3F800000] axes [0]) : memref<2x3xf32> into memref<2x3xi8>
 }
+
+// -----
+
+// Nothing in the generic form says which operand is which, but the order.
+// CHECK: got dst_scale, src_scale, expected the order src_scale, dst_scale
+func.func @generic_order(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<1xf32>, %t: memref<1xf32>) {
+  "layout.reorder"(%a, %b, %s, %t) <{conversion = #layout.conversion<dst_scale = ?, src_scale = ?>, operandSegmentSizes = array<i32: 1, 1, 2>}> : (memref<2x3xf32>, memref<2x3xi8>, memref<1xf32>, memref<1xf32>) -> ()
+  func.return
+}
+
+// -----
+
+// As many values as there are, along other axes.
+// CHECK: dst_scale: got shape (3, 2), expected (2, 3)
+func.func @transposed(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3x2xf32>) {
+  layout.reorder %a into %b with (dst_scale = %s axes [0, 1]) : memref<2x3xf32> into memref<2x3xi8>, memref<3x2xf32>
+}
