@@ -582,6 +582,31 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
     assert load == "normal" or copy.inner_order == (0, 1), "along the destination"
 
 
+@pytest.mark.parametrize(
+    ("dims", "element", "load", "rows"),
+    [
+        ((66, 4097), "s8", "staged", 64),
+        ((66, 4112), "s8", "normal", 64),  # 16 bytes further on each: 4 of 64 rows share a set
+        ((57, 2049), "bf16", "staged", 32),
+        ((57, 1024), "bf16", "normal", 32),  # 16 of 32 rows, and of a line two parts: few would come again
+        ((79, 1025), "f32", "normal", 8),
+        ((79, 1024), "f32", "normal", 16),  # loads are whole lines, which do not come again
+        ((130, 513), "f64", "normal", 4),
+        ((513, 513), "f64", "normal", 8),  # stores would share sets as well
+        ((79, 1041), "f32", "normal", 16),
+    ],
+)
+def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
+    dims: tuple[int, int], element: str, load: Load, rows: int
+) -> None:
+    """Rows near a multiple of 2 KiB: they are gathered, or the tile has fewer, which follow the source."""
+    source, destination = (layoutc.desc(name, dims, element) for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10)).copies
+    assert (copy.load, copy.store, copy.tile[1]) == (load, "normal", rows)
+    stores_half_lines = rows * copy.element_bytes < 64
+    assert copy.inner_order == (1, 0) or not stores_half_lines
+
+
 def test_digits_are_not_counted_as_one_where_runs_would_end_at_them() -> None:
     source, destination = (layoutc.desc(name, (13, 64, 247, 194), "s8") for name in ("cbda", "abdc"))
     (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies

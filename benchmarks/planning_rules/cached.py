@@ -45,6 +45,21 @@ CACHED_RULES = (
         (IN_L3,),
     ),
     Rule(
+        "MOST_LOADED_AGAIN",
+        "in the caches rows that evict each other are gathered where a line would come 0.4 times again",
+        {"never": {"MOST_LOADED_AGAIN": to(NEVER)}, "a quarter": {"MOST_LOADED_AGAIN": times(0.25)}},
+        (IN_L2,),
+    ),
+    Rule(
+        "ALONG_COLLIDING",
+        "macro tiles of these copies: 1 KiB of a row of the source",
+        {
+            "half the source's run": {"ALONG_COLLIDING": shape(source_run=0.5)},
+            "twice the destination's run": {"ALONG_COLLIDING": shape(target_run=2)},
+        },
+        CACHES,
+    ),
+    Rule(
         "MIN_ALIGNED_RUN",
         "in the caches, rows that evict each other leave a buffer by whole lines if runs are long enough",
         {

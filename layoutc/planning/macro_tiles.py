@@ -86,6 +86,8 @@ COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 25
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
 COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
 """the same where the last cache is near, by bytes of an element: longer runs are worth what the first one loses"""
+ALONG_COLLIDING = MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False)
+"""in the caches, where rows of a tile evict each other before the tile beside it loads their lines"""
 GATHERED_IN_CACHES = {
     1: MacroShape(32 << 10, 256, 256, "dst"),
     2: MacroShape(32 << 10, 256, 256, "dst"),

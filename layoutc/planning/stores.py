@@ -10,6 +10,7 @@ from layoutc.planning.lanes import lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
     ALIGNED,
+    ALONG_COLLIDING,
     ALONG_ROWS,
     COLLIDING,
     COLLIDING_NEAR,
@@ -29,6 +30,7 @@ from layoutc.planning.macro_tiles import (
     steps_along_rows,
     with_macro,
 )
+from layoutc.planning.next_tile import straddles_lines
 from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 from layoutc.planning.whole_lines import stores_whole_lines
@@ -41,6 +43,8 @@ SQUARE_ELEMENT = 4
 """bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
 MOST_EVICTED = 0.3
 """of the lines of a macro tile, where the second cache holds both sides"""
+MOST_LOADED_AGAIN = 0.4
+"""times that a line comes from the second cache again, for each register of it: more take longer than a buffer"""
 SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
 HELD_LINES = 0.5
@@ -62,6 +66,8 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         if gathered is not None:
             because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
             return gathered
+    if (apart := _of_colliding_rows(plan, target)) is not None:
+        return apart
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
@@ -126,6 +132,48 @@ def _halved(plan: CopyPlan) -> CopyPlan | None:
     tile = tile_of(plan.copy, lanes, plan.target_lanes)
     halved = replace(plan, source_lanes=lanes, tile=tile)
     return replace(halved, macro=halved.least_macro) if tile != plan.tile else None
+
+
+def _of_colliding_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan where rows of a tile evict each other from the first cache before the tile beside it loads their lines.
+
+    Loads of whole lines that straddle others take two of each row: tiles of fewer rows, one after the other along the
+    source, find them. Where loads take parts of lines, rows are gathered in a buffer first.
+    """
+    rows = _rows_of_a_set(plan, target)
+    if rows <= COLLIDING_ROWS or any(digit.carries for digit in plan.copy.digits):
+        return None
+    if lane_count(plan.source_lanes) * plan.element_bytes < target.line:
+        found = _gathered_by_rows(plan, target, rows)
+    else:
+        found = _with_half_the_rows(plan, target, rows)
+    return None if found is None or evict_each_other(found, target) else found
+
+
+def _gathered_by_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
+    """The plan with its source rows gathered in a buffer, if many of their lines would come again without it."""
+    parts = target.line // (lane_count(plan.source_lanes) * plan.element_bytes)
+    again = (parts - 1 + straddles_lines(plan)) * (1 - l1_ways(target) / rows)
+    gathered = with_macro(plan, ALONG_COLLIDING)
+    if again <= MOST_LOADED_AGAIN * target.line / target.vector or not _takes_parts_of_lines(gathered, target):
+        return None
+    because("loads", f"gathered on the stack first, as {rows} rows of a tile share one set of the first cache")
+    return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
+
+
+def _with_half_the_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
+    """The plan with tiles of half as many rows, if loads straddle lines and stores have sets of their own."""
+    if plan.merges or not straddles_lines(plan):
+        return None
+    *others, last = plan.target_lanes
+    lanes = (*others, replace(last, extent=last.extent // 2))
+    fewer = replace(plan, target_lanes=lanes, tile=tile_of(plan.copy, plan.source_lanes, lanes))
+    stored = most_in_a_set(fewer, "dst", fewer.tile, target)
+    if stored > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
+        return None
+    because("rows", f"half as many in a tile, as {rows} of them share one set of the first cache")
+    return with_macro(replace(fewer, macro=fewer.least_macro), ALONG_COLLIDING)
 
 
 def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
