@@ -104,7 +104,7 @@ class _ModulePrinter:
         helpers = [text for prelude_of in preludes for text in prelude_of(used)]
         above = prelude(used | words("\n".join(helpers)), self.helpers, has_pragmas="#pragma omp" in said)
         file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
-        own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, self.taken)
+        own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
         return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
 
     def _name_arrays(self) -> None:
