@@ -14,7 +14,7 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 
 MAX_ELEMENTS = 1 << 24
-"""elements of axes that are flattened together, up to which a difference is searched for"""
+"""elements of axes that are flattened together, among which a difference is searched for"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ def first_difference(one: MemoryDesc, other: MemoryDesc) -> Difference | None:
     """
     Where two descriptors of the same dims first put an element at different offsets; None if nowhere.
 
-    Raises LayoutcError for different dims, and for flattened axes of more than `MAX_ELEMENTS` elements.
+    Raises LayoutcError for different dims, and where the first `MAX_ELEMENTS` elements of axes that are flattened
+    together do not differ, and there are more.
     """
     if one.dims != other.dims:
         raise LayoutcError(f"dims {one.dims} differ from dims {other.dims}")
@@ -54,16 +55,19 @@ def _difference_along(one: MemoryDesc, other: MemoryDesc, axes: Sequence[int]) -
     import numpy as np
 
     shape = tuple(one.dims[axis] for axis in axes)
-    if prod(shape) > MAX_ELEMENTS:
-        raise LayoutcError(f"flattened axes of shape {shape} are too many elements to compare, expected {MAX_ELEMENTS}")
+    # The first indices of the slowest axis come before all others: what differs among them is the smallest.
+    rows = MAX_ELEMENTS // prod(shape[1:])
+    searched = (min(shape[0], rows), *shape[1:]) if shape else ()
     index: list[Any] = [0] * one.rank
-    for axis, values in zip(axes, np.ogrid[tuple(slice(n) for n in shape)], strict=True):
+    for axis, values in zip(axes, np.ogrid[tuple(slice(n) for n in searched)], strict=True):
         index[axis] = values
     offsets = [d.coordinate_offset([d.group_coordinate(g, index) for g in d.layout.groups]) for d in (one, other)]
-    different = np.broadcast_to(np.not_equal(*offsets), shape)
+    different = np.broadcast_to(np.not_equal(*offsets), searched)
     if not different.any():
+        if searched != shape:
+            raise LayoutcError(f"axes of shape {shape} are too many elements to compare, expected {MAX_ELEMENTS}")
         return None
-    position = np.unravel_index(int(different.argmax()), shape)
+    position = np.unravel_index(int(different.argmax()), searched)
     witness = [0] * one.rank
     for axis, value in zip(axes, position, strict=True):
         witness[axis] = int(value)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import layoutc
-from layoutc.compare import compare, equal_for_all_dims, first_difference
+from layoutc.compare import Difference, compare, equal_for_all_dims, first_difference
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -101,6 +101,16 @@ def test_the_padding_may_differ_alone() -> None:
     assert (verdict.difference, verdict.same_padding) == (None, False)
 
 
+def test_a_difference_is_searched_for_among_the_first_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    descs = layoutc.desc("ab", (4, 3)), layoutc.desc("{4,3},{5,1}", (4, 3))
+    monkeypatch.setattr("layoutc.compare.MAX_ELEMENTS", 3)
+    assert first_difference(*descs) == Difference((1, 0), (3, 5))
+    for most in (0, 1):
+        monkeypatch.setattr("layoutc.compare.MAX_ELEMENTS", most)
+        with pytest.raises(LayoutcError, match="too many elements to compare"):
+            first_difference(*descs)
+
+
 def test_different_ranks_are_refused() -> None:
     with pytest.raises(LayoutcError, match=r"rank 1, .* rank 2"):
         compare(layout("a"), layout("ab"))
@@ -126,6 +136,11 @@ def test_different_ranks_are_refused() -> None:
         (
             ["BlockingDesc({2,4,16},{0,1,1})", "aB16b", "--dims", "2,17"],
             "different for dims 2,17\nindex (1, 0) has offset 64 in BlockingDesc({2,4,16},{0,1,1}), 32 in aB16b\n",
+        ),
+        (["memref<f32>", "memref<f16>"], "equal for dims none; elements are f32 and f16\n"),
+        (
+            ["aB32b", "ab", "--dims", "1099511627776,33"],
+            "different for dims 1099511627776,33\nindex (1, 0) has offset 64 in aB32b, 33 in ab\n",
         ),
         (["{2,3},{5,1}", "ab"], "different for dims 2,3\nindex (1, 0) has offset 5 in {2,3},{5,1}, 3 in ab\n"),
     ],

@@ -65,7 +65,7 @@ def in_words(one: str, other: str, verdict: Verdict, are_layouts: bool, dims_giv
     if verdict.for_all_dims:
         return ["equal for all dims"]
     assert verdict.dims is not None
-    shown = ",".join(map(str, verdict.dims))
+    shown = ",".join(map(str, verdict.dims)) or "none"
     if verdict.difference is None:
         rest = "" if verdict.same_padding else "; block padding or size differ"
         if verdict.element_types:
