@@ -686,6 +686,16 @@ def test_elements_are_converted_in_boxes_that_take_less(
     assert parse_plan(plan_lines(plan)) == plan
 
 
+@pytest.mark.parametrize(("source", "fills"), [("ab", 1), ("ba", 0)], ids=["rows", "columns"])
+def test_zeros_beside_rows_that_fill_registers_are_apart(source: str, fills: int) -> None:
+    """A box of 49 rows and 15 of zeros had 16 elements of each; rows that are transposed have no better tiles."""
+    dims, target = (49, 12345), replace(machine("avx512"), shuffles="single")
+    destination = desc("(a, b) -> (a floordiv 64, a mod 64, b)", dims, "s8")
+    plan = choose_plan(desc(source, dims, "s32"), destination, target)
+    assert sum(copy.copy.is_fill for copy in plan.copies) == fills
+    assert parse_plan(plan_lines(plan)) == plan
+
+
 @pytest.mark.parametrize("stores", ["normal", "aligned", "staged"])
 def test_rows_are_converted_on_their_way_into_a_buffer(stores: str) -> None:
     """By vectors along each row, also where their lanes have parameters of their own; tiles then move bytes."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf, prod
 
-from layoutc.planning.boxes import BOX_GAIN, best_box, tile_cost
+from layoutc.planning.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.byte_boxes import byte_box, gathered_cost
 from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
@@ -41,6 +41,7 @@ from layoutc.planning.shared_bytes import (
     with_macro_along,
 )
 from layoutc.planning.widths import Widths
+from layoutc.planning.zeros_apart import box_suits
 
 FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
@@ -254,9 +255,9 @@ def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     widths = how.widths
     moved = Widths(widths.dst, widths.dst)
-    if how.adds or how.moves or copy.is_fill or _first_partial(copy) is None or widths.are_packed:
+    if how.adds or how.moves or copy.is_fill or (partial := _first_partial(copy)) is None or widths.are_packed:
         return None
-    if needs_box(copy, moved, how.target) and best_box(copy, moved.dst, how.target) is None:
+    if needs_box(copy, moved, how.target) and not box_suits(copy, partial, moved.dst, how.target):
         return None
     whole = how.target.vector // max(widths.src, widths.dst)
 
