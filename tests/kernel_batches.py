@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import struct
-import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import PIPE, CompletedProcess, Popen, TimeoutExpired
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -42,27 +43,28 @@ class Toolchain:
     environment: tuple[tuple[str, str], ...] = ()
 
     def compile(self, sources: Sequence[Path], program: Path) -> None:
-        """Compiles and links. Raises RuntimeError with what the compiler said."""
-        done = subprocess.run(
-            [*self.compiler, *WARNINGS, "-o", program, *sources],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
+        """Compiles and links. Raises RuntimeError with what the compiler said, TimeoutExpired if it takes too long."""
+        done = ended([*self.compiler, *WARNINGS, "-o", program, *sources])
         if done.returncode or done.stderr:
             raise RuntimeError(done.stderr)
 
     def run(self, program: Path, data: Path, first: int) -> tuple[list[str], str]:
         """The lines that the driver printed from kernel `first` on, and the first complaint of a sanitizer."""
-        done = subprocess.run(
-            [*self.runner, program, data, str(first)],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            env={**os.environ, **dict(self.environment)},
-        )
+        done = ended([*self.runner, program, data, str(first)], dict(self.environment))
         complaint = next((line for line in done.stderr.splitlines() if "error" in line.lower()), done.stderr[:200])
         return done.stdout.splitlines(), complaint or f"status {done.returncode}"
+
+
+def ended(command: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> CompletedProcess[str]:
+    """What a program said, and its status; who no longer waits for it leaves nothing that it started."""
+    environment = {**os.environ, **(variables or {})}
+    with Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environment, start_new_session=True) as process:
+        try:
+            said = process.communicate(timeout=TIMEOUT_S)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return CompletedProcess(command, process.returncode, *said)
 
 
 def failures(kernels: Sequence[PlannedKernel], tools: Toolchain) -> list[tuple[PlannedKernel, str]]:
@@ -76,6 +78,11 @@ def failures(kernels: Sequence[PlannedKernel], tools: Toolchain) -> list[tuple[P
         data.write_bytes(struct.pack("q", len(kernels)) + b"".join(map(exchanged, kernels)))
         try:
             tools.compile((DRIVER, code), program)
+        except TimeoutExpired as error:
+            if len(kernels) == 1:
+                return [*found, (kernels[0], f"compiled for more than {error.timeout:g} s")]
+            half = len(kernels) // 2
+            return [*found, *failures(kernels[:half], tools), *failures(kernels[half:], tools)]
         except RuntimeError as error:
             named = re.search(r"\bkernel_(\d+)\b", str(error))
             culprit = kernels[int(named[1]) if named else 0]

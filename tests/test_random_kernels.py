@@ -16,7 +16,7 @@ from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.plan import Plan
 from tests.descriptors import desc
-from tests.kernel_batches import DRIVER, complaints, failures
+from tests.kernel_batches import DRIVER, Toolchain, complaints, failures
 from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones
 from tests.random_reorders import ALL_TARGETS, MACHINES, NO_CACHE, PlannedKernel, random_kernel
 
@@ -106,6 +106,25 @@ def test_the_driver_sees(name: str, tmp_path: Path) -> None:
     assert len(said) >= len(expected) and bool(said) == bool(expected)
     for text, start in zip(said, expected, strict=False):
         assert text.startswith(start)
+
+
+def test_a_compiler_that_hangs_is_named_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what it has started: of gcc that is the compiler proper. Of several kernels the one that it hangs on."""
+    monkeypatch.setattr("tests.kernel_batches.TIMEOUT_S", 1.0)
+    started, hangs = tmp_path / "started", tmp_path / "hangs"
+    hangs.write_text(
+        'for source; do :; done\nif grep -q "from 7xf32" "$source"; then\n'
+        f"  sleep 600 &\n  echo $! >> {started}\n  wait\nfi\necho an error about kernel_0 >&2\n"
+    )
+    pairs = [(desc("a", (count,)), desc("a", (count,))) for count in (5, 6, 7)]
+    kernels = [PlannedKernel(number, *pair, "plain", None) for number, pair in enumerate(pairs)]
+    found = {kernel.number: text for kernel, text in failures(kernels, Toolchain(("sh", str(hangs))))}
+    assert found == {0: "an error about kernel_0\n", 1: "an error about kernel_0\n", 2: "compiled for more than 1 s"}
+    processes = started.read_text().split()
+    assert len(processes) > 1
+    for process in processes:
+        status = Path("/proc", process, "stat")
+        assert not status.exists() or status.read_text().split()[2] == "Z"
 
 
 # --- what random kernels found -------------------------------------------------------------------------------------
