@@ -63,11 +63,14 @@ SHAPES = {
     "padded pixels": ("acdb", "aBcd16b", (2, 3, 5, 33)),
     "padded twice": ("ab", "AB24a16b", (77, 50)),
     "one of four": ("acdB4b", "abcd", (2, 1, 19, 17)),
+    "shorter blocks": ("Ab16a", "bA8a", (64, 48)),
 }
 PACKED = [
     *(("s4", "s4"), ("u2", "u2"), ("s8", "u2"), ("u2", "u4"), ("u4", "u2"), ("f4_e2m1", "bf16")),
     *(("boolean", "boolean"), ("boolean", "s4"), ("u4", "boolean"), ("f64", "s4"), ("u2", "s64"), ("s4", "u8")),
 ]
+POINTS = Conversion(dst_zero_point=Param(axes=(0, 1), dtype="f32"))
+PACKED_POINTS = Conversion(dst_zero_point=Param(axes=(1, 2), dtype="u4"))
 SCALED = Conversion(src_scale=0.75, dst_scale=0.3, dst_zero_point=Param(5, dtype="f32"))
 
 
@@ -110,6 +113,8 @@ BY_INDEX = [
     ("even", ("u4", "f32"), Conversion(src_scale=scales(18 * 50, [0, 1], [2, 1]), src_zero_point=points(50, [1]))),
     *(("padded twice", ("f64", "s4"), Conversion(src_scale=scales(77, [0]))) for _ in TARGETS),
     *(("padded twice", ("u8", "u4"), Conversion(src_scale=scales(77 * 50, [0, 1]))) for _ in TARGETS),
+    # A tile of 16 rows may have fewer columns, and not fewer rows, as the next column is 16 elements further on.
+    *(("shorter blocks", ("s8", "s8"), Conversion(src_scale=scales(64 * 48, [0, 1]))) for _ in TARGETS),
     ("transposed", ("f32", "s8"), Conversion(dst_scale=scales(50, [1]), dst_zero_point=points(37, [0]))),
 ]
 """parameters of any axes and groups, also such that cut blocks"""
@@ -361,6 +366,36 @@ def test_tiles_of_many_copies_convert_few_vectors(monkeypatch: pytest.MonkeyPatc
         max(prod(copy.tile) // prod(part.extent for part in copy.source_lanes) for copy in copies if not copy.merges)
         == 8
     )
+
+
+@pytest.mark.parametrize(
+    ("types", "tags", "dims", "conversion", "most"),
+    [
+        # 31 channels of 64 numbers of 8 bytes each were 248 vectors: text that took 6 s to compile.
+        (("s64", "f8_e4m3"), ("abc", "acb"), (3, 31, 414), Conversion(), 100_000),
+        # Each of 16 lanes loaded a zero point of its own, 1024 in a tile: gcc took more than half an hour.
+        (("s8", "bf16"), ("ab", "Ab16a"), (48, 288), POINTS, 100_000),
+        # Values that share bytes, and of which every other row begins inside of one, are taken out one by one.
+        (("f8_e4m3", "f8_e4m3"), ("abc", "acb"), (2, 23, 443), PACKED_POINTS, 300_000),
+    ],
+    ids=["channels", "parameters of their own", "parameters that share bytes"],
+)
+def test_no_tile_has_much_text(
+    types: tuple[str, str], tags: tuple[str, str], dims: tuple[int, ...], conversion: Conversion, most: int
+) -> None:
+    """Compilers take more than proportionally longer for what is in one loop."""
+    source, destination = (
+        MemoryDesc(dims, element_type(type), layout(tag)) for type, tag in zip(types, tags, strict=True)
+    )
+    assert len(Kernel(source, destination, target="avx512", conversion=conversion).c_source) < most
+
+
+def test_elements_are_converted_where_their_parameters_are_side_by_side() -> None:
+    """A register of 64 columns has a load of its scales, and one of 23 channels and some columns a load for each."""
+    scales = Conversion(dst_scale=Param(axes=(1, 2), dtype="f32"))
+    source, destination = (MemoryDesc((2, 23, 443), element_type("s8"), layout(tag)) for tag in ("abc", "acb"))
+    (copy,) = choose_plan(source, destination, machine("avx512"), 1, scales).copies
+    assert (copy.widths.converted_at, len(copy.source_lanes)) == ("src", 1)
 
 
 def test_what_is_padded_is_one_copy() -> None:

@@ -92,8 +92,14 @@ def _asked(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) 
     is_asked = scale is not None and scale.axes and source.element_type.is_integer
     if scale is not None and is_asked and destination.element_type.name == "bf16" and spread.scales_alone:
         return spread.groupings.index(scale.grouping)
+    return next(iter(_packed(source, destination, conversion)), None)
+
+
+def _packed(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> list[int]:
+    """Which lists of parameters have values that share bytes."""
+    spread = as_spread(source, destination, conversion)
     packed = (param for param in spread.params.values() if param.axes and param.type.bits < BYTE)
-    return next((spread.groupings.index(param.grouping) for param in packed), None)
+    return [spread.groupings.index(param.grouping) for param in packed]
 
 
 def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
@@ -125,7 +131,7 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
         shares = len(plans) > 1 and destination.size_bytes >= target.l2
         parts = with_shared_loops(plans, how) if shares else plans
         parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
-        return Plan(parts_with_shorter_tiles(parts), threads)
+        return Plan(parts_with_shorter_tiles(parts, _packed(source, destination, conversion)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
         moved = _joined(source, destination, moved, conversion, widths.dst, target)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import inf, prod
 
 from layoutc.planning.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.byte_boxes import byte_box, gathered_cost
-from layoutc.planning.copy_digits import SideName, StridedCopy, without_partial
+from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, without_partial
 from layoutc.planning.element_tiles import with_element_tile
 from layoutc.planning.even_copies import cut, even_copies, with_even_macro
 from layoutc.planning.far_parts import with_far_parts
@@ -18,8 +18,9 @@ from layoutc.planning.lanes import TILE_REGISTERS, choose_lanes, fused, lane_cou
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.macro_tiles import by_source_lines
 from layoutc.planning.merged_conversions import converts_few, merged_plan, takes_less
+from layoutc.planning.param_loads import loads_each, param_loads
 from layoutc.planning.params_outside import with_params_outside
-from layoutc.planning.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plan import CopyPlan, is_power_of_two
 from layoutc.planning.plan_copy import (
     instructions_each,
     needs_box,
@@ -49,6 +50,8 @@ MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
+MANY_LOADS = 4
+"""times as many loads that a register's parameters take on the usual side: elements are converted on the other then"""
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
 
@@ -311,18 +314,20 @@ def _plan_elements(copy: StridedCopy, how: Converting) -> CopyPlan:
 
 
 def _cheaper_side(copy: StridedCopy, how: Converting) -> SideName | None:
-    """Where elements of one width on both sides are converted: where fewer registers have parameters of their own."""
-    if how.widths.src != how.widths.dst or not copy.params:
+    """
+    Where elements are converted, if not on the usual side: where their parameters take fewer loads.
+
+    Of elements of one width all registers of a tile count; others stay where they are narrower but for many loads.
+    """
+    if not copy.params:
         return None
     copy = fused(copy, how.widths, how.target)
     lanes = choose_lanes(copy, how.widths, how.target)
-    tile = tile_of(copy, *lanes)
-    loaded, stored = (_with_own_params(copy, tile, parts) for parts in lanes)
-    return "dst" if stored < loaded else None
-
-
-def _with_own_params(copy: StridedCopy, tile: Sequence[int], lanes: Sequence[Part]) -> int:
-    """How many registers of a tile have other parameters than the ones before."""
-    along = {part.digit: part.extent for part in lanes}
-    digits = enumerate(zip(copy.digits, tile, strict=True))
-    return prod(size // along.get(g, 1) for g, (digit, size) in digits if any(digit.params))
+    if how.widths.src == how.widths.dst:
+        tile = tile_of(copy, *lanes)
+        loaded, stored = (param_loads(copy, tile, parts) for parts in lanes)
+        return "dst" if stored < loaded else None
+    each = dict(zip(SIDES, (loads_each(copy, parts) for parts in lanes), strict=True))
+    usual = how.widths.converted_at
+    other = "src" if usual == "dst" else "dst"
+    return other if each[usual] > MANY_LOADS * each[other] else None
