@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.descriptor import MemoryDesc
@@ -125,3 +126,13 @@ def check(kind: str, pair: tuple[ElementType, ElementType], written: np.ndarray)
     start = first // width * width
     got, want = (data[start : start + width][::-1].tobytes().hex() for data in (written, expected))
     raise AssertionError(f"{kind} {source} -> {destination}: code {code:#x} became {got}, expected {want}")
+
+
+@pytest.mark.parametrize(("source", "destination"), [("s32", "bf16"), ("u32", "bf16"), ("u32", "e8m0"), ("f64", "f16")])
+def test_one_rounding_to_odd_comes_first_in_vectors_as_wide_as_what_is_rounded(source: str, destination: str) -> None:
+    """An integer of 32 bits needs no f64, and an f64 becomes the f32 that processors round to f16."""
+    read, written = (layoutc.desc("ab", (64, 64), name) for name in (source, destination))
+    text = layoutc.Kernel(read, written, "c", target="avx512").ir("lower-reorders")
+    assert "odd" in text
+    assert ("xf64" in text) == (source == "f64")
+    assert "arith.shrui" not in text or destination != "f16", "the f16 is not made of bits"

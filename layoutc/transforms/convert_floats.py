@@ -142,6 +142,18 @@ def _widen_specials(
 # --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
 
 
+def odd_single(lanes: Lanes, number: SSAValue) -> SSAValue:
+    """
+    An f64 as f32, rounded to odd: a further rounding, to f16, does not notice that, as f32 has more small numbers.
+
+    The last bit that f32 has says if one below was set.
+    """
+    bits, lost = lanes.as_bits(number, "bits"), (1 << DOUBLE.fraction_bits - SINGLE.fraction_bits) - 1
+    sticky = lanes.add(lanes.and_(bits, lost), lost, "sticky")
+    odd = lanes.and_(lanes.or_(bits, sticky), ~lost, "odd")
+    return lanes.narrow(lanes.bitcast(odd, F64), F32, "single")
+
+
 def narrow_to_code(
     lanes: Lanes,
     number: SSAValue,

@@ -9,6 +9,7 @@ from layoutc.transforms.lanes import F32, F64, Lanes
 
 PRECISION = {32: 24, 64: 53}
 """bits of a float -> bits of its significand"""
+FLOAT = {32: F32, 64: F64}
 TABLE_LANES = 16
 """f32 in a register of processors that look up lanes by their low bits"""
 
@@ -49,15 +50,19 @@ def saturate(lanes: Lanes, number: SSAValue, source: ElementType, destination: E
     return lanes.resize(number, max(8, destination.bits), have[0] < 0, "value")
 
 
-def to_odd_f64(lanes: Lanes, number: SSAValue, is_signed: bool) -> SSAValue:
-    """A 64-bit integer as f64, rounded to odd where it is not exact, which a further rounding does not notice."""
-    low, limit = (1 << 11) - 1, 1 << 53
-    is_inexact = lanes.compare("ne", lanes.and_(number, low), 0)
-    sticky = lanes.widen(is_inexact, 64, is_signed=False)
-    odd = lanes.or_(lanes.and_(number, ~low), lanes.shl(sticky, 11), "odd")
+def to_odd(lanes: Lanes, number: SSAValue, is_signed: bool) -> SSAValue:
+    """
+    An integer of 32 or 64 bits as f32 or f64, rounded to odd where it is not exact: no further rounding notices that.
+
+    As many bits are lost as there are more than in a significand; the last one that is not says if one of them was set.
+    """
+    bits = lanes.bits(number)
+    lost, limit = (1 << bits - PRECISION[bits]) - 1, 1 << PRECISION[bits]
+    sticky = lanes.add(lanes.and_(number, lost), lost, "sticky")
+    odd = lanes.and_(lanes.or_(number, sticky), ~lost, "odd")
     distance = lanes.add(number, limit) if is_signed else number
     is_small = lanes.compare("ult", distance, 2 * limit if is_signed else limit)
-    return lanes.to_float(lanes.select(is_small, number, odd), F64, is_signed, "number")
+    return lanes.to_float(lanes.select(is_small, number, odd), FLOAT[bits], is_signed, "number")
 
 
 def float_to_integer(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:

@@ -19,7 +19,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutc.conversion import Conversion
 from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
-from layoutc.transforms.convert_floats import format_of, narrow_to_code, widen_code
+from layoutc.transforms.convert_floats import format_of, narrow_to_code, odd_single, widen_code
 from layoutc.transforms.convert_integers import (
     add_difference,
     as_number,
@@ -27,7 +27,7 @@ from layoutc.transforms.convert_integers import (
     has_table,
     integer_to_f32,
     saturate,
-    to_odd_f64,
+    to_odd,
 )
 from layoutc.transforms.lanes import F32, F64, Lanes
 from layoutc.transforms.vector_ops import TO_INTEGER
@@ -139,8 +139,9 @@ def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destinati
     if destination.name == "f64":
         return lanes.to_float(number, F64, is_signed, "number")
     if destination.name in FAR and source.bits > 16:
-        wide = to_odd_f64(lanes, number, is_signed) if source.bits == 64 else lanes.to_float(number, F64, is_signed)
-        return _from_float(lanes, wide, destination)
+        odd = to_odd(lanes, number, is_signed)
+        odd = odd_single(lanes, odd) if source.bits == 64 else odd
+        return _from_float(lanes, odd, destination, is_nan_quiet=True, is_normal=True)
     # Where f32 is not exact, numbers are past all that the narrower formats have.
     number = lanes.to_float(number, F32, is_signed, "number")
     return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
@@ -156,10 +157,8 @@ def _from_float(
             return lanes.extend(number, F64, "value")
         case "f32":
             return number if is_single else lanes.narrow(number, F32, "value")
-        case "f16" if is_single:
-            return lanes.narrow(number, F16, "value")
         case "f16":
-            return lanes.bitcast(narrow_to_code(lanes, number, format_of("f16")), F16, "value")
+            return lanes.narrow(number if is_single else odd_single(lanes, number), F16, "value")
         case name:
             return narrow_to_code(lanes, number, format_of(name), is_nan_quiet=is_nan_quiet, is_normal=is_normal)
 

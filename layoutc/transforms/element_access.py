@@ -150,7 +150,7 @@ class Conversions:
         """Bytes of the widest number that a value is on its way."""
         source, target = self.source.desc.element_type, self.target.desc.element_type
         sides = max(source.bits, target.bits) // 8
-        if self.in_integers or (source.is_integer and source.bits > 16 and target.name in FAR):
+        if self.in_integers or (source.is_integer and source.bits > 32 and target.name in FAR):
             return 8
         is_exact = source.is_integer and target.is_integer and not self.conversion.has_attributes
         return max(1, sides) if is_exact else max(4, sides)
