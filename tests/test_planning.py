@@ -594,6 +594,7 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
         ((130, 513), "f64", "normal", 4),
         ((513, 513), "f64", "normal", 8),  # stores would share sets as well
         ((79, 1041), "f32", "normal", 16),
+        ((27, 513), "f64", "normal", 27),  # few channels stay together
     ],
 )
 def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
@@ -601,7 +602,9 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
 ) -> None:
     """Rows near a multiple of 2 KiB: they are gathered, or the tile has fewer, which follow the source."""
     source, destination = (layoutc.desc(name, dims, element) for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10)).copies
+    plan = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10))
+    assert parse_plan(plan_lines(plan)) == plan, "a right one"
+    (copy,) = plan.copies
     assert (copy.load, copy.store, copy.tile[1]) == (load, "normal", rows)
     stores_half_lines = rows * copy.element_bytes < 64
     assert copy.inner_order == (1, 0) or not stores_half_lines
@@ -732,10 +735,20 @@ def test_macro_tiles_of_bytes_are_along_rows_where_no_stores_wait(waits: bool, a
     assert (513 in copy.macro) == along
 
 
-@pytest.mark.parametrize(("rows", "store"), [(1024, "aligned"), (1040, "normal")])
-def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(rows: int, store: Store) -> None:
-    source, destination = (layoutc.desc(name, (rows, 64), "f32") for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, AVX512).copies
+@pytest.mark.parametrize(
+    ("rows", "columns", "element", "store"),
+    [
+        (1024, 64, "f32", "aligned"),
+        (1040, 64, "f32", "normal"),
+        (2050, 1024, "bf16", "aligned"),  # rows of the source evict each other too, and could be gathered
+        (1025, 2048, "bf16", "normal"),
+    ],
+)
+def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(
+    rows: int, columns: int, element: str, store: Store
+) -> None:
+    source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10)).copies
     assert copy.store == store
 
 

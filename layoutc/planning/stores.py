@@ -61,7 +61,8 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
-    if min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2:
+    evict = min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2
+    if evict and not (_stored_in_a_set(plan, target) > ways and _is_better_aligned(plan, target)):
         gathered = _gathered_in_caches(plan, target)
         if gathered is not None:
             because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
@@ -100,9 +101,13 @@ def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
 
 def _widens(plan: CopyPlan) -> bool:
     """Whether elements are moved before they are wide, and the tile has a row of the destination for each loaded."""
+    return _is_plain(plan) and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
+
+
+def _is_plain(plan: CopyPlan) -> bool:
+    """Whether lanes are powers of two on both sides, so that any half of them is a tile too."""
     lanes = *plan.source_lanes, *plan.target_lanes
-    is_plain = not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
-    return is_plain and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
+    return not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
 
 
 def _stored_in_a_set(plan: CopyPlan, target: Machine) -> int:
@@ -164,13 +169,12 @@ def _gathered_by_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | 
 
 def _with_half_the_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
     """The plan with tiles of half as many rows, if loads straddle lines and stores have sets of their own."""
-    if plan.merges or not straddles_lines(plan):
+    if not (_is_plain(plan) and straddles_lines(plan)):
         return None
     *others, last = plan.target_lanes
     lanes = (*others, replace(last, extent=last.extent // 2))
     fewer = replace(plan, target_lanes=lanes, tile=tile_of(plan.copy, plan.source_lanes, lanes))
-    stored = most_in_a_set(fewer, "dst", fewer.tile, target)
-    if stored > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
+    if _stored_in_a_set(fewer, target) > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
         return None
     because("rows", f"half as many in a tile, as {rows} of them share one set of the first cache")
     return with_macro(replace(fewer, macro=fewer.least_macro), ALONG_COLLIDING)
@@ -236,9 +240,8 @@ def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
 
     With elements of 1 byte a buffer gains nothing; what tiles along rows gain is known where no stores wait for lines.
     """
-    lanes = *plan.source_lanes, *plan.target_lanes
-    moves = plan.source_lanes != plan.target_lanes and all(is_power_of_two(part.extent) for part in lanes)
-    if not (target.streams_whole_lines and moves) or plan.merges:
+    moves = plan.source_lanes != plan.target_lanes and _is_plain(plan)
+    if not (target.streams_whole_lines and moves):
         return False
     if plan.element_bytes == 1 and target.waits_for_lines:
         return False
@@ -253,7 +256,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
     """
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
-    evict = not stores_whole_lines(plan, target) or most_in_a_set(plan, "dst", plan.tile, target) > l1_ways(target)
+    evict = not stores_whole_lines(plan, target) or _stored_in_a_set(plan, target) > l1_ways(target)
     return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
 
 
