@@ -610,6 +610,24 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
     assert copy.inner_order == (1, 0) or not stores_half_lines
 
 
+@pytest.mark.parametrize(
+    ("dims", "tags", "element", "begins"),
+    [
+        ((20, 4097), ("ab", "ba"), "f16", 0),  # rows of no power of two
+        ((8, 4, 1025), ("abc", "cba"), "f32", 0),  # 8 rows of one digit, of another two
+        ((8, 4, 8192), ("acb", "cab"), "s8", 1),  # lanes that both sides have last
+    ],
+)
+def test_rows_that_have_no_half_stay_in_their_tile(
+    dims: tuple[int, ...], tags: tuple[str, str], element: str, begins: int
+) -> None:
+    source, destination = (layoutc.desc(tag, dims, element) for tag in tags)
+    source = replace(source, base_offset=begins)
+    plan = choose_plan(source, destination, AVX512)
+    assert read_plan(plan_lines(plan), source, destination) == plan
+    assert plan.copies[0].source_lanes
+
+
 def test_digits_are_not_counted_as_one_where_runs_would_end_at_them() -> None:
     source, destination = (layoutc.desc(name, (13, 64, 247, 194), "s8") for name in ("cbda", "abdc"))
     (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set, share_evicted
-from layoutc.planning.copy_digits import SIDES, Carry, contiguous
+from layoutc.planning.copy_digits import SIDES, Carry, SideName, contiguous
 from layoutc.planning.lanes import lane_count, tile_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.macro_tiles import (
@@ -123,19 +123,23 @@ def _with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
     were stored in turn. Loops then go along the rows of the destination, of which a line leaves at once.
     """
     because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
-    while _stored_in_a_set(plan, target) > l1_ways(target) and (fewer := _halved(plan)) is not None:
+    least = plan.vector_bytes // plan.widths.dst
+    while _stored_in_a_set(plan, target) > l1_ways(target) and lane_count(plan.source_lanes) > least:
+        if (fewer := _halved(plan, "src")) is None:
+            break
         plan = fewer
     return with_macro(plan, WIDENED_ROWS)
 
 
-def _halved(plan: CopyPlan) -> CopyPlan | None:
-    """The plan with half the lanes of its loads; None if these are no more than a register of the wide ones."""
-    *others, last = plan.source_lanes
-    if lane_count(plan.source_lanes) <= plan.vector_bytes // plan.widths.dst or last.extent == 2:
+def _halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:
+    """The plan, whose lanes are powers of two, with half of those of one side; None if its tile stays as it is."""
+    lanes = {"src": plan.source_lanes, "dst": plan.target_lanes}
+    *others, last = lanes[side]
+    if last.extent == 2:
         return None
-    lanes = (*others, replace(last, extent=last.extent // 2))
-    tile = tile_of(plan.copy, lanes, plan.target_lanes)
-    halved = replace(plan, source_lanes=lanes, tile=tile)
+    lanes[side] = (*others, replace(last, extent=last.extent // 2))
+    tile = tile_of(plan.copy, lanes["src"], lanes["dst"])
+    halved = replace(plan, source_lanes=lanes["src"], target_lanes=lanes["dst"], tile=tile)
     return replace(halved, macro=halved.least_macro) if tile != plan.tile else None
 
 
@@ -171,13 +175,11 @@ def _with_half_the_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan 
     """The plan with tiles of half as many rows, if loads straddle lines and stores have sets of their own."""
     if not (_is_plain(plan) and straddles_lines(plan)):
         return None
-    *others, last = plan.target_lanes
-    lanes = (*others, replace(last, extent=last.extent // 2))
-    fewer = replace(plan, target_lanes=lanes, tile=tile_of(plan.copy, plan.source_lanes, lanes))
-    if _stored_in_a_set(fewer, target) > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
+    fewer = _halved(plan, "dst")
+    if fewer is None or _stored_in_a_set(fewer, target) > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
         return None
     because("rows", f"half as many in a tile, as {rows} of them share one set of the first cache")
-    return with_macro(replace(fewer, macro=fewer.least_macro), ALONG_COLLIDING)
+    return with_macro(fewer, ALONG_COLLIDING)
 
 
 def _gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
