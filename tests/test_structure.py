@@ -69,6 +69,7 @@ WHEN_CALLED = {
     "notations": {"affine_digits", "dialects"},  # MLIR's notations are read by xDSL's parser
     # An op hands out its canonicalization patterns, as xDSL's ops do, and says where the text of its plan is none.
     "dialects": {"transforms", "planning"},
+    "targets": {"interpreter"},  # what a function of bytes gives is found by running it
 }
 """What a room may import inside a function only."""
 

@@ -36,12 +36,13 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
+from layoutc.targets.c_byte_tables import byte_tables_prelude
 from layoutc.targets.c_comments import comment_lines
 from layoutc.targets.c_covered import covering_prelude
 from layoutc.targets.c_float_numbers import float_numbers_prelude
 from layoutc.targets.c_function import FunctionPrinter
 from layoutc.targets.c_helpers import prelude, without_comments
-from layoutc.targets.c_inlined import LocalNames, fusing, is_inlined, macro
+from layoutc.targets.c_inlined import LocalNames, Macro, fusing, is_inlined, macro_with_table
 from layoutc.targets.c_joined import joining_prelude
 from layoutc.targets.c_low_bytes import low_bytes_prelude
 from layoutc.targets.c_memory import constant_array, parameter
@@ -54,6 +55,16 @@ from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
 from layoutc.targets.wide_parts import wide_parts_prelude
 from layoutc.walk import of_kind
+
+PRELUDES = (
+    joining_prelude,
+    covering_prelude,
+    low_bytes_prelude,
+    wide_parts_prelude,
+    float_numbers_prelude,
+    byte_tables_prelude,
+)
+"""the macros above code that uses them"""
 
 
 @dataclass(frozen=True)
@@ -83,10 +94,14 @@ class _ModulePrinter:
     def __init__(self, effects: Effects, arrays: Sequence[memref.GlobalOp]) -> None:
         self.effects, self.arrays = effects, arrays
         self.helpers: set[str] = set()
+        self.tables: dict[bytes, str] = {}
         self.shuffles = Shuffles(op for name in effects.functions for op in effects.ops[name])
         self.names = _function_names(effects)
         self._name_arrays()
-        self.taken = frozenset(self.names.values())
+        taken = Names(frozenset((*self.names.values(), *LIBRARY)))
+        inlined = [name for name, function in effects.functions.items() if is_inlined(function)]
+        self.table_names = {name: taken.fresh(f"{self.names[name]}_table") for name in inlined}
+        self.taken = frozenset((*self.names.values(), *self.table_names.values()))
         self.fusing = fusing(effects.functions, effects.ops)
 
     def text(self) -> str:
@@ -100,8 +115,7 @@ class _ModulePrinter:
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(f"{own}\n{code}")
         used = words(said)
-        preludes = joining_prelude, covering_prelude, low_bytes_prelude, wide_parts_prelude, float_numbers_prelude
-        helpers = [text for prelude_of in preludes for text in prelude_of(used)]
+        helpers = [text for prelude_of in PRELUDES for text in prelude_of(used)]
         above = prelude(used | words("\n".join(helpers)), self.helpers, has_pragmas="#pragma omp" in said)
         file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
         own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
@@ -144,7 +158,8 @@ class _ModulePrinter:
     def _macro(self, function: func.FuncOp) -> str:
         name, taken = function.sym_name.data, LocalNames(self.taken)
         names = [taken.fresh(a.name_hint, f"arg{i}") for i, a in enumerate(function.body.block.args)]
-        return macro(function, self.names[name], names, self._body(function, names, taken), name in self.fusing)
+        computed = Macro(function, self.names[name], names, self._body(function, names, taken), name in self.fusing)
+        return macro_with_table(computed, self.tables, self.table_names[name])
 
     def _body(self, function: func.FuncOp, names: Sequence[str], taken: Names) -> list[str]:
         ops = self.effects.ops[function.sym_name.data]

@@ -16,16 +16,20 @@ becomes
     sum_in; \\
   })
 ```
-What such a function gives is stored, and goes into no sum.
+What such a function gives is stored, and goes into no sum. One of bytes is two macros: a table, and its arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
+from layoutc.targets.byte_functions import byte_table
+from layoutc.targets.c_byte_tables import CAN_LOOK_UP, LOOKED_UP, looked_up, shortest, table_text
 from layoutc.targets.c_floats import INLINED, is_fusible
 from layoutc.targets.c_names import Names
 from layoutc.targets.c_text import INDENT
@@ -63,11 +67,35 @@ def needs_zero(ops: Sequence[Operation], fusing: frozenset[str]) -> bool:
     return bool(fusing) and any(call.callee.string_value() in fusing for call in of_kind(ops, func.CallOp))
 
 
-def macro(function: func.FuncOp, name: str, inside: Sequence[str], body: Sequence[str], has_zero: bool) -> str:
-    """The text of a function whose arguments are called so inside of it."""
-    taken = [local.removesuffix("_in") for local in inside]
-    types = (type_name(argument.type) for argument in function.body.block.args)
-    held = [f"{INDENT}const {t} {a} = ({b});" for t, a, b in zip(types, inside, taken, strict=True)]
-    head = f"#define {name}({', '.join((*taken, *([ZERO] if has_zero else [])))})"
-    lines = (head, f"{INDENT}__extension__ ({{", *(INDENT + line for line in (*held, *body)), f"{INDENT}}})")
-    return " \\\n".join(lines)
+@dataclass(frozen=True)
+class Macro:
+    """A function as a macro: what its arguments are called inside of it, and its statements, which may need a zero."""
+
+    function: func.FuncOp
+    name: str
+    inside: Sequence[str]
+    body: Sequence[str]
+    has_zero: bool
+
+    def text(self) -> str:
+        taken = [local.removesuffix("_in") for local in self.inside]
+        types = (type_name(argument.type) for argument in self.function.body.block.args)
+        held = [f"{INDENT}const {t} {a} = ({b});" for t, a, b in zip(types, self.inside, taken, strict=True)]
+        head = f"#define {self.name}({', '.join((*taken, *([ZERO] if self.has_zero else [])))})"
+        lines = (head, f"{INDENT}__extension__ ({{", *(INDENT + line for line in (*held, *self.body)), f"{INDENT}}})")
+        return " \\\n".join(lines)
+
+
+def macro_with_table(computed: Macro, tables: dict[bytes, str], name: str) -> str:
+    """A macro that is looked up if it is one of bytes: in one of the tables there are, or one more of that name."""
+    table = byte_table(computed.function, LOOKED_UP)
+    if table is None:
+        return computed.text()
+    table = shortest(table)
+    above = [] if table in tables else [table_text(name, table)]
+    type: Any = computed.function.function_type.outputs.data[0]
+    lanes = type.get_shape()[0]
+    statements = looked_up(computed.inside[0], lanes, type_name(type), tables.setdefault(table, name), table)
+    unused = [f"(void)({ZERO});"] if computed.has_zero else []
+    found = replace(computed, body=[INDENT + line for line in (*unused, *statements)])
+    return "\n".join((f"#if {CAN_LOOK_UP}", *above, found.text(), "#else", computed.text(), "#endif"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from layoutc.targets.c_byte_tables import BYTE_OF
 from layoutc.targets.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
 from layoutc.targets.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.c_resize_helpers import RESIZED
@@ -19,7 +20,7 @@ from layoutc.targets.wide_parts import NAME
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
-    rf"|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$"
+    rf"|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 

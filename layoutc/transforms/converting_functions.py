@@ -5,12 +5,14 @@ What a conversion does to the lanes of a register as a function, which tiles cal
         attributes {layout.inlined} { ... }
 
 The text of a tile has one op for each register so, and not all that converts it; C compilers put it back in its place.
+What makes bytes of bytes is a function wherever it is long: processors that choose bytes from registers look it up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from xdsl.builder import Builder
 from xdsl.dialects import func
@@ -21,13 +23,16 @@ from xdsl.rewriter import InsertPoint
 from layoutc.transforms.creation import created, inserted
 from layoutc.transforms.element_access import Conversions, free_name
 from layoutc.transforms.lane_params import PieceParams
+from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import NestBuilder
-from layoutc.transforms.register_parts import RegisterPart
+from layoutc.transforms.register_parts import WHOLE, RegisterPart
 
 INLINED = "layout.inlined"
 """discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
 LEAST_OPS = 12
 """of a function; fewer are as easily read where they are"""
+REGISTER, LEAST_LANES = 64, 16
+"""bytes of the registers that processors have which look bytes up, and how many of them are worth it"""
 
 Param = Callable[[str, int], SSAValue]
 """a parameter by its name, for the lanes from one on that are converted at once"""
@@ -47,6 +52,7 @@ class ConvertingFunctions:
     nest: NestBuilder
     conversions: Conversions
     body: Body
+    vector_bytes: int
     known: dict[Key, func.FuncOp | None] = field(default_factory=dict[Key, "func.FuncOp | None"])
 
     def converted(
@@ -80,10 +86,29 @@ class ConvertingFunctions:
         function = self.known[key]
         if function is None:
             return None
-        operands = (register, *([] if old is None else [old]), *given)
-        (type,) = function.function_type.outputs.data
-        callee = SymbolRefAttr(function.sym_name)
-        return inserted(builder, created(func.CallOp, operands, type, {"callee": callee}, "value"))
+        return _called(builder, function, (register, *([] if old is None else [old]), *given))
+
+    def of_bytes(self, builder: Builder, loaded: SSAValue, count: int | None) -> SSAValue | None:
+        """What a function gives for lanes that are a byte each and become one; None if none is called."""
+        if not self.are_of_bytes or count is None or count < LEAST_LANES:
+            return None
+        key = 0, range(0, count, count), loaded.type, None, ()
+        if key not in self.known:
+            self.known[key] = self._made(loaded, WHOLE, key[1], None, {})
+        function = self.known[key]
+        return None if function is None else _called(builder, function, (loaded,))
+
+    @cached_property
+    def are_of_bytes(self) -> bool:
+        """Whether all that a conversion is given is a byte, of which it makes another, on processors that look up."""
+        sides = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type
+        is_alone = not (self.conversions.memories or self.conversions.conversion.sum)
+        return self.vector_bytes == REGISTER and is_alone and all(type.bits <= 8 for type in sides)
+
+    def _code(self, lanes: Lanes, loaded: SSAValue) -> SSAValue:
+        """What was loaded; of elements that share bytes no more is set than their bits, which is said for tables."""
+        bits = self.conversions.source.desc.element_type.bits
+        return lanes.and_(loaded, (1 << bits) - 1) if self.are_of_bytes and bits < 8 else loaded
 
     def _made(
         self,
@@ -111,7 +136,9 @@ class ConvertingFunctions:
         builder = Builder(InsertPoint.before(end))
         before = None if old is None else block.args[1]
         loaded = part[1](builder, block.args[0])
-        value = self.body(NestBuilder(end), builder, loaded, starts.stop, param, before)
+        nest = NestBuilder(end)
+        loaded = self._code(Lanes(builder, nest, starts.stop), loaded)
+        value = self.body(nest, builder, loaded, starts.stop, param, before)
         if len(list(block.ops)) < LEAST_OPS:
             return None
         end.detach()
@@ -123,6 +150,13 @@ class ConvertingFunctions:
         made.attributes[INLINED] = UnitAttr()
         Builder(InsertPoint.before(around)).insert(made)
         return made
+
+
+def _called(builder: Builder, function: func.FuncOp, operands: Sequence[SSAValue]) -> SSAValue:
+    """The call of a function."""
+    (type,) = function.function_type.outputs.data
+    callee = SymbolRefAttr(function.sym_name)
+    return inserted(builder, created(func.CallOp, operands, type, {"callee": callee}, "value"))
 
 
 def _block_of(value: SSAValue) -> Block | None:

@@ -96,13 +96,15 @@ class Converting:
 
     @cached_property
     def functions(self) -> ConvertingFunctions:
-        """Those that tiles call."""
-        return ConvertingFunctions(self.nest, self.conversions, self._stored)
+        """Those that are called."""
+        return ConvertingFunctions(self.nest, self.conversions, self._stored, self.vector_bytes)
 
     def convert(
         self, builder: Builder, loaded: SSAValue, count: int | None, params: PieceParams, old: SSAValue | None
     ) -> SSAValue:
         """What is stored for a value that was loaded, or for the lanes of a vector."""
+        if (found := self.functions.of_bytes(builder, loaded, count)) is not None:
+            return found
         at_once = self._at_once(count)
 
         def param(name: str, start: int) -> SSAValue:
@@ -121,7 +123,7 @@ class Converting:
         calls: Calls,
     ) -> SSAValue:
         """What is stored for a part of a register, by a function if calls are made."""
-        if calls.are_made:
+        if calls.are_made and not self.functions.are_of_bytes:
             starts = range(0, count, self._at_once(count) or count)
             found = self.functions.converted(builder, register, part, starts, params, old, calls.share_params)
             if found is not None:

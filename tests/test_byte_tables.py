@@ -1,0 +1,183 @@
+"""Conversions of bytes to bytes: what is looked up is what the arithmetic gives, for every byte."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+from xdsl.dialects import func
+
+import layoutc
+from layoutc.conversion import Conversion
+from layoutc.element_type import element_type
+from layoutc.errors import LayoutcError
+from layoutc.numeric.arithmetic import converted
+from layoutc.param import Param
+from layoutc.pipeline import lower, reorder_module
+from layoutc.targets.byte_functions import byte_table
+from tests.c_programs import compiled, compiler_named, parsed
+
+TYPES = ("f8_e4m3", "f8_e5m2", "e8m0", "f4_e2m1", "s8", "s4", "u8", "u4", "u2", "boolean")
+CONVERSIONS = (
+    Conversion(),
+    Conversion(src_scale=0.37),
+    Conversion(src_scale=2.5, dst_scale=0.13),
+    Conversion(src_zero_point=3, dst_scale=7.0, dst_zero_point=-2),
+    Conversion(src_zero_point=5, dst_zero_point=9),
+)
+LANES = (16, 32, 64)
+NATIVE = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+BUILDS = [
+    ("gcc", ("-O2", "-march=x86-64-v4", "-mavx512vbmi")),
+    ("clang", ("-O2", "-march=x86-64-v4", "-mavx512vbmi")),
+    ("gcc", ("-O2", "-march=x86-64-v4")),
+]
+
+
+@pytest.mark.parametrize("source", TYPES)
+@pytest.mark.parametrize("conversion", CONVERSIONS, ids=range(len(CONVERSIONS)))
+def test_a_table_is_what_the_definition_says_of_every_byte(source: str, conversion: Conversion) -> None:
+    type, found = element_type(source), 0
+    codes = np.arange(256, dtype=np.uint8) & (1 << type.bits) - 1
+    for destination in map(element_type, TYPES):
+        sides = layoutc.desc("ab", (64, 64), source), layoutc.desc("ab", (64, 64), destination)
+        try:
+            module = reorder_module(*sides, conversion=conversion)
+        except LayoutcError:
+            continue  # no zero points of these
+        lower(module, target="avx512")
+        functions = [op for op in module.ops if isinstance(op, func.FuncOp) and "layout.inlined" in op.attributes]
+        if not functions:
+            continue  # a few ops
+        tables = [byte_table(function, LANES) for function in functions]
+        expected = converted(codes, type, destination, conversion)
+        for table in tables:
+            assert table is not None
+            given = np.frombuffer(table, np.uint8) & (1 << destination.bits) - 1
+            np.testing.assert_array_equal(given, expected)
+            found += 1
+    assert found > 2
+
+
+CASES = [
+    ("ab", "ab", (16, 64), "s8", "f8_e4m3", Conversion()),
+    ("ab", "ab", (33, 70), "f8_e5m2", "f8_e4m3", Conversion()),
+    ("ab", "ba", (64, 37), "u8", "s8", Conversion(src_scale=0.5, src_zero_point=128, dst_scale=0.3, dst_zero_point=3)),
+    ("ab", "aB16b", (33, 70), "s8", "f8_e5m2", Conversion()),
+    ("ab", "ba", (48, 64), "e8m0", "f4_e2m1", Conversion()),
+    ("ab", "ab", (16, 128), "u2", "f4_e2m1", Conversion()),
+    ("abcd", "acdb", (2, 32, 7, 9), "boolean", "s8", Conversion(dst_scale=0.0236)),
+    ("cbda", "DCBa8b4c12d", (28, 19, 26, 16), "s8", "f8_e5m2", Conversion()),
+]
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=["gcc", "clang", "computed"])
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_what_is_looked_up_is_what_the_reference_gives(
+    case: int, compiler: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    source, destination, dims, type, to_type, conversion = CASES[case]
+    sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
+    kernel = layoutc.Kernel(*sides, target="avx512", conversion=conversion)
+    assert "_table[" in kernel.c_source
+    if (path := compiler_named(compiler)) is None:
+        pytest.skip(f"no {compiler}")
+    function = compiled(kernel.c_source, path, tmp_path, *flags)("reorder", [ctypes.c_void_p] * 2)
+    if ("avx512vbmi" if "-mavx512vbmi" in flags else "avx512bw") not in NATIVE.split():
+        pytest.skip("no such processor")
+    x = np.random.default_rng(5).integers(0, 256, kernel.source_bytes).astype(np.uint8)
+    x[: min(256, len(x))] = np.arange(256, dtype=np.uint8)[: len(x)]
+    expected, got = np.full((2, kernel.destination_bytes), 0xA5, np.uint8)
+    layoutc.Kernel(*sides, "reference", conversion=conversion)(x, expected)
+    function(*(ctypes.c_void_p(array.ctypes.data) for array in (x, got)))
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize(
+    ("target", "conversion", "to_type"),
+    [
+        ("avx2", Conversion(), "f8_e4m3"),
+        ("avx512", Conversion(src_scale=Param(axes=(0,))), "f8_e4m3"),
+        ("avx512", Conversion(sum=0.5), "f8_e4m3"),
+        ("avx512", Conversion(), "f16"),
+        ("avx512", Conversion(), "u8"),
+    ],
+)
+def test_only_long_functions_of_one_byte_are_looked_up(target: str, conversion: Conversion, to_type: str) -> None:
+    sides = layoutc.desc("ab", (64, 64), "s8"), layoutc.desc("ab", (64, 64), to_type)
+    assert "_table[" not in layoutc.Kernel(*sides, target=target, conversion=conversion).c_source
+
+
+def table_of(body: str, lanes: int = 16, given: str = "i8", result: str = "i8") -> bytes | None:
+    text = f"""
+func.func private @f(%x : vector<{lanes}x{given}>) -> vector<{lanes}x{result}> attributes {{layout.inlined}} {{
+  {body}
+}}"""
+    (function,) = parsed(text).ops
+    assert isinstance(function, func.FuncOp)
+    return byte_table(function, LANES)
+
+
+EVERY = ", ".join(map(str, range(16)))
+MOVED = ", ".join(map(str, (1, 0, *range(2, 16))))
+RETURN = "func.return %y : vector<16xi8>"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            """%wide = arith.extui %x : vector<16xi8> to vector<16xi16>
+               %sum = arith.addi %wide, %wide : vector<16xi16>
+               %y = arith.trunci %sum : vector<16xi16> to vector<16xi8>""",
+            [2 * byte % 256 for byte in range(256)],
+        ),
+        (
+            """%c = arith.constant dense<7> : vector<16xi8>
+               %y = arith.andi %x, %c : vector<16xi8>""",
+            [byte & 7 for byte in range(256)],
+        ),
+        (
+            """%one = arith.constant 1 : i8
+               %all = vector.broadcast %one : i8 to vector<16xi8>
+               %y = arith.xori %x, %all : vector<16xi8>""",
+            [byte ^ 1 for byte in range(256)],
+        ),
+        (f"%y = vector.shuffle %x, %x [{EVERY}] : vector<16xi8>, vector<16xi8>", list(range(256))),
+        (
+            """%wide = arith.extui %x : vector<16xi8> to vector<16xi16>
+               %bytes = vector.bitcast %wide : vector<16xi16> to vector<32xi8>
+               %y = vector.shuffle %bytes, %bytes [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30]
+                 : vector<32xi8>, vector<32xi8>""",
+            list(range(256)),
+        ),
+        (f"%y = vector.shuffle %x, %x [{MOVED}] : vector<16xi8>, vector<16xi8>", None),
+        (
+            """%pairs = vector.bitcast %x : vector<16xi8> to vector<8xi16>
+               %sum = arith.addi %pairs, %pairs : vector<8xi16>
+               %y = vector.bitcast %sum : vector<8xi16> to vector<16xi8>""",
+            None,
+        ),
+        (
+            f"""%c = arith.constant dense<[{EVERY}]> : vector<16xi8>
+               %y = arith.addi %x, %c : vector<16xi8>""",
+            None,
+        ),
+        (
+            """%last = vector.extract %x[15] : i8 from vector<16xi8>
+               %all = vector.broadcast %last : i8 to vector<16xi8>
+               %y = arith.addi %x, %all : vector<16xi8>""",
+            None,
+        ),
+    ],
+)
+def test_functions_by_lanes_have_tables(body: str, expected: list[int] | None) -> None:
+    found = table_of(f"{body}\n  {RETURN}")
+    assert found == (None if expected is None else bytes(expected))
+
+
+def test_functions_of_other_vectors_have_none() -> None:
+    assert table_of("func.return %x : vector<16xi16>", given="i16", result="i16") is None
+    assert table_of("func.return %x : vector<8xi8>", lanes=8) is None
