@@ -853,3 +853,13 @@ def test_past_the_caches_tiles_that_convert_leave_a_buffer_by_whole_lines(
     Kernel(*sides, "interpret", target=target, plan=tuple(lines))(values, got)
     reference.reorder(*sides, values, want)
     np.testing.assert_array_equal(got, want)
+
+
+def test_what_threads_leave_over_is_cut_where_lanes_hold_no_zeros() -> None:
+    """Two threads share macro tiles; the steps behind them are too few for lanes with the zeros of a padded block."""
+    sides = ("bcad", "f32"), ("Badc6b", "u2")
+    source, destination = (desc(name, (88, 112, 128, 1), element) for name, element in sides)
+    conversion = Conversion(dst_scale=Param(axes=(2,)), dst_zero_point=Param(3))
+    plan = choose_plan(source, destination, machine("neon"), 2, conversion)
+    assert read_converting_plan(plan_lines(plan), source, destination, conversion) == plan
+    assert any(not digit.is_whole for copy in plan.copies for digit in copy.copy.digits)

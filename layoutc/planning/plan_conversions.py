@@ -155,7 +155,10 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
     first, rest = cut(copy, copy.digits.index(digit), whole)
     plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
     yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
-    yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
+    if without_lanes(rest, widths, how.target) is None:
+        yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
+    else:
+        yield from converting_plans((rest,), replace(how, threads=1))
 
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
