@@ -154,10 +154,15 @@ def _of_colliding_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     if rows <= COLLIDING_ROWS or any(digit.carries for digit in plan.copy.digits):
         return None
     if lane_count(plan.source_lanes) * plan.element_bytes < target.line:
-        found = _gathered_by_rows(plan, target, rows)
+        found, key = _gathered_by_rows(plan, target, rows), "loads"
+        why = f"gathered on the stack first, as {rows} rows of a tile share one set of the first cache"
     else:
-        found = _with_half_the_rows(plan, target, rows)
-    return None if found is None or evict_each_other(found, target) else found
+        found, key = _with_half_the_rows(plan, target), "rows"
+        why = f"half as many in a tile, as {rows} of them share one set of the first cache"
+    if found is None or evict_each_other(found, target):
+        return None
+    because(key, why)
+    return found
 
 
 def _gathered_by_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
@@ -167,18 +172,16 @@ def _gathered_by_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | 
     gathered = with_macro(plan, ALONG_COLLIDING)
     if again <= MOST_LOADED_AGAIN * target.line / target.vector or not _takes_parts_of_lines(gathered, target):
         return None
-    because("loads", f"gathered on the stack first, as {rows} rows of a tile share one set of the first cache")
     return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
 
 
-def _with_half_the_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
+def _with_half_the_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """The plan with tiles of half as many rows, if loads straddle lines and stores have sets of their own."""
     if not (_is_plain(plan) and straddles_lines(plan)):
         return None
     fewer = _halved(plan, "dst")
     if fewer is None or _stored_in_a_set(fewer, target) > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
         return None
-    because("rows", f"half as many in a tile, as {rows} of them share one set of the first cache")
     return with_macro(fewer, ALONG_COLLIDING)
 
 
