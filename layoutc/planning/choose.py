@@ -10,6 +10,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.planning.axis_copies import Joins
 from layoutc.planning.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.byte_images import Images
+from layoutc.planning.colliding_rows import evict_each_other
 from layoutc.planning.copy_digits import StridedCopy
 from layoutc.planning.fetched_lines import with_fetched_lines
 from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
@@ -26,7 +27,6 @@ from layoutc.planning.running_sums import with_running_sums
 from layoutc.planning.shorter_tiles import parts_with_shorter_tiles
 from layoutc.planning.small_copies import with_small_conversions
 from layoutc.planning.spread_params import as_spread
-from layoutc.planning.stores import evict_each_other
 from layoutc.planning.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.together import Sized
 from layoutc.planning.together_conversions import with_shared_loops

@@ -7,6 +7,7 @@ from math import prod
 
 from layoutc.planning.boxes import waste
 from layoutc.planning.cache_sets import overflow_sets, share_sets, source_bytes
+from layoutc.planning.colliding_rows import gathers_rows, rows_collide, with_gathered_rows
 from layoutc.planning.copy_digits import contiguous
 from layoutc.planning.lane_tiles import with_lanes
 from layoutc.planning.lanes import choose_lanes, lane_count
@@ -24,7 +25,6 @@ from layoutc.planning.macro_tiles import (
 from layoutc.planning.next_tile import straddles_lines
 from layoutc.planning.plan import CopyPlan
 from layoutc.planning.reasons import because
-from layoutc.planning.stores import gathers_rows, rows_collide, with_gathered_rows
 
 MIN_STAGED_RUN = 256
 """bytes of a run of the destination, below which it has too few whole lines"""
