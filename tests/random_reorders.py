@@ -26,6 +26,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plan_checks import check_parts, check_together
+from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.strided_copy import NotStridedError
 from layoutc.planning.turns import Through, Together
 from layoutc.strides import dense_strides
@@ -96,12 +97,13 @@ def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc, Convers
 
 
 def random_shape(draw: random.Random) -> tuple[tuple[int, ...], list[Layout]]:
-    """Dims and two layouts: any, the same twice, a few channels first and last, or rows that collide in a cache."""
+    """Dims and two layouts: any, the same twice, a few channels first and last, or rows that collide, or nearly so."""
     kind = draw.random()
     if kind < 0.12:
         dims, tags = (draw.randint(1, 3), draw.randint(2, 33), draw.randint(1, 1000)), ["abc", "acb"]
     elif kind < 0.16:
-        dims, tags = (draw.randint(8, 70), draw.choice((1, 2, 4)) << draw.randint(9, 10)), ["ab", "ba"]
+        row = (draw.choice((1, 2, 4)) << draw.randint(9, 10)) + draw.choice((0, 0, 1, 4))
+        dims, tags = (draw.randint(8, 70), row), ["ab", "ba"]
     else:
         dims = random_dims(draw)
         source = random_layout(draw, len(dims))
@@ -215,7 +217,11 @@ def pitched(draw: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]:
 def random_plan(
     draw: random.Random, source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: str
 ) -> Plan | None:
-    """The planner's plan, the one that it would choose for a large reorder, or a change of one of them."""
+    """
+    The planner's plan, the one that it would choose for a large reorder, or a change of one of them.
+
+    Each of them reads back from its own text.
+    """
     if target == PLAIN:
         return None
     kind, threads = draw.choice(("chosen", "streamed", "edited")), draw.choice((1, 1, 2, 3))
@@ -234,7 +240,9 @@ def random_plan(
     # A sum stores nothing twice: any other macro tiles might.
     is_edited = kind == "edited" and not conversion.sum
     parts = tuple(_edited_part(draw, part) for part in plan.parts) if is_edited else plan.parts
-    return replace(plan, parts=parts, threads=threads)
+    found = replace(plan, parts=parts, threads=threads)
+    assert parse_plan(plan_lines(found)) == found
+    return found
 
 
 def _edited_part(draw: random.Random, part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
