@@ -11,12 +11,14 @@ from typing import Any
 
 from layoutc import planning
 from layoutc.errors import LayoutcError
-from layoutc.planning.boxes import best_box
-from layoutc.planning.plan_copy import instructions_each
-from layoutc.planning.strided_copy import strided_copies
+from layoutc.planning.copies.strided_copy import strided_copies
+from layoutc.planning.moves.boxes import best_box
+from layoutc.planning.moves.plan_copy import instructions_each
 
 MODULES = tuple(
-    importlib.import_module(f"layoutc.planning.{found.name}") for found in pkgutil.iter_modules(planning.__path__)
+    importlib.import_module(found.name)
+    for found in pkgutil.walk_packages(planning.__path__, "layoutc.planning.")
+    if not found.ispkg
 )
 Change = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.once import once
 from layoutc.planning.machine import ALIGNMENT, PLAIN, check_alignment, machine
-from layoutc.planning.plan import MAX_THREADS
+from layoutc.planning.plans.plan import MAX_THREADS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,8 +121,8 @@ class Kernel:
 
     def explain(self) -> str:
         """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
+        from layoutc.planning.copies.strided_copy import NotStridedError
         from layoutc.planning.explain import explain_plan
-        from layoutc.planning.strided_copy import NotStridedError
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"

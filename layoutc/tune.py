@@ -18,9 +18,9 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.planning.alternatives import choose_plans
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.strided_copy import NotStridedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

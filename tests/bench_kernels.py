@@ -25,8 +25,8 @@ from benchmarks.cases import Case, named_cases, selected
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import PLAIN, TARGETS
-from layoutc.planning.strided_copy import NotStridedError
 from tests.kernel_batches import WARNINGS, c_text
 from tests.random_reorders import NO_CACHE, PlannedKernel
 

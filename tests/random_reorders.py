@@ -23,12 +23,12 @@ from layoutc.element_type import element_type as type_of_name
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import PLAIN, TARGETS
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError
-from layoutc.planning.turns import Through, Together
+from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
 from tests.random_conversions import random_conversion

@@ -25,8 +25,9 @@ from benchmarks.report import Report
 from benchmarks.rules import about, shuffled, tasks_of
 from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
-from layoutc.planning import lanes, shared_lines
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.tiles import lanes
+from layoutc.planning.together.together import shared_lines
 from layoutc.runtime import find_compiler
 
 ROOT = Path(__file__).parent.parent

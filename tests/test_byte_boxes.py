@@ -16,9 +16,9 @@ from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.row_spans import row_span
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.row_spans import row_span
 from layoutc.transforms.plan_reorders import read_plan_of
 from tests.random_conversions import arguments_of, random_codes
 

@@ -18,15 +18,15 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
-from layoutc.planning import byte_images
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy
+from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy
+from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.turns import SharedLoop, Through
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import SharedLoop, Through
+from layoutc.planning.through.through import byte_images
 from layoutc.transforms.plan_reorders import read_plan_of
 from tests.random_conversions import arguments_of, random_codes
 

@@ -25,14 +25,14 @@ from layoutc.kernel import Kernel
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.far_parts import FAR_PARTS
-from layoutc.planning.gathered_rows import row_cycle
-from layoutc.planning.joined_lines import side_by_side
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.conversions.gathered_rows import row_cycle
 from layoutc.planning.machine import machine
-from layoutc.planning.next_tile import outer_loops
+from layoutc.planning.moves.far_parts import FAR_PARTS
+from layoutc.planning.moves.next_tile import outer_loops
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.tile import Piece
+from layoutc.planning.tiles.joined_lines import side_by_side
+from layoutc.planning.tiles.lanes import lane_count
+from layoutc.planning.tiles.tile import Piece
 from layoutc.targets.c import emit_c
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.c_programs import compiled, compiler_named
@@ -352,7 +352,7 @@ def test_many_elements_are_converted_at_once(target: str) -> None:
 
 def test_tiles_of_many_copies_convert_few_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of 17 copies whose tiles have 64 vectors took 15 s to compile; lists that are long make as many."""
-    monkeypatch.setattr("layoutc.planning.spread_params.MAX_SPREAD", 0)
+    monkeypatch.setattr("layoutc.planning.conversions.spread_params.MAX_SPREAD", 0)
     source, destination = (
         MemoryDesc((1, 196, 234, 28), element_type(t), layout(tag))
         for t, tag in (("f32", "bcDa5d"), ("f8_e5m2", "dCba16c"))

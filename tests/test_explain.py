@@ -13,10 +13,10 @@ from layoutc.conversion import Conversion
 from layoutc.notations import desc
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.reasons import because, listening, next_copy
-from layoutc.planning.strided_copy import NotStridedError
 from tests.descriptors import PAIRS
 
 TOPICS = ("digit 0:", "tiles:", "macro tiles:", "loops over macro tiles:", "loops over tiles:", "stores:")

@@ -8,11 +8,11 @@ import pytest
 import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.fetched_lines import with_fetched_lines
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import Plan
+from layoutc.planning.moves.fetched_lines import with_fetched_lines
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.turns import SharedLoop, Together
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.targets.errors import EmissionError
 from layoutc.transforms.lower_reorders import LowerReordersPass  # noqa: F401  all ops are known
 from tests.c_programs import emitted, parsed

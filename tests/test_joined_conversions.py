@@ -15,8 +15,8 @@ from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.plans.plan import Plan
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.random_conversions import arguments_of, random_codes
 

@@ -13,13 +13,13 @@ import pytest
 import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.interleave import deinterleave, interleave
 from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.merged_tile import MergedTile
-from layoutc.planning.merging import ANY, ZERO, merge, staying
-from layoutc.planning.network import Network, check_elements, execute
-from layoutc.planning.plan import CopyPlan, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import CopyPlan, Plan
+from layoutc.planning.shuffles.interleave import deinterleave, interleave
+from layoutc.planning.shuffles.merging import ANY, ZERO, merge, staying
+from layoutc.planning.shuffles.network import Network, check_elements, execute
+from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.transforms.plan_reorders import read_plan
 
 VBMI = replace(TARGETS["avx512"], shuffles="any")

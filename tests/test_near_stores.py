@@ -11,8 +11,8 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.near_stores import NEAR_ROWS, with_near_stores
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.moves.near_stores import NEAR_ROWS, with_near_stores
+from layoutc.planning.plans.plan import CopyPlan
 from tests.descriptors import layout
 
 

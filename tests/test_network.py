@@ -11,10 +11,10 @@ from typing import get_args
 import pytest
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.interleave import check_deinterleave, check_interleave, deinterleave, interleave
 from layoutc.planning.machine import Shuffles, merges_registers
-from layoutc.planning.network import Network, Shuffle, check, execute
-from layoutc.planning.synthesis import synthesize
+from layoutc.planning.shuffles.interleave import check_deinterleave, check_interleave, deinterleave, interleave
+from layoutc.planning.shuffles.network import Network, Shuffle, check, execute
+from layoutc.planning.shuffles.synthesis import synthesize
 
 SHUFFLES: tuple[Shuffles, ...] = get_args(Shuffles)
 VECTORS = [

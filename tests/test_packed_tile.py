@@ -11,10 +11,10 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.network import execute
-from layoutc.planning.packed_tile import PackedTile, packs_rows, tile_program
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.tile import Register, TileProgram
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.shuffles.network import execute
+from layoutc.planning.tiles.packed_tile import PackedTile, packs_rows, tile_program
+from layoutc.planning.tiles.tile import Register, TileProgram
 from tests.descriptors import layout
 
 TRANSPOSES = [

@@ -8,7 +8,7 @@ import pytest
 import layoutc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import Part
+from layoutc.planning.plans.plan import Part
 from tests.test_planning import buffers, run_plan
 
 

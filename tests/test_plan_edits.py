@@ -18,9 +18,9 @@ from layoutc import desc
 from layoutc.conversion import Conversion
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.descriptors import PAIRS, pair
 from tests.kernel_batches import c_text, failures

@@ -18,18 +18,18 @@ from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import SIDES, SideName, StridedCopy, unfused
+from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, unfused
+from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.machine import TARGETS, machine
-from layoutc.planning.macro_tiles import loop_order
-from layoutc.planning.merged_tile import MergedTile
-from layoutc.planning.network import execute
-from layoutc.planning.plan import LINE, CopyPlan, Load, Plan, Store
+from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.tile import Piece, TileProgram
-from layoutc.planning.turns import SharedLoop, Through, Together
-from layoutc.planning.unions import Union, shared_step, unions
+from layoutc.planning.plans.plan import LINE, CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.turns import SharedLoop, Through, Together
+from layoutc.planning.shuffles.network import execute
+from layoutc.planning.tiles.merged_tile import MergedTile
+from layoutc.planning.tiles.tile import Piece, TileProgram
+from layoutc.planning.together.unions import Union, shared_step, unions
 from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS, pair
 from tests.strategies import many, reorders

@@ -11,8 +11,8 @@ import layoutc
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.test_planning import buffers, run_plan
 

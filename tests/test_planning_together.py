@@ -9,13 +9,13 @@ import pytest
 
 import layoutc
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import strided_copies
 from layoutc.planning.machine import TARGETS, Machine
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import strided_copies
-from layoutc.planning.together import even_step
-from layoutc.planning.turns import SharedLoop, Together
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import SharedLoop, Together
+from layoutc.planning.together.together import even_step
 from tests.test_planning import buffers, run_plan
 
 SERVER = replace(TARGETS["avx512"], shuffles="any")

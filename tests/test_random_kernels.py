@@ -14,7 +14,7 @@ import pytest
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.plan import Plan
+from layoutc.planning.plans.plan import Plan
 from tests.descriptors import desc
 from tests.kernel_batches import DRIVER, Toolchain, complaints, failures
 from tests.random_kernels import CROSS, EMULATOR, SANITIZERS, runnable, toolchain, wrong_ones

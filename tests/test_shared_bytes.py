@@ -16,11 +16,11 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.conversions.shared_bytes import MOST_BUFFERED, digits_apart
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import CopyPlan
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.shared_bytes import MOST_BUFFERED, digits_apart
+from layoutc.planning.plans.plan import CopyPlan
 from tests.descriptors import layout
 
 SMALL = 1 << 16

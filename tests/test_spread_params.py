@@ -11,8 +11,8 @@ from layoutc.conversion import Conversion
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.conversions.spread_params import spread_params
 from layoutc.planning.machine import machine
-from layoutc.planning.spread_params import spread_params
 from tests.random_conversions import arguments_of, random_codes
 
 DIMS = (2, 240, 9, 7)

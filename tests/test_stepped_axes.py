@@ -8,9 +8,9 @@ import pytest
 import layoutc
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import MOST_COPIES, strided_copies
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.strided_copy import MOST_COPIES, strided_copies
 from layoutc.transforms.plan_reorders import read_plan
 from tests.test_planning import buffers, run_copies, run_plan
 

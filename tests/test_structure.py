@@ -73,6 +73,9 @@ WHEN_CALLED = {
 }
 """What a room may import inside a function only."""
 
+PLANNING = ("copies", "plans", "shuffles", "tiles", "moves", "conversions", "together", "through")
+"""The rooms of planning: each knows those before it, and what all know, the machine and the reasons of rules."""
+
 OUTSIDE = {"arrays", "builds", "interpreted", "kernel", "tune", "tools", "__init__", "__main__"}
 
 KNOWS_NO_XDSL = {
@@ -143,6 +146,13 @@ def test_dependencies_point_one_way(path: Path) -> None:
         return
     assert known <= ALLOWED[room] | WHEN_CALLED.get(room, set())
     assert rooms_in(imports_when_loaded(path), path) <= ALLOWED[room]
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "planning").glob("*/*.py")), ids=relative)
+def test_planning_knows_what_stands_before_it(path: Path) -> None:
+    before = PLANNING[: PLANNING.index(path.parent.name) + 1]
+    names = (name.split(".") for name in imports(ast.parse(path.read_text())) if name.startswith("layoutc.planning."))
+    assert {name[2] for name in names} <= {*before, "machine", "reasons"}
 
 
 def test_every_room_has_its_place() -> None:

@@ -16,15 +16,15 @@ from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import SIDES
+from layoutc.planning.copies.copy_digits import SIDES
+from layoutc.planning.copies.strided_copy import count_segments
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plan import LINE, Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import count_segments
-from layoutc.planning.through import through_buffers
-from layoutc.planning.turn_lines import MOST_TRIED, lines_of, tried
-from layoutc.planning.turns import SharedLoop, Through
+from layoutc.planning.plans.plan import LINE, Plan
+from layoutc.planning.plans.turns import SharedLoop, Through
+from layoutc.planning.through.through import through_buffers
+from layoutc.planning.through.turn_lines import MOST_TRIED, lines_of, tried
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.conversions import interesting_codes
 from tests.random_conversions import arguments_of

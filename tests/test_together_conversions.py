@@ -17,15 +17,15 @@ from layoutc.errors import LayoutcError, PlanError
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import CopyDigit, StridedCopy
+from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS, Machine
 from layoutc.planning.machine import machine as machine_of
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.together import groups
-from layoutc.planning.turns import Together
-from layoutc.planning.widths import Widths
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import Together
+from layoutc.planning.together.together import groups
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.random_conversions import arguments_of, random_codes
 

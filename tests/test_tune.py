@@ -19,9 +19,9 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.notations import desc
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError
 from layoutc.tools.layoutc import main
 from layoutc.tools.layoutc_opt import main as opt
 from tests.descriptors import PAIRS

@@ -17,10 +17,10 @@ from layoutc.kernel import Executor, Kernel
 from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.conversions.running_sums import sum_number
+from layoutc.planning.conversions.weight_sums import SumPlan, plan_weight_sums
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.running_sums import sum_number
-from layoutc.planning.weight_sums import SumPlan, plan_weight_sums
 from tests.descriptors import desc
 
 CASES: dict[str, tuple[MemoryDesc, tuple[int, ...]]] = {

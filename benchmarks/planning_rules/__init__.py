@@ -22,9 +22,9 @@ from benchmarks.planning_rules.together import TOGETHER_RULES
 from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.strided_copy import NotStridedError
 
 RULES = (*CACHE_RULES, *TILE_RULES, *CACHED_RULES, *STREAMED_RULES, *TOGETHER_RULES, *CONVERSION_RULES)
 

@@ -9,10 +9,10 @@ from itertools import chain
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import SideName
-from layoutc.planning.fetched_lines import with_fetched_lines
+from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.machine import Machine, machine
-from layoutc.planning.macro_tiles import (
+from layoutc.planning.moves.fetched_lines import with_fetched_lines
+from layoutc.planning.moves.macro_tiles import (
     COLLIDING,
     NORMAL,
     STAGED_CHUNKS,
@@ -24,10 +24,10 @@ from layoutc.planning.macro_tiles import (
     loop_order,
     with_macro,
 )
-from layoutc.planning.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plan_checks import check_parts, check_together
-from layoutc.planning.turns import Through, Together
-from layoutc.planning.whole_lines import stores_whole_lines
+from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.turns import Through, Together
 
 OUTER: tuple[SideName, ...] = ("dst", "src")
 """whose strides the loops over macro tiles follow"""

@@ -7,30 +7,29 @@ from dataclasses import replace
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
-from layoutc.planning.axis_copies import Joins
-from layoutc.planning.boxes import ELEMENT, loads_over_gaps
-from layoutc.planning.byte_images import Images
-from layoutc.planning.colliding_rows import evict_each_other
-from layoutc.planning.copy_digits import StridedCopy
-from layoutc.planning.fetched_lines import with_fetched_lines
+from layoutc.planning.conversions.merged_conversions import has_box
+from layoutc.planning.conversions.plan_conversions import Converting, converting_plans, has_padded_tile
+from layoutc.planning.conversions.running_sums import with_running_sums
+from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles
+from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.copies.axis_copies import Joins
+from layoutc.planning.copies.copy_digits import Sized, StridedCopy
+from layoutc.planning.copies.promotion import MAX_ELEMENT_BYTES, in_bytes
+from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_registers
-from layoutc.planning.merged_conversions import has_box
-from layoutc.planning.plan import Plan
-from layoutc.planning.plan_conversions import Converting, converting_plans, has_padded_tile
-from layoutc.planning.plan_copy import instructions, pieces, plan_moved
-from layoutc.planning.plan_images import best_images, moves_between, plan_images, writes_apart
-from layoutc.planning.plan_through import best_buffer, plan_through
-from layoutc.planning.plan_together import parts_in_cache, parts_past_it
-from layoutc.planning.promotion import MAX_ELEMENT_BYTES, in_bytes
+from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
+from layoutc.planning.moves.colliding_rows import evict_each_other
+from layoutc.planning.moves.fetched_lines import with_fetched_lines
+from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because, forget_copies
-from layoutc.planning.running_sums import with_running_sums
-from layoutc.planning.shorter_tiles import parts_with_shorter_tiles
-from layoutc.planning.small_copies import with_small_conversions
-from layoutc.planning.spread_params import as_spread
-from layoutc.planning.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.together import Sized
-from layoutc.planning.together_conversions import with_shared_loops
-from layoutc.planning.widths import Widths
+from layoutc.planning.through.byte_images import Images
+from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, writes_apart
+from layoutc.planning.through.plan_through import best_buffer, plan_through
+from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
+from layoutc.planning.together.small_copies import with_small_conversions
+from layoutc.planning.together.together_conversions import with_shared_loops
 
 PARALLEL_BYTES = 128 << 10
 """what a copy writes, below which threads that wait for work take as long to start as they gain"""

@@ -8,15 +8,15 @@ from math import prod
 from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copy_digits import SIDES, CopyDigit
-from layoutc.planning.gathered_rows import row_digits
+from layoutc.planning.conversions.gathered_rows import row_digits
+from layoutc.planning.conversions.running_sums import sum_number
+from layoutc.planning.conversions.spread_params import as_spread, spread_params
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit
 from layoutc.planning.machine import Machine, Shuffles
-from layoutc.planning.packed_tile import PackedTile, tile_program
-from layoutc.planning.plan import CopyPlan, Part
+from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.reasons import listening
-from layoutc.planning.running_sums import sum_number
-from layoutc.planning.spread_params import as_spread, spread_params
-from layoutc.planning.turns import Through, Together
+from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
 
 SHUFFLES: dict[Shuffles, str] = {
     "single": "of any bytes, of two registers at once",

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from math import prod
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copy_digits import SIDES, Carry, SideName
-from layoutc.planning.gathered_rows import gathers_bytes, taken_apart
-from layoutc.planning.lanes import lane_count
+from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apart
+from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
+from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.merged_tile import converts_twice, count_pieces
-from layoutc.planning.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
-from layoutc.planning.shared_bytes import first_inside_a_byte
-from layoutc.planning.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
-from layoutc.planning.turns import Through, Together
-from layoutc.planning.unions import unions
+from layoutc.planning.plans.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
+from layoutc.planning.tiles.lanes import lane_count
+from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
+from layoutc.planning.together.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
 STEP_BYTES = 8

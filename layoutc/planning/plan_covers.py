@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import product, zip_longest
 
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.planning.copy_digits import StridedCopy, merged, unfused, without_partial
-from layoutc.planning.copy_text import copy_text
-from layoutc.planning.even_copies import rejoined
-from layoutc.planning.plan import CopyPlan, Plan
+from layoutc.planning.conversions.even_copies import rejoined
+from layoutc.planning.copies.copy_digits import StridedCopy, merged, unfused, without_partial
+from layoutc.planning.copies.promotion import promotions
 from layoutc.planning.plan_text import loops_text, widths_text
-from layoutc.planning.promotion import promotions
-from layoutc.planning.through import Buffered
-from layoutc.planning.together import restored
-from layoutc.planning.turns import SharedLoop, Through
+from layoutc.planning.plans.copy_text import copy_text
+from layoutc.planning.plans.plan import CopyPlan, Plan
+from layoutc.planning.plans.turns import SharedLoop, Through
+from layoutc.planning.through.through import Buffered
+from layoutc.planning.together.together import restored
 
 Sized = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""

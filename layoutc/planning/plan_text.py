@@ -20,13 +20,13 @@ from dataclasses import replace
 from typing import get_args
 
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.planning.copy_digits import SIDES, SideName, fuse
-from layoutc.planning.copy_text import copy_text, joined, parse_strided
+from layoutc.planning.copies.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, Store
 from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, check_together
-from layoutc.planning.plan_line import NOTHING, PlanLine
-from layoutc.planning.turns import SharedLoop, Through, Together
+from layoutc.planning.plans.copy_text import copy_text, joined, parse_strided
+from layoutc.planning.plans.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, Store
+from layoutc.planning.plans.plan_line import NOTHING, PlanLine
+from layoutc.planning.plans.turns import SharedLoop, Through, Together
 
 SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}

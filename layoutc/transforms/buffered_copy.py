@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
-from layoutc.planning.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.shared_bytes import digits_apart
+from layoutc.planning.conversions.shared_bytes import digits_apart
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.gathered_loads import GatheredLoads

@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.copy_digits import SideName, Stride
-from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.row_spans import RowSpan, row_span
+from layoutc.planning.copies.copy_digits import SideName, Stride
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.row_spans import RowSpan, row_span
 from layoutc.transforms.copy_memory import Convert, unchanged
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lane_params import PieceParams

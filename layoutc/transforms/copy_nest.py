@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.buffered_copy import BufferedCopy
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.loop_nest import NestBuilder

@@ -24,7 +24,7 @@ from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.planning.copy_digits import SideName
+from layoutc.planning.copies.copy_digits import SideName
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lane_params import PieceParams

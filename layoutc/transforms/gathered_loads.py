@@ -15,10 +15,10 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.copy_digits import Carry, Stride
-from layoutc.planning.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
+from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
+from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.creation import inserted

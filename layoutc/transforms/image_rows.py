@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from layoutc.planning.copy_digits import SideName
-from layoutc.planning.plan import CopyPlan
+from layoutc.planning.copies.copy_digits import SideName
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.byte_stage import ByteStage
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.loop_nest import NestBuilder

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.dialects.memory import mlir_element_type
-from layoutc.planning.copy_digits import StridedCopy
+from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.element_access import Conversions, load_element, to_register
 from layoutc.transforms.lanes import Lanes

@@ -39,15 +39,15 @@ from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
-from layoutc.planning.copy_digits import SIDES
-from layoutc.planning.even_copies import is_even
+from layoutc.planning.conversions.even_copies import is_even
+from layoutc.planning.copies.copy_digits import SIDES
+from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
-from layoutc.planning.plan import MAX_THREADS, Plan
 from layoutc.planning.plan_covers import check_buffered, check_covers, check_same
 from layoutc.planning.plan_text import THROUGH, parse_plan, plan_lines
-from layoutc.planning.strided_copy import NotStridedError
-from layoutc.planning.through import through_buffers
-from layoutc.planning.turns import Together
+from layoutc.planning.plans.plan import MAX_THREADS, Plan
+from layoutc.planning.plans.turns import Together
+from layoutc.planning.through.through import through_buffers
 
 _chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
 """of reorders whose plan the planner wrote: all that decides it, and the plan, which need not be read from the text"""

@@ -13,9 +13,9 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plan import Plan
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.turns import Through, Together
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.transforms.convert_integers import as_number, has_table
 from layoutc.transforms.converting_functions import ConvertingFunctions, Param
 from layoutc.transforms.copy_memory import Memory

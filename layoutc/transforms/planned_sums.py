@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
-from layoutc.planning.plan import Plan
-from layoutc.planning.running_sums import sum_number
-from layoutc.planning.spread_params import as_spread
-from layoutc.planning.strided_copy import NotStridedError
-from layoutc.planning.weight_sums import plan_weight_sums
+from layoutc.planning.conversions.running_sums import sum_number
+from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.conversions.weight_sums import plan_weight_sums
+from layoutc.planning.copies.strided_copy import NotStridedError
+from layoutc.planning.plans.plan import Plan
 from layoutc.transforms.element_access import Conversions
 from layoutc.transforms.loop_nest import NestBuilder
 from layoutc.transforms.plain_nest import COMMENT, loop_names

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.tile import Register
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.tile import Register
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.vector_ops import vector_type

@@ -16,8 +16,8 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.running_sums import tile_sums
+from layoutc.planning.conversions.running_sums import tile_sums
+from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.element_access import Conversions

@@ -15,8 +15,8 @@ from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import element_type
 from layoutc.layout import Layout
 from layoutc.param import Param
-from layoutc.planning.plan import LINE
-from layoutc.planning.spread_params import spread_params
+from layoutc.planning.conversions.spread_params import spread_params
+from layoutc.planning.plans.plan import LINE
 from layoutc.transforms.element_access import Conversions, element_offset, load_element, offset_value, store_element
 from layoutc.transforms.lanes import Lanes
 from layoutc.transforms.loop_nest import Loop, NestBuilder

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
-from layoutc.planning.copy_digits import Carry, Stride
-from layoutc.planning.plan import LINE
+from layoutc.planning.copies.copy_digits import Carry, Stride
+from layoutc.planning.plans.plan import LINE
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.tile_loops import Term, TileLoops

@@ -9,8 +9,8 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.turns import Through
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.turns import Through
 from layoutc.transforms.copy_memory import Memory, unchanged
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.image_rows import ImageRows

@@ -15,14 +15,14 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.planning.copy_digits import SIDES, SideName
-from layoutc.planning.fetched_lines import line_ends
-from layoutc.planning.joined_lines import side_by_side
+from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.packed_tile import PackedTile, tile_program
-from layoutc.planning.plan import LINE, CopyPlan
-from layoutc.planning.tile import Piece, Register, runs_of
-from layoutc.planning.whole_lines import stores_whole_lines
+from layoutc.planning.moves.fetched_lines import line_ends
+from layoutc.planning.moves.whole_lines import stores_whole_lines
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.tiles.joined_lines import side_by_side
+from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
+from layoutc.planning.tiles.tile import Piece, Register, runs_of
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import insert, inserted
 from layoutc.transforms.inserted_lanes import put_together

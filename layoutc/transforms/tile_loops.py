@@ -19,7 +19,7 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.copy_digits import Carry, Stride
+from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.transforms.creation import created
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply
 

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.copy_digits import CopyDigit
+from layoutc.planning.copies.copy_digits import CopyDigit
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lane_params import ParamSite

@@ -12,9 +12,9 @@ from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.planning.copy_digits import SIDES, Carry, SideName, Stride
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.running_sums import own_loops
+from layoutc.planning.conversions.running_sums import own_loops
+from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, Stride
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.element_body import ElementBody
 from layoutc.transforms.lane_params import ParamSite, param_sites

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from xdsl.ir import Operation
 
-from layoutc.planning.copy_digits import SIDES, SideName
-from layoutc.planning.plan import CopyPlan
-from layoutc.planning.turns import Together
-from layoutc.planning.unions import Union, shared_step, unions
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.turns import Together
+from layoutc.planning.together.unions import Union, shared_step, unions
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.copy_nest import tiled_copy
 from layoutc.transforms.loop_nest import NestBuilder

@@ -14,7 +14,7 @@ from itertools import count, product
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.planning.weight_sums import ADDED_LOADS, SumPlan
+from layoutc.planning.conversions.weight_sums import ADDED_LOADS, SumPlan
 from layoutc.transforms import vector_ops
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.lanes import Lanes

@@ -15,8 +15,8 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
-from layoutc.planning.copy_digits import Stride
-from layoutc.planning.plan import LINE, CopyPlan
+from layoutc.planning.copies.copy_digits import Stride
+from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.transforms.copy_memory import Memory
 from layoutc.transforms.creation import inserted
 from layoutc.transforms.loop_nest import INDEX, NestBuilder, apply

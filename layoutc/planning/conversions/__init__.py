@@ -1,0 +1,1 @@
+"""Copies that convert elements, or whose elements share bytes: rows, parameters, and sums beside them."""

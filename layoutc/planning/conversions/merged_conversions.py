@@ -1,0 +1,112 @@
+"""Boxes of rows that are short in the source: registers are merged, and converted where elements are narrower."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.copies.copy_digits import StridedCopy
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.moves.boxes import BOX_GAIN, LOAD, SHORT, TILE, best_box, boxed, tile_cost, waste
+from layoutc.planning.moves.plan_copy import stored
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because, next_copy
+from layoutc.planning.tiles.lanes import converted_lanes
+from layoutc.planning.tiles.merged_tile import MergedTile, converts_twice
+
+FEW_CONVERTED = 4
+"""A plan whose vectors convert so few elements at once is worth a box."""
+LEAST_FILLED = 0.25
+"""of the lanes that are converted hold an element"""
+CONVERTED = 6.0
+"""instructions that convert a vector, about"""
+MOST_CONVERTED = 256
+"""vectors that the boxes of all copies convert: each of them is text"""
+COMPUTED = 4
+"""bytes of an f32, which most elements are on their way"""
+
+
+def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
+    """
+    The plan of a copy as a box that is converted when it is stored, or, where elements become wider, when it is loaded;
+    None where there is none, or few lanes are filled.
+
+    So a register that is merged is one load and one store.
+    """
+    plan = _box_of(copy, widths, target)
+    if plan is None:
+        return None
+    next_copy()
+    when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
+    because("tiles", f"a box, whose registers are converted as they are {when}")
+    return stored(plan, target, streams, widths.dst)
+
+
+def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a copy has such a plan."""
+    return _box_of(copy, widths, target) is not None
+
+
+def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
+    """Its box, with macro tiles of one tile."""
+    widens = widths.dst > widths.src
+    held = max(widths.src, widths.dst)
+    if widths.are_packed or copy.is_fill:
+        return None
+    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
+        return None
+    box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
+    for at in (*(("src",) if widens else ()), "dst"):
+        plan = replace(box, converted_at=at)
+        if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
+            continue
+        program = MergedTile(plan)
+        converted = program.held if at == "src" else program.wanted
+        if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted):
+            return plan
+    return None
+
+
+def converts_few(plan: CopyPlan) -> bool:
+    """Whether the vectors of a plan convert few elements at once."""
+    return not plan.gathers_converted and (not plan.target_lanes or converted_lanes(plan) <= FEW_CONVERTED)
+
+
+def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
+    """
+    Whether a box takes far fewer instructions than the lanes of a plan, with those that convert; of so many copies.
+
+    Loops around tiles do not count: longer tiles of rows that stay as they are wait for more of a row. Past the caches
+    elements that become narrower are read, more than stored, and rows for whole lines follow the source without a box.
+    """
+    if not plan.target_lanes or plan.pads_elements:
+        return False
+    if merged.store == "staged" and merged.widths.dst < merged.widths.src:
+        return False
+    moved, vectors = _box_instructions(merged)
+    cost = (moved + CONVERTED * vectors) / prod(merged.tile) * waste(merged.copy, merged.tile)
+    return vectors * copies <= MOST_CONVERTED and cost < BOX_GAIN * _lanes_cost(plan)
+
+
+def _box_instructions(plan: CopyPlan) -> tuple[float, int]:
+    """Those that move the elements of a box, about, and how many vectors it converts."""
+    tile = MergedTile(plan)
+    converts_loads = plan.widths.converted_at == "src"
+    converted, lanes = (tile.held, tile.lanes) if converts_loads else (tile.wanted, tile.store_piece)
+    short = sum(piece.mask > 0 for piece, _ in tile.wanted)
+    moved = LOAD * len(tile.held) + len(tile.network.steps) + len(tile.wanted) + SHORT * short
+    return moved, len(converted) * _parts(plan, lanes)
+
+
+def _lanes_cost(plan: CopyPlan) -> float:
+    """The same of the tile that a plan has."""
+    lanes = converted_lanes(plan)
+    more = CONVERTED * _parts(plan, lanes) / lanes - TILE / prod(plan.tile)
+    return tile_cost(plan) + more * waste(plan.copy, plan.tile)
+
+
+def _parts(plan: CopyPlan, lanes: int) -> int:
+    """How many vectors so many lanes are while they are converted."""
+    widest = max(plan.widths.src, plan.widths.dst, COMPUTED)
+    return -(-lanes * widest // plan.vector_bytes)

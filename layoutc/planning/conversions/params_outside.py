@@ -1,0 +1,40 @@
+"""Loops over rows that are converted as they lie, inside of those along a row: parameters of its lanes are kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because
+
+ROWS = 32
+"""of a macro tile that are converted by the same parameters, one after the other, so that loading these is little"""
+
+LEAST_ROWS = 8
+"""of fewer, of which rows are long that tiles do not divide, each parameter serves too few"""
+
+
+def with_params_outside(plan: CopyPlan, kept: int) -> CopyPlan:
+    """
+    The plan with the loop over rows of the same parameters inside of the one along their lanes, in the caches.
+
+    What is made of the list of parameters that is `kept` is made once for all rows of a macro tile then, of which there
+    are more, and shorter ones.
+    """
+    digits, loops = plan.copy.digits, [g for g in plan.inner_order if plan.macro[g] > plan.tile[g]]
+    stays = {part.digit for part in plan.source_lanes} == {part.digit for part in plan.target_lanes}
+    if plan.store != "normal" or not stays or not loops or any(digit.carries for digit in digits):
+        return plan
+    if not digits[loops[-1]].params[kept]:
+        return plan
+    rows = [g for g in loops if not any(digits[g].params)]
+    if not rows:
+        return plan
+    row, lanes, macro = rows[-1], loops[-1], [*plan.macro]
+    while macro[row] < min(ROWS, digits[row].extent) and macro[lanes] % (2 * plan.tile[lanes]) == 0:
+        macro[row], macro[lanes] = min(2 * macro[row], digits[row].extent), macro[lanes] // 2
+    if macro[row] < min(LEAST_ROWS, digits[row].extent):
+        return plan
+    because("macro tiles", f"with {macro[row]} rows of the same parameters, along which the loop inside goes")
+    order = (*(g for g in plan.inner_order if g not in rows), *rows)
+    return replace(plan, macro=tuple(macro), inner_order=order)

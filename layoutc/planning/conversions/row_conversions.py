@@ -1,0 +1,171 @@
+"""Copies whose tiles take rows that were converted into a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import prod
+
+from layoutc.planning.conversions.gathered_rows import row_digits
+from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
+from layoutc.planning.copies.copy_digits import SIDES, StridedCopy, contiguous
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
+from layoutc.planning.moves.macro_tiles import (
+    GATHERED,
+    GATHERED_DIVIDED,
+    GATHERED_DIVIDED_NEAR,
+    GATHERED_PACKED,
+    WIDENED,
+    MacroShape,
+    with_macro,
+)
+from layoutc.planning.moves.near_stores import with_near_stores
+from layoutc.planning.moves.next_tile import LEAST_AHEAD, asking_ahead, outer_loops
+from layoutc.planning.moves.plan_copy import plan_copy
+from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.tiles.lanes import PIECE_BYTES
+from layoutc.planning.tiles.merged_tile import converts_twice
+
+WHOLE_ROW = 512
+"""bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
+FAR_ROWS = MacroShape(32 << 10, 1 << 10, 64, "dst", prefetch=False)
+"""bytes of the buffer that longer rows are converted into, and of each in the source"""
+LEAST_ROW = 8
+"""elements of a row that is converted by itself, where fewer lanes would do"""
+ROWS_AHEAD = 8
+"""times as many rows as lie between one and what it asks for are in a macro tile at least: its last ones ask in vain"""
+NARROWED_PIECE = 128
+"""bytes of a row of elements that become narrower, in a macro tile that leaves a buffer by whole lines"""
+QUOTIENT_BITS = 512
+"""of registers in which quotients that become integers are made of products"""
+
+
+@dataclass(frozen=True, slots=True)
+class Converting:
+    """What the copies of a reorder have in common whose elements are converted, or share bytes."""
+
+    widths: Widths
+    target: Machine
+    streams: bool
+    threads: int
+    adds: bool
+    """whether what the destination holds counts, so that nothing is stored twice"""
+    moves: bool
+    """whether elements stay what they are"""
+    divisor: int | None = None
+    """the list of parameters by whose reciprocals, made for each, elements become integers"""
+    asked: int | None = None
+    """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
+    copies: int = 1
+    """of elements that are there"""
+
+    @property
+    def kept(self) -> int | None:
+        """The list of parameters of which registers as wide as quotients make something that many rows may share."""
+        wide = self.target.vector * 8 == QUOTIENT_BITS
+        return (self.asked if self.divisor is None else self.divisor) if wide and not self.streams else None
+
+
+def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
+    """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
+    widths = how.widths
+    moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
+    plan = plan_copy(copy, moved, how.target, how.streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
+    if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
+        per_byte = widths.src_per_byte, widths.dst_per_byte
+        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
+        plan = replace(plan, asks_by_tiles=False)  # Rows ask while they are converted, whatever moves of them do.
+        row = prod(plan.loaded_steps(g) for g in row_digits(plan))
+        plan = _asking_ahead(plan, how.target) if plan.stages_stores else _small(plan, how)
+        if first_inside_a_byte(plan.gathered) == "dst":
+            plan = with_packed_stores(plan)
+        fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
+        enough = max(least // 2, LEAST_ROW) if plan.stages_stores else least
+        if fits and row >= enough and not converts_twice(plan):
+            because("loads", "row by row into a buffer, which converts whole registers")
+            return with_near_stores(plan)
+    forget_copies(1)
+    return None
+
+
+def _with_pieces(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with as much of each row as a load is worth, where elements share bytes of it or become narrower.
+
+    Where lines leave a buffer, macro tiles may take one tile of each row, which is a few bytes of packed elements, and
+    a line or less of others. What the first cache does not hold of these until the next one is waited for again.
+    """
+    position, *_ = row_digits(plan)
+    widths, steps = plan.widths, plan.macro[position]
+    narrows = widths.dst < widths.src and not (target.llc_is_far or holds_lines(plan, target))
+    bytes = PIECE_BYTES if widths.src_per_byte > 1 else NARROWED_PIECE if narrows else 0
+    least = bytes * widths.src_per_byte // widths.src
+    if plan.source_run != steps or not steps < least <= plan.copy.digits[position].extent:
+        return plan
+    longer = replace(plan, macro=tuple(least if g == position else size for g, size in enumerate(plan.macro)))
+    if max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
+        return plan
+    because("macro tiles", f"with {bytes} bytes of each row of the source, as less of it costs as much")
+    return longer
+
+
+def _asking_ahead(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
+    plan = _with_pieces(plan, target)
+    return asking_ahead(plan) if plan.prefetch else plan
+
+
+def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
+    """The plan with macro tiles of few lines of each row."""
+    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
+    shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
+    if shape is GATHERED:
+        whole = _with_whole_rows(plan, shape) if how.streams else shape
+        shape = _with_longer_rows(plan, shape, how) if whole is shape else whole
+    shape, least = replace(shape, prefetch=how.streams), replace(plan, macro=plan.least_macro)
+    far = how.streams and plan.widths.dst == 1 < plan.widths.src
+    return (_with_far_rows(with_macro(least, shape), how.target) if far else None) or with_macro(least, shape)
+
+
+def _with_far_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan with longer rows of the source in a macro tile, which ask for what lies a few rows further on; None if that
+    gains nothing.
+
+    Where the next macro tile has other rows, or rows evict each other, what short ones ask for comes from memory line
+    by line, or is gone before it is needed. A line of single bytes takes so many rows that those ahead are few of them.
+    """
+    loops = outer_loops(plan, plan.outer_order)
+    if loops and loops[-1] in row_digits(plan) and not fill_second_sets(plan, target):
+        return None
+    far = with_macro(plan, replace(FAR_ROWS, budget=FAR_ROWS.budget * plan.widths.src))
+    row = prod(far.loaded_steps(g) for g in row_digits(far)) * far.widths.src
+    others = [g for g, steps in enumerate(far.macro) if g not in row_digits(far) and steps > 1]
+    if not others or row < FAR_ROWS.source_run:
+        return None
+    near = min(others, key=lambda g: far.copy.digits[g].offset("src", 1))
+    ahead = -(-LEAST_AHEAD // row)
+    if far.macro[near] < ROWS_AHEAD * ahead:
+        return None
+    return replace(far, prefetch=far.copy.digits[near].offset("src", ahead))
+
+
+def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> MacroShape:
+    """The shape of macro tiles with more of rows that are divided by one number, whose reciprocal serves them all."""
+    _, row = next(contiguous(plan.copy, "src"))
+    divides = how.divisor is not None and how.target.vector * 8 == QUOTIENT_BITS and not row.params[how.divisor]
+    if divides and how.streams and not how.target.llc_is_far:
+        return GATHERED_DIVIDED_NEAR
+    return GATHERED_DIVIDED if divides else shape
+
+
+def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
+    """The shape of macro tiles with all of short rows of the source, which follow one another in memory then."""
+    _, digit = next(contiguous(plan.copy, "src"))
+    row = digit.extent * plan.widths.src
+    if not shape.source_run < row <= WHOLE_ROW:
+        return shape
+    return replace(shape, source_run=row, budget=shape.budget * row // shape.source_run, filled=shape.budget)

@@ -1,0 +1,220 @@
+"""
+Tiles that are boxes of any extents, for copies whose inner structure is small and odd: digits of 3, 5, 12 or 24.
+
+Where any lanes of two registers are one instruction, a box that is contiguous along some digits on each side is
+loaded and stored in as few pieces as it has lines, and what lies between is merged (`merging`). Powers of two need
+fewer shuffles along index bits (`synthesis`), so both are counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
+from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.moves.macro_tiles import loop_order
+from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.shuffles.merging import ZERO
+from layoutc.planning.tiles.merged_tile import in_pieces, places, rows, runs, taken
+from layoutc.planning.tiles.tile import TileProgram
+
+BOX_REGISTERS = 16
+"""registers of elements in a box: what is merged stays in registers"""
+BOX_PIECES = 64
+"""loads, or stores, of a box"""
+BOX_GAIN = 0.8
+"""A box is taken if it needs less than this share of the instructions."""
+LOAD = 0.5
+"""what a load costs, where a shuffle and a store cost 1: two of them are done at a time"""
+ELEMENT = 3.0
+"""what an element by itself costs: its load, its store, and its share of the loop"""
+SHORT = 1.0
+"""what a store of less than a register costs more: it takes a mask, and is no whole cache line"""
+CARRIED = 1.5
+"""what a load costs more where digits count as one, and carry: its place comes from a table"""
+TILE = 4.0
+"""what a tile costs beside its loads, shuffles and stores"""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A tile and the parts that are contiguous on both sides."""
+
+    tile: tuple[int, ...]
+    source: tuple[Part, ...]
+    target: tuple[Part, ...]
+
+
+def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
+    """The plan of a copy, or one with the best box for its tile if that needs far fewer instructions."""
+    found = best_box(copy, plan.element_bytes, target) if not plan.converted_bytes else None
+    return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.element_bytes, target)
+
+
+def boxed(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
+    """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
+    found = best_box(copy, element, target)
+    assert found is not None, "the copy has a box"
+    _, box = found
+    order = loop_order(copy.digits, "dst")
+    return CopyPlan(
+        copy,
+        element,
+        target.vector,
+        target.shuffles,
+        box.tile,
+        box.source,
+        box.target,
+        macro=box.tile,
+        outer_order=order,
+        inner_order=order,
+        merges=True,
+    )
+
+
+@lru_cache(maxsize=256)
+def best_box(copy: StridedCopy, element: int, target: Machine) -> tuple[float, Box] | None:
+    """The best box for a copy of elements of so many bytes, and about its instructions for each; None without any."""
+    if not merges_registers(target.vector, target.shuffles, element) or copy.is_fill:
+        return None
+    return min(_boxes(copy, target.vector // element), key=lambda pair: pair[0], default=None)
+
+
+def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
+    """Boxes with longer and longer runs on both sides, and what they cost; they have all of a digit loaded in part."""
+    seen: set[tuple[int, ...]] = set()
+    least = tuple(1 if digit.is_whole and not digit.is_uneven else digit.extent for digit in copy.digits)
+    if prod(least) > BOX_REGISTERS * lanes:
+        return
+    sides = [[*_tiles(copy, least, side, lanes)] for side in SIDES]
+    for source, destination in product(*sides):
+        tile = tuple(map(max, source, destination))
+        if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
+            continue
+        seen.add(tile)
+        box = Box(tile, _parts(copy, tile, "src", lanes), _parts(copy, tile, "dst", lanes))
+        if box.source and box.target and (found := _pieces(copy, box, lanes)):
+            yield _box_cost(copy, box, lanes, found), box
+
+
+def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
+    """Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly."""
+    tile = list(least)
+    for position, inner in chain_of(copy, side, lanes):
+        extent = copy.digits[position].extent
+        for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}):
+            if max(1, least[position] - 1) < count <= extent and inner * count <= BOX_REGISTERS * lanes:
+                tile[position] = -(-extent // -(-extent // count))
+                yield tuple(tile)
+        tile[position] = extent
+        if inner * copy.digits[position].steps(side, inner) > BOX_REGISTERS * lanes:
+            return
+
+
+def loads_over_gaps(copy: StridedCopy) -> bool:
+    """Whether no two elements of the source that a copy loads lie side by side."""
+    return not copy.is_fill and all(copy.digits[g].steps("src", step) == 1 for g, step in chain_of(copy, "src"))
+
+
+def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName, lanes: int) -> tuple[Part, ...]:
+    """The digits of a tile's runs on one side."""
+    found: list[Part] = []
+    for position, _ in chain_of(copy, side, lanes):
+        if tile[position] > 1:
+            found.append(Part(position, tile[position]))
+        if tile[position] < copy.digits[position].extent:
+            break
+    return tuple(found)
+
+
+class Pieces(NamedTuple):
+    """Where the loads of a box begin, how many stores it has, and how many of these are less than a register."""
+
+    loads: Sequence[int]
+    stores: int
+    short: int
+
+
+def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
+    """The loads and stores of a box, if they are few enough."""
+    found: list[list[tuple[int, int]]] = []
+    for side, parts in zip(SIDES, (box.source, box.target), strict=True):
+        along = [part.digit for part in parts]
+        row = in_pieces(runs(copy, box.tile, side, along), lanes)
+        across = [g for g, extent in enumerate(box.tile) if extent > 1 and g not in along]
+        if len(row) * prod(taken(copy, box.tile, side, g) for g in across) > BOX_PIECES:
+            return None
+        found.append(rows(copy, box.tile, side, across, row))
+    loads, stores = found
+    return Pieces(sorted(start for start, _ in loads), len(stores), sum(count < lanes for _, count in stores))
+
+
+def _box_cost(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
+    """Instructions for each element, about."""
+    stores = pieces.stores + SHORT * pieces.short
+    cost = LOAD * len(pieces.loads) + _merges(copy, box, lanes, pieces) + stores + TILE
+    return cost / prod(box.tile) * waste(copy, box.tile)
+
+
+def _merges(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
+    """Shuffles, about: in each round half as many groups of registers, which hold what the same outputs wait for."""
+    along = {part.digit for part in (*box.source, *box.target)}
+    counts = [taken(copy, box.tile, "src", g) for g in range(len(box.tile))]
+    apart = prod(count for g, count in enumerate(counts) if g not in along)
+    loads, stores = len(pieces.loads) // apart, pieces.stores // apart
+    filled = prod(counts) / apart / stores
+    sources = min(loads, _sources(copy, box, lanes, pieces.loads))
+    # Of more loads than an output has elements of, each set is for outputs of its own.
+    waiting = max(1, round(stores * sources / loads))
+    total, groups = 0, loads
+    for step in range(1, (sources - 1).bit_length() + 1):
+        groups = -(-groups // 2)
+        share = max(1, round(filled * min(1 << step, sources) / sources))
+        held = 1 << (max(1, lanes // share)).bit_length() - 1
+        total += groups * -(-waiting // held) if sources > 1 << step else stores
+    return float(apart * total)
+
+
+def _sources(copy: StridedCopy, box: Box, lanes: int, starts: Sequence[int]) -> int:
+    """How many loads an output has elements of: the first one, or the second."""
+    found = [(0, 0)]
+    for part in box.target:
+        digit = copy.digits[part.digit]
+        count = part.extent if digit.carries else min(part.extent, -(-2 * lanes // len(found)))
+        steps = [places(digit, value) for value in range(count)]
+        found = [(dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found]
+        if len(found) >= 2 * lanes:
+            break
+    sources = [bisect_right(starts, src) if src != ZERO else 0 for _, src in sorted(found)]
+    return max(1, *(len({*sources[first : first + lanes]} - {0}) for first in (0, lanes)))
+
+
+def tile_cost(plan: CopyPlan) -> float:
+    """Instructions for each element of the tile that the plan has."""
+    if not plan.target_lanes:
+        return ELEMENT
+    program = TileProgram(plan)
+    (loads, of_load), (stores, of_store) = program.load_counts, program.store_counts
+    pieces, parts = loads * of_load, stores * of_store
+    apart = pieces - loads + parts - stores
+    short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
+    cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
+    cost += CARRIED * pieces * _carries(plan)
+    return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
+
+
+def _carries(plan: CopyPlan) -> bool:
+    """Whether the loads of a tile begin where a table says."""
+    digits = zip(plan.copy.digits, plan.tile, strict=True)
+    return any(isinstance(digit.stride("src"), Carry) and extent > 1 for digit, extent in digits)
+
+
+def waste(copy: StridedCopy, tile: Sequence[int]) -> float:
+    """How often an element is moved, as last tiles begin earlier."""
+    return prod(-(-digit.extent // size) * size / digit.extent for digit, size in zip(copy.digits, tile, strict=True))

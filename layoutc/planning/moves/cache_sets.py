@@ -1,0 +1,119 @@
+"""Which rows of a tile share a set of the first cache: those that are large powers of two apart evict each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from math import prod
+
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.machine import Machine
+from layoutc.planning.plans.plan import CopyPlan
+
+L1_SETS = 64
+"""on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""
+
+
+L2_WAYS = 16
+"""lines of one set of the second cache, of the server processors of Intel that this was measured on; others have 8"""
+
+
+def l1_ways(target: Machine) -> int:
+    """How many lines of one set the first cache holds."""
+    return target.l1 // (L1_SETS * target.line)
+
+
+def most_in_a_set(
+    plan: CopyPlan,
+    side: SideName,
+    steps: Sequence[int],
+    target: Machine,
+    run_digits: Collection[int] = (),
+    width: int = 0,
+    sets: int = L1_SETS,
+) -> int:
+    """
+    The most rows that share one of so many sets, of `steps` steps of each digit; one of stride 1 runs along the row.
+
+    An element has `width` bytes there, by default as many as in the source.
+    """
+    run_digits = run_digits or [g for g, digit in enumerate(plan.copy.digits) if digit.stride(side) == 1]
+    rows = [0]
+    for position, digit in enumerate(plan.copy.digits):
+        if position not in run_digits:
+            places = [digit.offset(side, step) for step in range(steps[position])]
+            rows = [row + place for row in rows for place in places]
+    lines = {row * (width or plan.element_bytes) // target.line for row in rows}
+    return max(Counter(line % sets for line in lines).values())
+
+
+def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether a line of each source row of a macro tile, and the next one, are more than their sets of L2 hold."""
+    sets = max(target.l2 // (L2_WAYS * target.line), 1)
+    return 2 * most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits, sets=sets) > L2_WAYS
+
+
+def share_evicted(plan: CopyPlan, target: Machine) -> float:
+    """What share of the lines that a macro tile has on both sides finds no room in their sets beside the others."""
+    lines = [_lines(plan, side, target) for side in SIDES]
+    sets = Counter(line % L1_SETS for found in lines for line in found)
+    return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
+
+
+def _lines(plan: CopyPlan, side: SideName, target: Machine) -> set[int]:
+    """The lines that a macro tile has on a side, if both begin at a page."""
+    rows, run = [0], 1
+    for position, digit in enumerate(plan.copy.digits):
+        if digit.stride(side) == 1:
+            run = plan.macro[position]
+        else:
+            places = [digit.offset(side, step) for step in range(plan.macro[position])]
+            rows = [row + place for row in rows for place in places]
+    width = plan.widths.of(side)
+    spans = ((row * width // target.line, (row + run) * width - 1) for row in rows)
+    return {line for first, last in spans for line in range(first, last // target.line + 1)}
+
+
+COLLIDING_ROWS = 6
+"""as many rows in a set leave no room in it for the next line of each, and for what is stored"""
+
+
+UNEVEN = 1.5
+"""times the even share of rows in a set, where some sets have none"""
+
+
+def share_sets(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether the source rows of a macro tile share few sets: too many one, and twice as many as their even share.
+
+    Not those of which the first cache could not hold half, wherever they lie.
+    """
+    most, even = _rows_in_a_set(plan, target)
+    return even <= 2 * l1_ways(target) and most > max(COLLIDING_ROWS, 2 * even)
+
+
+def source_bytes(plan: CopyPlan, target: Machine) -> int:
+    """Bytes of the lines of the source that a macro tile has, if its rows begin at one."""
+    line = target.line // plan.element_bytes
+    return prod(plan.macro) // plan.source_run * -(-plan.source_run // line) * target.line
+
+
+HELD_BY_L1 = 0.7
+"""of the first cache, that lines of the source may fill beside a buffer"""
+
+
+def holds_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the first cache holds the lines of the source that a macro tile has, which do not share few sets."""
+    return source_bytes(plan, target) <= HELD_BY_L1 * target.l1 and not share_sets(plan, target)
+
+
+def overflow_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether they share fewer sets than there are, and some do not hold a line of each."""
+    most, even = _rows_in_a_set(plan, target)
+    return most > max(l1_ways(target), UNEVEN * even)
+
+
+def _rows_in_a_set(plan: CopyPlan, target: Machine) -> tuple[int, float]:
+    """The most source rows of a macro tile that share one set, and how many would if all sets had as many."""
+    rows = prod(steps for position, steps in enumerate(plan.macro) if position not in plan.source_run_digits)
+    return most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits), rows / L1_SETS

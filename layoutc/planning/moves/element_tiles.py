@@ -1,0 +1,59 @@
+"""Tiles of copies without lanes: elements that are loaded and stored one by one, and converted at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
+from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan
+from layoutc.planning.reasons import because
+from layoutc.planning.tiles.lanes import converted_lanes
+
+LEAST = 256
+"""elements of a copy that is worth the text of so many loads and stores"""
+REGISTER_PER_LANE = 16
+"""bytes of a register for each lane of a vector that is converted for the price of a full one: a quarter of those"""
+
+
+def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
+    """
+    The plan of a copy without lanes, or with few, with tiles of elements that are converted in a vector of many.
+
+    Converted one by one, as compilers put it, most elements wait for a branch that was not foreseen. The tiles divide
+    the copy if `is_even`.
+    """
+    if not _can_be_without_lanes(plan) or (lanes := converted_lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
+        return plan
+    if plan.stages_stores:
+        plan = with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)
+    tile, room = [1] * len(plan.tile), ELEMENT_TILE
+    for position in reversed(plan.inner_order):
+        digit = plan.copy.digits[position]
+        if not digit.carries:
+            tile[position] = _part(digit.extent, room, is_even)
+            room //= tile[position]
+    if prod(tile) < 2 * lanes:
+        return plan
+    because("tiles", f"{prod(tile)} elements, loaded and stored one by one, as a side has too few contiguous ones")
+    if plan.target_lanes:
+        because("loads", "straight")
+        because("stores", "normal, through the caches")
+    macro = tuple(max(t, m // t * t) for t, m in zip(tile, plan.macro, strict=True))
+    plan = replace(plan, source_lanes=(), target_lanes=(), load="normal", store="normal", prefetch=0)
+    return replace(plan, tile=tuple(tile), macro=macro)
+
+
+def _can_be_without_lanes(plan: CopyPlan) -> bool:
+    """Whether many elements are converted, each on its way between the memories."""
+    if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
+        return False
+    return all(digit.is_whole for digit in plan.copy.digits)
+
+
+def _part(extent: int, room: int, is_even: bool) -> int:
+    """All of a digit, or a power of two of its steps."""
+    if extent <= room:
+        return extent
+    most = 1 << (room.bit_length() - 1)
+    return min(most, extent & -extent) if is_even else most

@@ -1,0 +1,295 @@
+"""Macro tiles: what threads share, and what stays in the first cache; their shapes and the order of loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import gcd, lcm, prod
+
+from layoutc.planning.copies.copy_digits import (
+    Carry,
+    CopyDigit,
+    SideName,
+    StridedCopy,
+    across_gaps,
+    chain_of,
+    contiguous,
+)
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.cache_sets import holds_lines
+from layoutc.planning.moves.next_tile import asking_ahead, outer_loops
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.reasons import because
+
+
+def loop_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
+    """Positions of the digits, the largest stride of one side outermost."""
+
+    def key(position: int) -> tuple[int, int]:
+        stride = digits[position].stride(side)
+        largest = stride if isinstance(stride, int) else max(step for _, step in stride.steps)
+        return -largest, digits[position].extent
+
+    return tuple(sorted(range(len(digits)), key=key))
+
+
+def _inner_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
+    """The same, but where a digit carries is counted out once for all tiles inside of its loop."""
+    return tuple(sorted(loop_order(digits, side), key=lambda i: not digits[i].carries))
+
+
+@dataclass(frozen=True)
+class MacroShape:
+    """
+    Bytes of a macro tile at most, of its runs on both sides, whose runs the inner loops follow, and the bytes up to
+    which those of the destination grow on (by default all).
+    """
+
+    budget: int
+    source_run: int
+    target_run: int
+    inner: SideName
+    prefetch: bool = True
+    filled: int | None = None
+    overlaps: bool = False
+    """whether macro tiles overlap by a line along a run, as those do that leave a buffer by whole lines"""
+
+    @property
+    def most(self) -> int:
+        """Bytes that a macro tile is grown to once its runs are long enough."""
+        return self.budget if self.filled is None else self.filled
+
+    @property
+    def reason(self) -> str:
+        """What a macro tile is grown to."""
+        side = {"src": "source", "dst": "destination"}[self.inner]
+        runs = f"runs of {self.source_run} bytes in the source and {self.target_run} in the destination"
+        return f"grown towards {runs}, then to {self.most} bytes; the loops inside follow the {side}"
+
+
+NORMAL = MacroShape(16 << 10, 256, 64, "dst", prefetch=False)
+NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
+"""where only the source's rows evict each other: 4 times as fast with 16-byte registers"""
+NORMAL_SQUARE = replace(NORMAL, source_run=128, target_run=128, filled=128)
+"""where the second cache holds both sides, and nothing waits for lines: two lines of few rows on both sides"""
+COPIED_BY_SOURCE = replace(NORMAL_BY_SOURCE, source_run=512)
+"""
+The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 and 1024 channels of f32 takes 0.76 and 0.52
+of the time, `abcd` to `acbd` of 32 heads of 64 bf16 0.82
+"""
+STREAMED = MacroShape(16 << 10, 256, 256, "src")
+STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
+"""
+The same, where a last cache that is far holds the source: lines leave one behind the other; elements of 1 and 2 bytes
+where it is near, and several tiles take a line of the source
+"""
+STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
+"""elements of 1 and 2 bytes"""
+ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
+"""
+Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,
+from which on that is so of macro tiles too
+"""
+COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
+"""the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
+COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
+"""the same where the last cache is near, by bytes of an element: longer runs are worth what the first one loses"""
+ALONG_COLLIDING = MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False)
+"""in the caches, where rows of a tile evict each other before the tile beside it loads their lines"""
+GATHERED_IN_CACHES = {
+    1: MacroShape(32 << 10, 256, 256, "dst"),
+    2: MacroShape(32 << 10, 256, 256, "dst"),
+    4: MacroShape(32 << 10, 256, 512, "dst"),
+    8: MacroShape(16 << 10, 256, 512, "dst"),
+}
+"""the same in the caches, where several tiles in turn take a line of each row"""
+STREAMED_COPY = MacroShape(32 << 10, 1024, 64, "src")
+"""
+Rows that are copied as they are: along the destination's runs, `nhwc` to `nChw16c` of 512 channels of f32 takes 1.34
+times as long, `abcd` to `acbd` of 16 heads of 64 f32 1.14
+"""
+STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src", filled=4 << 10, overlaps=True)
+STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=True)
+"""macro tiles that are one run, or few long ones; filled to their budget they took 1.1 to 1.7 times as long"""
+LINE_ROWS = replace(STAGED_ROWS, source_run=64)
+LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
+"""the same, where tiles load whole lines of 1 and 2 bytes an element, and rows are longer than runs"""
+STREAMED_PACKED = replace(STREAMED_SMALL, source_run=4096)
+"""elements that share bytes of the destination: what is read is several times as much"""
+GATHERED = MacroShape(8 << 10, 128, 64, "dst")
+"""rows that are converted into a buffer: it stays in the first cache with two lines of each"""
+GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)
+"""the same, where each row is divided by a number of its own, by way of its reciprocal"""
+GATHERED_DIVIDED_NEAR = replace(GATHERED_DIVIDED, source_run=256)
+"""the same past the caches, where the last one is near"""
+WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
+"""
+The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in
+DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 1.6 times as long.
+"""
+WIDENED_ROWS = MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False)
+"""elements that tiles make wider as they store them, into rows that evict each other"""
+GATHERED_PACKED = MacroShape(32 << 10, 256, 64, "dst")
+"""The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
+ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
+ALONG_ROWS = replace(NORMAL, budget=32 << 10, source_run=64, target_run=4 << 10)
+"""through the caches, where rows of both sides evict each other: one line of each of the source, all of a few stored"""
+
+
+def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
+    """The plan with macro tiles that keep runs of some length on both sides and fit the first cache."""
+    macro = list(plan.macro)
+    _grow(plan, macro, "dst", shape.target_run, shape.budget, shape.overlaps)
+    _grow(plan, macro, "src", shape.source_run, shape.budget)
+    _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
+    because("macro tiles", shape.reason)
+    plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
+    return asking_ahead(plan) if shape.prefetch else plan
+
+
+SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
+"""bytes of a row; bytes of a macro tile of rows that are one run, in the second cache if need be; how many at least"""
+WHOLE_ROW = 2 << 10
+"""bytes of a row that is not cut, where the last cache is near and the first one holds the lines it comes from"""
+
+
+def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with macro tiles that have more short rows of the destination, where these are one run together.
+
+    What a row leaves of a line goes through the caches, and waits for memory. Macro tiles with a few rows write one of
+    them twice, those with all rows of a digit none. Nor do those with all of a row that they would have a part of.
+    """
+    for position, digit in contiguous(plan.copy, "dst"):
+        if plan.macro[position] == digit.extent:
+            continue
+        is_cut, tile = position in plan.run_digits, plan.tile[position]
+        row = plan.run // plan.macro[position] * digit.extent if is_cut else plan.run
+        is_short = row * plan.widths.dst < SHORT_ROW
+        if not is_short and (target.llc_is_far or not is_cut or row * plan.widths.dst >= WHOLE_ROW):
+            break
+        rows = digit.extent if is_cut else JOINED_ROWS * plan.steps_of_a_line(row)
+        others = prod(plan.macro) // plan.macro[position] * max(plan.widths.src, plan.widths.dst)
+        steps = [digit.extent, min(-(-rows // tile) * tile, digit.extent)]
+        fitting = next((n for n in steps if n * others <= JOINED), None)
+        if fitting is None:
+            break
+        macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
+        joined = replace(plan, macro=macro)
+        if not is_short and not holds_lines(joined, target):
+            break
+        because("macro tiles", f"grown by short rows of the destination, {fitting} steps of which are one run")
+        plan = joined
+    return asking_ahead(plan)
+
+
+NEAR_RUN = 512
+"""bytes of a run in the source, below which macro tiles follow its lines"""
+NEAR_RUN_PACKED = 4 << 10
+"""the same where elements share bytes of the destination, which are few beside what is read"""
+
+
+def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with its loops over macro tiles that step within a page of the source inside of the others.
+
+    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little. Rows that
+    are copied as they are, and lie pages apart, are read in the order of the source. Past the caches macro tiles ask
+    for the next one, and so they do where elements are converted, which are stored through the caches.
+    """
+    if _reads_far_rows(plan, target):
+        if plan.store == "nontemporal" and _has_long_rows(plan):
+            plan = with_macro(replace(plan, macro=plan.least_macro), ROWS_APART)
+        order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
+    else:
+        order = _source_line_order(plan, target)
+        why = "those within a page of the source are inside, as runs there are short"
+    if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
+        because("outer loops", why)
+        plan = replace(plan, outer_order=order)
+    elif not plan.converted_bytes:
+        return plan
+    asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
+    return asking_ahead(plan) if asks else plan
+
+
+def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows go past the caches as they lie, and each is read beyond a page of the one before."""
+    digits, lanes = plan.copy.digits, {part.digit for part in (*plan.source_lanes, *plan.target_lanes)}
+    is_row = plan.source_lanes == plan.target_lanes
+    if plan.converted_bytes:
+        is_row = len(lanes) == 1 and plan.load == "normal" and _has_long_rows(plan)
+    if target.llc_is_far or not lanes or not is_row or plan.store == "normal" or any(digit.carries for digit in digits):
+        return False
+    loops = outer_loops(plan, plan.outer_order)
+    if plan.store == "nontemporal" and _has_long_rows(plan):
+        loops += [g for g in plan.inner_order if plan.macro[g] > plan.tile[g]]
+    loops = [g for g in loops if g not in plan.source_run_digits]
+    return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > target.page
+
+
+def _has_long_rows(plan: CopyPlan) -> bool:
+    """Whether what is read and stored of a row is several lines, which are worth a page of their own on a side."""
+    row, widths = plan.copy.digits[plan.target_lanes[0].digit], plan.widths
+    return row.extent * (widths.src / widths.src_per_byte + widths.dst / widths.dst_per_byte) >= ROW_APART
+
+
+def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
+    """Whether the loop over macro tiles that is inside of the others then goes along a digit that does not carry."""
+    loops = outer_loops(plan, _source_line_order(plan, target))
+    return bool(loops) and isinstance(plan.copy.digits[loops[-1]].stride("src"), int)
+
+
+def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
+    """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
+    digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
+    carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
+    near_run = NEAR_RUN_PACKED if plan.widths.dst_per_byte > 1 else NEAR_RUN
+    if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= near_run and not carries):
+        return plan.outer_order
+    steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
+    near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
+    return (*(g for g in plan.outer_order if g not in near), *near)
+
+
+def _grow(plan: CopyPlan, macro: list[int], side: SideName, run: int, budget: int, overlaps: bool = False) -> None:
+    """Doubles the macro tile along the contiguous digits of a side, to a run of `run` bytes within the budget."""
+    width = plan.widths.of(side)
+    for position, stride in _near_digits(plan.copy, side):
+        digit, length = plan.copy.digits[position], stride * width
+        while length * macro[position] < run and macro[position] < digit.extent:
+            larger = min(2 * macro[position], digit.extent)
+            if prod(macro) // macro[position] * larger * max(plan.widths.src, plan.widths.dst) > budget:
+                break
+            macro[position] = larger
+        if macro[position] < digit.extent:
+            extent, tile = digit.extent, plan.tile[position]
+            line = min(-(-LINE // length), macro[position] - 1) if overlaps else 0
+            steps = lcm(tile, LINE // gcd(LINE, length))
+            of_lines = [*macro[:position], _balance(macro[position], extent, steps), *macro[position + 1 :]]
+            if overlaps and steps <= macro[position] and replace(plan, macro=tuple(of_lines)).keeps_lines:
+                macro[:] = of_lines
+            else:
+                macro[position] = _balance(macro[position], extent, tile, line)
+            return
+        if side == "src" and not digit.is_whole:
+            # Runs of pixels that are loaded in part took 1.2 times as long in DRAM where they are longer than a line.
+            run = min(run, LINE)
+
+
+def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]:
+    """The digits of runs on a side, and of rows that lie a little apart, and how many elements are between steps."""
+    found, reach = list[int](), 1
+    for position, stride in chain_of(copy, side):
+        yield position, stride
+        found.append(position)
+        reach = stride * copy.digits[position].steps(side, stride)
+    if found:
+        yield from across_gaps(copy, side, found, reach)
+
+
+def _balance(macro: int, extent: int, tile: int, overlap: int = 0) -> int:
+    """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
+    count = -(-(extent - overlap) // (macro - overlap))
+    even = -(-(extent - overlap) // count) + overlap
+    return min(extent, -(-even // tile) * tile)

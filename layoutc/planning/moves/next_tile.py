@@ -1,0 +1,99 @@
+"""What lies ahead of a macro tile: the next one, and how far on in the source it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.copies.copy_digits import CopyDigit, chain_of
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.tiles.lanes import lane_count
+
+LEAST_AHEAD = 4 << 10
+"""bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
+MOST_CARRYING = 0.5
+"""of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
+MOST_BEYOND = 0.6
+"""of the source, that may lie behind its end so far ahead: what is asked for there has no page, or another's data"""
+
+
+def asking_ahead(plan: CopyPlan) -> CopyPlan:
+    """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
+    ahead = next_macro_tile(plan)
+    return replace(plan, prefetch=ahead, asks_by_tiles=plan.asks_by_tiles and ahead > 0)
+
+
+def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:
+    """The digits of which a macro tile has a part, and over which there are loops."""
+    return [g for g in order if plan.macro[g] < plan.copy.digits[g].extent]
+
+
+def next_macro_tile(plan: CopyPlan) -> int:
+    """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
+    digits = plan.copy.digits
+    loops = outer_loops(plan, plan.outer_order)
+    if not loops or plan.copy.is_fill:
+        return 0
+    digit, step = digits[loops[-1]], plan.macro[loops[-1]]
+    if _carrying(digit, step) > MOST_CARRYING:
+        step = _next_period(digit, step)
+    ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
+    if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
+        return 0
+    if not _goes_on(plan, loops[-1]):
+        return ahead
+    loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
+    # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
+    if straddles_lines(plan):
+        return ahead + min(loaded, line) - 1
+    # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
+    return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
+
+
+def _loaded_at_once(plan: CopyPlan) -> int:
+    """Elements of a load: of a tile, or of a row that is gathered in a buffer, by whole registers."""
+    if plan.load == "normal":
+        return lane_count(plan.source_lanes)
+    row = 1 << (plan.source_run.bit_length() - 1)
+    return min(plan.vector_bytes // plan.element_bytes, row)
+
+
+def _goes_on(plan: CopyPlan, position: int) -> bool:
+    """Whether what lies ahead along a digit is in the same run of the source, of which others may carry on."""
+    if not isinstance(plan.copy.digits[position].stride("src"), int):
+        return False
+    for found, _ in chain_of(plan.copy, "src"):
+        if found == position or plan.macro[found] < plan.copy.digits[found].extent:
+            return found == position
+    return False
+
+
+def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
+    """Of how many macro tiles the next one is that comes in time; at most half of a loop, but for steps in a line."""
+    stride = digit.stride("src")
+    if not isinstance(stride, int) or not stride:
+        return 1
+    line = LINE // plan.element_bytes
+    turns = max(-(-LEAST_AHEAD // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
+    return turns if turns <= digit.extent // step // 2 or stride * step < line else 1
+
+
+def _carrying(digit: CopyDigit, step: int) -> float:
+    """Of how many steps of a digit that is several in one the faster ones carry, and the next macro tile lies apart."""
+    stride = digit.stride("src")
+    return 0.0 if isinstance(stride, int) else step % stride.period / stride.period
+
+
+def _next_period(digit: CopyDigit, step: int) -> int:
+    """The first steps from so many on behind which all faster ones are as they were."""
+    stride = digit.stride("src")
+    return step if isinstance(stride, int) else -(-step // stride.period) * stride.period
+
+
+def straddles_lines(plan: CopyPlan) -> bool:
+    """Whether runs of the source begin anywhere in a line."""
+    line = LINE // plan.element_bytes
+    others = [digit for g, digit in enumerate(plan.copy.digits) if g not in plan.source_run_digits]
+    strides = [step for digit in others for _, step in digit.all_steps("src")]
+    return any(step % line for step in (plan.copy.src, *strides))

@@ -1,0 +1,223 @@
+"""Planning one copy: its lanes, tiles, macro tiles, loop orders and stores, by rules that benchmarks/ justifies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from math import inf
+
+from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy, without_partial
+from layoutc.planning.copies.promotion import promoted
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.boxes import best_box, boxed, tile_cost, waste, with_box
+from layoutc.planning.moves.element_macros import with_element_macro
+from layoutc.planning.moves.lane_tiles import with_lanes
+from layoutc.planning.moves.longer_tiles import with_longer_tile
+from layoutc.planning.moves.macro_tiles import (
+    NORMAL,
+    SHORT_ROW,
+    STAGED_ROWS,
+    by_source_lines,
+    with_joined_rows,
+    with_macro,
+)
+from layoutc.planning.moves.near_stores import with_near_stores
+from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN, has_staged_runs, with_staged_stores
+from layoutc.planning.moves.stores import cached, streamed
+from layoutc.planning.moves.whole_lines import stores_whole_lines
+from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.reasons import because, next_copy
+from layoutc.planning.tiles.joined_lines import with_joined_lines
+from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
+from layoutc.planning.tiles.padded import padded_lanes, with_padded_tile
+
+INTO_SHARED_BUFFER = (
+    "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
+)
+
+MOST_STORED_TWICE, MOST_STORED_TWICE_NEAR = 1.2, 1.5
+"""times the lines of the destination that tiles store past the caches: there each store of a line is one of memory"""
+
+
+def plan_copy(
+    copy: StridedCopy,
+    widths: Widths,
+    target: Machine,
+    streams: bool,
+    converted: int,
+    buffered: bool = False,
+    is_even: bool = False,
+    is_small: bool = False,
+) -> CopyPlan:
+    """
+    The plan of a copy.
+
+    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, `is_even` if its tiles
+    must divide it, and `is_small` if its time is none of the reorder's: its digits are whole.
+    """
+    next_copy()
+    if is_small:
+        because("tiles", "element by element, as it is so little of the reorder that tiles are not worth their text")
+        because("stores", "normal, through the caches")
+        return with_element_macro(with_lanes(copy, widths, target, (), (), converted), target)
+    plan = _tiled(copy, widths, target, converted, is_even)
+    if streams and not (buffered or converted):
+        plan = _with_longer_runs(plan, copy, target)
+    return stored(plan, target, streams, converted, buffered)
+
+
+def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool = False) -> CopyPlan:
+    """The plan of some tiles with loads, stores and macro tiles that suit these, and loops that suit its source."""
+    planned = _stored(plan, target, streams, converted, buffered)
+    if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
+        return by_source_lines(planned, target) if streams and not buffered else planned
+    because("loads", "straight")
+    because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")
+    return with_macro(plan, NORMAL)
+
+
+def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool) -> CopyPlan:
+    """The plan with loads and stores that suit its tiles, and macro tiles that suit those."""
+    if not plan.target_lanes:
+        because("tiles", "element by element, as a side has too few contiguous elements")
+        if buffered:
+            because("stores", INTO_SHARED_BUFFER)
+        return with_element_macro(plan, target)
+    if not streams and not buffered:
+        because("stores", "normal, through the caches")
+        return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
+    if plan.pads_elements:
+        because(
+            "stores",
+            INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one",
+        )
+        return with_macro(plan, NORMAL)
+    lines = with_joined_lines(plan, target)
+    goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
+    if goes_straight and (buffered or converted or not _stores_lines_twice(lines, target)):
+        because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
+        return streamed(replace(lines, store="nontemporal"), target)
+    if buffered:
+        because("stores", INTO_SHARED_BUFFER)
+        return with_macro(plan, NORMAL)
+    if plan.widths.dst_per_byte > 1:
+        because("stores", "through the caches, as tiles that convert store parts of lines")
+        return cached(plan, target)
+    return with_staged_stores(plan, target)
+
+
+def _stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
+    """Whether many lines are stored again by last tiles, which begin earlier, and a buffer would store them once."""
+    most = MOST_STORED_TWICE if target.llc_is_far else MOST_STORED_TWICE_NEAR
+    repeats = waste(plan.copy, plan.tile) > most
+    return repeats and not plan.copy.is_fill and has_staged_runs(plan)
+
+
+def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
+    """The plan with lanes, or a box, and macro tiles of one tile."""
+    if not converted and (padded := padded_lanes(copy, widths.dst, target)):
+        return with_padded_tile(with_lanes(copy, widths, target, (), padded, converted))
+    if needs_box(copy, widths, target) and not converted:
+        return boxed(copy, widths.dst, target)
+    lanes = copy if is_even else fused(copy, widths, target)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converted)
+    return plan if is_even else with_box(with_longer_tile(plan), copy, target)
+
+
+def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
+    """The plan, or one without digits that it counts as one, a box or of lanes, if runs of the destination go on so."""
+    if plan.copy.digits == copy.digits or stores_whole_lines(plan, target):
+        return plan
+    if not (is_long := has_staged_runs(plan)) and best_box(copy, plan.element_bytes, target) is not None:
+        box = boxed(copy, plan.element_bytes, target)
+        if has_staged_runs(box):
+            return box
+    apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target), converted=0)
+    is_filled = apart.source_lanes and lane_count(apart.target_lanes) >= lane_count(plan.target_lanes)
+    has_pieces = not is_long or lane_count(apart.source_lanes) * plan.widths.src >= PIECE_BYTES
+    run = _run(plan, target)
+    is_longer = run < SHORT_ROW and _run(apart, target) >= max(2 * run, MIN_STAGED_RUN)
+    return apart if is_filled and has_pieces and is_longer else plan
+
+
+def _run(plan: CopyPlan, target: Machine) -> int:
+    """Bytes of a run of the destination that a macro tile has."""
+    rows = with_joined_rows(with_macro(plan, STAGED_ROWS), target)
+    return rows.run * plan.widths.dst
+
+
+def plan_moved(
+    copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False, is_small: bool = False
+) -> CopyPlan:
+    """The plan of a copy of elements of so many bytes, which are moved as they are."""
+    widths = Widths(element, element)
+    return with_near_stores(plan_copy(copy, widths, target, streams, 0, buffered, is_small=is_small))
+
+
+def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
+    """The copy, or its parts where one tile cannot hold both what is loaded and what is zero; in wide elements."""
+    copy, element = promoted(copy, element)
+    apart = _in_part(copy, element, target)
+    if apart is None:
+        yield copy, element
+        return
+    parts = [piece for part in without_partial(copy, apart) for piece in pieces(part, element, target)]
+    box = best_box(copy, element, target)
+    yield from parts if box is None or box[0] * copy.elements > instructions(parts, target) else [(copy, element)]
+
+
+def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
+    """A digit that is loaded in part, and may have to be cut there."""
+    uneven = [digit for digit in copy.digits if digit.is_uneven]
+    if padded_lanes(copy, element, target) or (uneven and best_box(copy, element, target) is not None):
+        return None
+    if not all(digit.is_whole for digit in uneven):
+        return next((g for g, digit in enumerate(copy.digits) if not (digit.is_whole or digit.is_uneven)), None)
+    found = without_lanes(copy, Widths(element, element), target)
+    return _mostly_zero(copy, element, target) if found is None else found
+
+
+def _mostly_zero(copy: StridedCopy, element: int, target: Machine) -> int | None:
+    """A digit that lanes take a part of, of which all tiles but the first are zero: a fill has longer stores."""
+    if target.streams_whole_lines or all(digit.is_whole for digit in copy.digits):
+        return None
+    lanes = choose_lanes(copy, Widths(element, element), target)[1]
+    if not lanes:
+        return None
+    *inner, last = lanes
+    digit = copy.digits[last.digit]
+    is_cut = not digit.is_whole and digit.loaded <= last.extent < digit.extent
+    return last.digit if is_cut and lane_count(inner) * element >= PIECE_BYTES else None
+
+
+def instructions(copies: Iterable[Sized], target: Machine) -> float:
+    """About how many instructions copies take, by lanes or boxes; inf if one has neither."""
+    return sum(copy.elements * instructions_each(*sized, target) for sized in copies for copy in sized[:1])
+
+
+@lru_cache(maxsize=256)
+def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float:
+    """The same for each element."""
+    box = best_box(copy, element, target)
+    if needs_box(copy, Widths(element, element), target):
+        return box[0] if box else inf
+    widths = Widths(element, element)
+    lanes = fused(copy, widths, target)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=0)
+    cost = tile_cost(with_longer_tile(plan))
+    return min(cost, box[0]) if box else cost
+
+
+def needs_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a copy has no lanes, nor can go element by element."""
+    is_cut = any(digit.is_uneven and not digit.is_whole for digit in copy.digits)
+    return is_cut or without_lanes(copy, widths, target) is not None
+
+
+def without_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> int | None:
+    """A digit that is loaded in part and that no lanes are made of, in which zeros would be."""
+    in_part = [i for i, digit in enumerate(copy.digits) if not digit.is_whole]
+    stored = {part.digit for part in choose_lanes(copy, widths, target)[1]} if in_part else ()
+    return next((i for i in in_part if i not in stored), None)

@@ -1,0 +1,161 @@
+"""Copies that go past the caches by whole lines, out of a buffer: whether their runs suffice, and their macro tiles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.boxes import waste
+from layoutc.planning.moves.cache_sets import overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, with_gathered_rows
+from layoutc.planning.moves.lane_tiles import with_lanes
+from layoutc.planning.moves.macro_tiles import (
+    LINE_CHUNKS,
+    LINE_ROWS,
+    STAGED_CHUNKS,
+    STAGED_ROWS,
+    STREAMED,
+    MacroShape,
+    with_joined_rows,
+    with_macro,
+)
+from layoutc.planning.moves.next_tile import straddles_lines
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because
+from layoutc.planning.tiles.lanes import choose_lanes, lane_count
+
+MIN_STAGED_RUN = 256
+"""bytes of a run of the destination, below which it has too few whole lines"""
+MOST_WASTE = 1.125
+"""times what tiles move twice, as the last ones begin earlier, where they load whole lines"""
+LONG_ROW = 256
+"""bytes of the source that lie together, below which macro tiles take all of them"""
+STRADDLING = 2
+"""bytes of an element, whose rows count another line each where they straddle lines"""
+NARROW_LINES = 1 / 3
+"""of the first cache, that lines may fill of which the next macro tile takes another part"""
+LONG_RUN = 4 << 10
+"""bytes of a run of the destination that macro tiles do not shorten it to less than"""
+
+
+def has_staged_runs(plan: CopyPlan) -> bool:
+    """Whether a macro tile has runs that leave a buffer by whole lines."""
+    rows = with_macro(plan, STAGED_ROWS)
+    together = not plan.merges or all(part.digit in rows.run_digits for part in plan.target_lanes)
+    return together and rows.run * plan.widths.dst >= MIN_STAGED_RUN
+
+
+def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
+    why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
+    because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
+    staged = _with_runs(plan, target)
+    if staged.run * plan.widths.dst < MIN_STAGED_RUN:
+        because(
+            "stores", f"through the caches, as runs of {staged.run * plan.widths.dst} bytes have too few whole lines"
+        )
+        return with_macro(plan, STREAMED)
+    if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
+        because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
+        return with_macro(plan, STREAMED)
+    joined = with_joined_rows(replace(staged, store="staged"), target)
+    joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
+    if joined.macro != staged.macro:
+        return joined
+    return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
+
+
+def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
+    rows = with_macro(plan, STAGED_ROWS)
+    shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
+    if rows_collide(with_macro(plan, shape), target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
+        by_lines = _by_lines(plan, target)
+        if by_lines is not plan:
+            is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
+            plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
+    staged = with_macro(plan, shape)
+    if not rows_collide(staged, target):
+        staged = _of_whole_rows(plan, shape, staged, target) or _one_tile_wide(plan, shape, staged, target)
+    if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
+        return staged
+    return with_macro(plan, replace(shape, budget=2 * shape.budget))
+
+
+def _of_whole_rows(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    Macro tiles that have all of rows of the source, which others would cut, with shorter runs of the destination.
+
+    They are read in order, where the last cache is near. What loads whole lines gains nothing.
+    """
+    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < target.line
+    if target.llc_is_far or plan.merges or not takes_parts or staged.source_run >= _row(staged):
+        return None
+    whole = with_macro(plan, replace(shape, target_run=MIN_STAGED_RUN, budget=2 * shape.budget))
+    is_long = whole.run * plan.widths.dst >= MIN_STAGED_RUN
+    return whole if is_long and whole.source_run >= _row(whole) else None
+
+
+def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow.
+
+    They take a line of each row where the first cache does not hold one of all rows until then.
+    """
+    if _row(staged) * plan.widths.src < LONG_ROW:
+        return staged
+    narrow = with_macro(plan, replace(shape, source_run=1))
+    if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
+        return staged
+    joined, joined_narrow = (with_joined_rows(each, target) for each in (staged, narrow))
+    # What the next macro tile takes of a line is there then only if rows do not evict each other; where they are joined
+    # to far more than the first cache holds, it comes from the second one.
+    evict = share_sets(narrow, target) and share_sets(joined_narrow, target)
+    if prod(joined_narrow.macro) > prod(joined.macro) or evict:
+        return staged
+    if overflow_sets(narrow, target):
+        return with_macro(plan, replace(shape, source_run=target.line))
+    shorter = with_macro(plan, replace(shape, source_run=1, target_run=shape.target_run // 2))
+    is_better = _comes_back(narrow, target) and shorter.run * plan.widths.dst >= MIN_STAGED_RUN
+    return shorter if is_better else narrow
+
+
+def _comes_back(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether macro tiles share more lines with the next ones than the first cache holds beside these and the buffer.
+
+    Where the last cache is near, what comes back from the second one takes more than shorter runs do.
+    """
+    if target.llc_is_far or plan.merges:
+        return False
+    takes_parts, ends = plan.source_run * plan.element_bytes < target.line, 0
+    if plan.element_bytes == STRADDLING and not takes_parts and straddles_lines(plan):
+        ends = prod(plan.macro) // plan.source_run * target.line
+    return (takes_parts or ends > 0) and source_bytes(plan, target) + ends > NARROW_LINES * target.l1
+
+
+def _row(plan: CopyPlan) -> int:
+    """Elements of the source that lie together, but for those of other rows that are in one run of the destination."""
+    row, is_across = 1, False
+    for position, digit in contiguous(plan.copy, "src"):
+        if is_across and position in plan.run_digits:
+            break
+        is_across = is_across or position not in plan.run_digits
+        row *= digit.extent
+    return row
+
+
+def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with loads of whole lines: its stores, which a buffer takes in any size, are cut down first."""
+    if plan.merges or not plan.source_lanes:
+        return plan
+    lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
+    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=plan.converted_bytes)
+    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
+        return plan
+    if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
+        return plan
+    because("loads", "straight, of whole lines: the buffer that stores fill takes less")
+    return found

@@ -1,0 +1,209 @@
+"""How the tiles of a copy are stored, and what macro tiles suit that: through the caches, or past them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutc.planning.copies.copy_digits import SIDES, Carry, contiguous
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set, share_evicted
+from layoutc.planning.moves.colliding_rows import (
+    gathered_in_caches,
+    gathers_rows,
+    is_plain,
+    of_colliding_rows,
+    stored_in_a_set,
+    widens,
+    with_fewer_rows,
+    with_gathered_rows,
+)
+from layoutc.planning.moves.macro_tiles import (
+    ALIGNED,
+    ALONG_ROWS,
+    COLLIDING,
+    COLLIDING_NEAR,
+    COPIED_BY_SOURCE,
+    NORMAL,
+    NORMAL_BY_SOURCE,
+    NORMAL_SQUARE,
+    STREAMED,
+    STREAMED_ALONG_ROWS,
+    STREAMED_COPY,
+    STREAMED_PACKED,
+    STREAMED_SMALL,
+    MacroShape,
+    loop_order,
+    with_macro,
+)
+from layoutc.planning.moves.whole_lines import stores_whole_lines
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because
+from layoutc.planning.tiles.lanes import lane_count
+
+MIN_ALIGNED_RUN = 512
+"""in the caches: 0.6 to 0.8 of the time of normal stores where rows of 513 and 257 elements are transposed"""
+MIN_LONG_ROW = 1 << 10
+"""bytes of a row of the destination that leaves a buffer by whole lines, if the last cache is far"""
+SQUARE_ELEMENT = 4
+"""bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
+MOST_EVICTED = 0.3
+"""of the lines of a macro tile, where the second cache holds both sides"""
+SHORT_LINES, LONGER_LINES = 4, 8
+"""in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
+HELD_LINES = 0.5
+"""of the first cache, that lines of the source may fill then, one for each element of a row"""
+
+
+def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
+    if widens(plan) and (stored := stored_in_a_set(plan, target)) > l1_ways(target):
+        return with_fewer_rows(plan, target, stored)
+    cached = with_macro(plan, _normal(plan, target))
+    if plan.copy.is_fill or plan.converted_bytes:
+        return cached
+    ways = l1_ways(target)
+    loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
+    # A line that comes from the second cache comes as fast as one from a buffer.
+    evict = min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2
+    if evict and not (stored_in_a_set(plan, target) > ways and _is_better_aligned(plan, target)):
+        gathered = gathered_in_caches(plan, target)
+        if gathered is not None:
+            because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
+            return gathered
+    if (apart := of_colliding_rows(plan, target)) is not None:
+        return apart
+    if stored > ways and _is_better_aligned(plan, target):
+        because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
+        return replace(with_macro(plan, ALIGNED), store="aligned")
+    straddling = _straddling(plan, cached, target) if _straddles_lines(plan, target) else None
+    if straddling is not None:
+        return straddling
+    if not loaded > ways >= stored:
+        return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
+    if plan.source_lanes == plan.target_lanes:
+        return with_macro(plan, COPIED_BY_SOURCE)
+    is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
+    return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
+    """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of 2 by 2 tiles."""
+    if target.waits_for_lines or plan.element_bytes != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
+        return NORMAL
+    is_moved = not (plan.copy.is_fill or plan.merges or plan.converted_bytes)
+    transposes = is_moved and plan.source_lanes != plan.target_lanes
+    lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
+    is_long = all(not digit.carries and digit.extent >= 2 * part.extent for digit, part in lanes)
+    return NORMAL_SQUARE if transposes and is_long else NORMAL
+
+
+def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
+    """Whether that holds both sides."""
+    return 2 * plan.copy.elements * plan.element_bytes <= target.l2
+
+
+def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
+    piece = lane_count(plan.source_lanes) * plan.element_bytes
+    moves = plan.source_lanes != plan.target_lanes
+    parts = piece < target.line and not stores_whole_lines(plan, target)
+    return target.streams_whole_lines and _fits_second_cache(plan, target) and moves and parts
+
+
+def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
+    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    lines = SHORT_LINES if target.waits_for_lines else LONGER_LINES
+    is_held = row // plan.element_bytes * target.line <= HELD_LINES * target.l1
+    if not (is_held and NORMAL.target_run < row <= lines * target.line):
+        return with_macro(plan, _normal(plan, target))
+    whole = with_macro(plan, replace(NORMAL, target_run=row))
+    because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
+    return whole
+
+
+def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan of a transpose whose stores straddle lines, if its rows are long enough.
+
+    Where it is as large as the second cache, tiles would wait twice for a line that they store parts of, as it comes
+    from a last cache that is far. Where lines evict each other before they are whole, tiles follow the rows they store.
+    """
+    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    if plan.copy.elements * plan.element_bytes >= target.l2:
+        if not target.llc_is_far or row < MIN_LONG_ROW:
+            return None
+        because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
+        return replace(with_macro(plan, ALIGNED), store="aligned")
+    if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
+        along_rows = with_macro(plan, ALONG_ROWS)
+        because("macro tiles", "along rows of the destination, as lines would evict each other before they are whole")
+        return along_rows
+    return None
+
+
+def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether the tiles of a transpose store parts of lines.
+
+    With elements of 1 byte a buffer gains nothing; what tiles along rows gain is known where no stores wait for lines.
+    """
+    moves = plan.source_lanes != plan.target_lanes and is_plain(plan)
+    if not (target.streams_whole_lines and moves):
+        return False
+    if plan.element_bytes == 1 and target.waits_for_lines:
+        return False
+    return not stores_whole_lines(plan, target)
+
+
+def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether runs are long, and stores straddle their lines, or those of a tile evict each other.
+
+    A buffer leaves its runs by whole lines, one line of a run after the other.
+    """
+    # Of equal size, macro tiles have runs of half of this at least.
+    run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
+    evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan, target) > l1_ways(target)
+    return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
+
+
+def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
+    if plan.source_lanes == plan.target_lanes:
+        return with_macro(plan, STREAMED_COPY)
+    if plan.widths.moved not in COLLIDING:
+        is_held = target.llc_is_far and 2 * plan.copy.elements * plan.element_bytes <= target.llc
+        return with_macro(plan, STREAMED_ALONG_ROWS if is_held else STREAMED)
+    if plan.converted_bytes:
+        return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
+    return _gathered(plan, target) or _streamed_small(plan, target)
+
+
+def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with elements of 1 and 2 bytes; where the last cache is near, with longer runs in the destination.
+
+    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
+    would have all of stay whole.
+    """
+    long = with_macro(plan, STREAMED_SMALL)
+    if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+        return long
+    even = with_macro(plan, STREAMED_ALONG_ROWS)
+    cuts = any(even.macro[g] < long.macro[g] == plan.copy.digits[g].extent for g in long.source_run_digits)
+    if even.prefetch and not cuts:
+        return even
+    because("macro tiles", STREAMED_SMALL.reason)
+    return long
+
+
+def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
+    gathered = with_macro(plan, (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes])
+    if not gathers_rows(gathered, target):
+        return None
+    # In the buffer no digit of the source carries.
+    carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
+    inner = gathered.inner_order if carries else loop_order(plan.copy.digits, "dst")
+    return replace(with_gathered_rows(gathered, target), inner_order=inner)

@@ -1,0 +1,33 @@
+"""Whether the stores of a plan are whole cache lines, which may go past the caches."""
+
+from __future__ import annotations
+
+from layoutc.planning.machine import Machine
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.joined_lines import joined_digits, line_elements
+from layoutc.planning.tiles.merged_tile import runs
+
+
+def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
+    """Whether every store of the plan is an aligned cache line, or several of a tile are one together."""
+    if not target.aligns_lines or not plan.target_lanes:
+        return False
+    lanes = joined_digits(plan, target.line)
+    if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan, target.line))):
+        return False
+    line = line_elements(plan, target.line)
+    if plan.copy.dst % line:
+        return False
+    for position, digit in enumerate(plan.copy.digits):
+        # Tiles start at multiples of the tile, and where the last one starts earlier.
+        steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
+        strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
+        if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
+            return False
+    return True
+
+
+def _rows_are_lines(plan: CopyPlan, line: int) -> bool:
+    """Whether what a tile stores along its lanes is whole lines."""
+    row = runs(plan.copy, plan.tile, "dst", [part.digit for part in plan.target_lanes])
+    return all(start % line == 0 and count % line == 0 for start, count in row)

@@ -1,0 +1,325 @@
+"""Plan: the decisions about one reorder, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Literal
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Shuffles
+from layoutc.planning.plans.row_spans import row_span
+from layoutc.planning.plans.turns import Through, Together
+
+Store = Literal["normal", "nontemporal", "aligned", "staged", "packed"]
+"""into the caches; past them; out of a buffer, by whole lines into the caches, and past them; by whole bytes"""
+
+Load = Literal["normal", "staged", "unpacked"]
+"""straight; out of a buffer that a macro tile is gathered in, where elements that share bytes have one each"""
+
+MAX_THREADS = 1024
+MAX_STAGE_BYTES = 1 << 20
+"""of a buffer on the stack"""
+ELEMENT_TILE = 16
+"""elements of a tile without lanes that are converted at once, at most"""
+LINE = 64
+"""bytes of a cache line, which a non-temporal store should fill"""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`extent` low values of the digit at position `digit`: a power of two, or all of a few channels."""
+
+    digit: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class CopyPlan:
+    """
+    How one strided copy runs. All tuples are parallel to `copy.digits`.
+
+    A tile of `tile` values per digit is moved through registers: the lanes of its loads are `source_lanes`, those
+    of its stores `target_lanes`, the first part in the lowest lanes. Without lanes it goes element by element; those of
+    a tile are converted at once.
+    Tiles fill macro tiles of `macro` values in `inner_order`, macro tiles fill the copy in `outer_order` (positions
+    of digits, slowest first). The last tile of a digit that its extent is no multiple of starts earlier, so that it
+    writes some elements again; the last macro tile has fewer tiles, but in a buffer, where it starts earlier too.
+    With `staged` stores a macro tile is put together in a buffer, and its runs of contiguous elements leave that by
+    whole lines, past the caches; with `aligned` stores they stay in them. With `staged` loads it is first gathered
+    in a buffer, where its rows do not evict each other; elements that are converted are so on their way there, row
+    by row, and tiles move what they have become. Rows of elements that share bytes may begin inside of one: with
+    `unpacked` loads a macro tile is gathered in a buffer in which each has a byte, with `packed` stores it is put
+    together in one; without lanes that buffer is an image, which other copies share. Each load also asks for the
+    memory `prefetch` elements further on (0: nothing), or each tile for its share of what lies so far ahead.
+    """
+
+    copy: StridedCopy
+    element_bytes: int
+    vector_bytes: int
+    shuffles: Shuffles
+    tile: tuple[int, ...]
+    source_lanes: tuple[Part, ...]
+    target_lanes: tuple[Part, ...]
+    macro: tuple[int, ...]
+    outer_order: tuple[int, ...]
+    inner_order: tuple[int, ...]
+    store: Store = "normal"
+    prefetch: int = 0
+    load: Load = "normal"
+    converted_bytes: int = 0
+    """of an element of the destination, where elements are converted (0: they are moved as they are)"""
+    converted_at: SideName | None = None
+    """on the way in (`src`) or out (`dst`); None: narrowed on the way in, widened on the way out"""
+    per_byte: tuple[int, int] = (1, 1)
+    """elements that share a byte of the source, and of the destination; registers have a byte for each"""
+    merges: bool = False
+    """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
+    fetches: bool = False
+    """whether a tile asks for the lines that it will store into, before it loads"""
+    asks_by_tiles: bool = False
+    """whether tiles ask for what lies `prefetch` elements ahead of gathered rows, not the loads of these"""
+    side_by_side: bool = False
+    """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""
+
+    def __post_init__(self) -> None:
+        digits = self.copy.digits
+        for name, extents in (("tile", self.tile), ("macro", self.macro)):
+            if len(extents) != len(digits):
+                text = "x".join(map(str, extents)) or "-"
+                raise LayoutcError(
+                    f"{name} {text} has {len(extents)} numbers, expected one for each of {len(digits)} digits"
+                )
+        for name, order in (("outer", self.outer_order), ("inner", self.inner_order)):
+            if sorted(order) != (expected := list(range(len(digits)))):
+                got, wanted = (" ".join(map(str, numbers)) or "-" for numbers in (order, expected))
+                raise LayoutcError(f"got loops {name} {got}, expected each of {wanted} once")
+        self._check_tiles()
+        if self.load != "normal" and not self.gathers_lanes:
+            raise LayoutcError(f"{self.load} loads gather runs of other digits than those of their lanes")
+        if self.stages_stores and (not self.run_digits or self.run * self.widths.dst < 2 * LINE):
+            raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
+        if self.stages_stores and any(part.digit not in self.run_digits for part in self.target_lanes):
+            raise LayoutcError("staged stores keep runs of other digits than those of their lanes")
+
+    def _check_tiles(self) -> None:
+        for digit, tile, macro in zip(self.copy.digits, self.tile, self.macro, strict=True):
+            fits = 1 <= tile <= macro <= digit.extent
+            if not fits or not (self.merges or is_power_of_two(tile) or tile == digit.extent):
+                raise LayoutcError(
+                    f"tile {tile} and macro tile {macro} do not fit extent {digit.extent}: expected a power of two or "
+                    "all of the digit, and tile <= macro tile <= extent"
+                )
+            if not digit.is_whole and not self.target_lanes:
+                raise LayoutcError("a copy that goes element by element loads all of each digit")
+            if not digit.is_whole and (macro != digit.extent or digit.extent % tile):
+                raise LayoutcError(
+                    f"a digit that is loaded in part needs one macro tile of whole tiles, got macro tile {macro} and "
+                    f"tile {tile} of {digit.extent}"
+                )
+
+    @cached_property
+    def widths(self) -> Widths:
+        """Bytes of an element on each side."""
+        at = "src" if self.load == "staged" else self.converted_at
+        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, at, *self.per_byte)
+
+    @property
+    def gathers_converted(self) -> bool:
+        """Whether elements are converted on their way into the buffer that tiles are loaded from."""
+        return self.load == "staged" and self.converted_bytes > 0
+
+    @property
+    def gathered(self) -> CopyPlan:
+        """The plan as its tiles see it: what they load is in registers as it was gathered, converted or not."""
+        if not self.gathers_converted:
+            return self
+        return replace(
+            self,
+            element_bytes=self.converted_bytes,
+            converted_bytes=0,
+            converted_at=None,
+            per_byte=(1, self.per_byte[1]),
+            load="normal",
+        )
+
+    @property
+    def pads_elements(self) -> bool:
+        """Whether elements are loaded one by one, and stored with the zeros beside them."""
+        alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.converted_bytes)
+        return alone and not all(self.copy.digits[part.digit].is_whole for part in self.target_lanes)
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether rows of memory are taken apart in an image of bytes, or put together out of one, and that is all."""
+        return not self.target_lanes and (self.load == "unpacked" or self.store == "packed")
+
+    @property
+    def stages_stores(self) -> bool:
+        """Whether a macro tile is put together in a buffer."""
+        return self.store in ("aligned", "staged")
+
+    def macro_step(self, position: int) -> int:
+        """
+        How far macro tiles are apart along a digit.
+
+        Staged ones overlap by a line along the digit that a run ends in, unless they are side by side: each writes the
+        lines that start in its step, whole.
+        """
+        cuts_runs = self.stages_stores and position == self.run_digits[-1] and not self.side_by_side
+        if cuts_runs and self.macro[position] < self.extents[position]:
+            return self.macro[position] - self.steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
+        return self.macro[position]
+
+    @property
+    def keeps_lines(self) -> bool:
+        """Whether runs are whole lines where the destination begins with one, but for the last ones along a digit."""
+        digits = enumerate(self.copy.digits)
+        steps = [step for g, digit in digits if g not in self.run_digits for _, step in digit.all_steps("dst")]
+        return not any(place * self.widths.dst % LINE for place in (self.run, self.copy.dst, *steps))
+
+    def steps_of_a_line(self, inner: int) -> int:
+        """Steps of a digit that hold a line, if each is `inner` elements."""
+        return -(-LINE // self.widths.dst // inner)
+
+    @cached_property
+    def extents(self) -> tuple[int, ...]:
+        """The extents of the copy's digits."""
+        return tuple(digit.extent for digit in self.copy.digits)
+
+    @cached_property
+    def run_digits(self) -> tuple[int, ...]:
+        """The digits of a macro tile's runs of contiguous destination elements, fastest first; the last may be cut."""
+        found: list[int] = []
+        inner = 1
+        for position, digit in contiguous(self.copy, "dst"):
+            macro = self.macro[position]
+            if macro < digit.extent:
+                return (*found, position) if macro > 2 * self.steps_of_a_line(inner) else tuple(found)
+            found.append(position)
+            inner *= macro
+        return tuple(found)
+
+    @cached_property
+    def run(self) -> int:
+        """Elements of a run."""
+        return prod(self.macro[g] for g in self.run_digits)
+
+    @cached_property
+    def source_run_digits(self) -> tuple[int, ...]:
+        """The digits of a macro tile's runs of contiguous source elements, fastest first."""
+        return self._contiguous_digits("src")
+
+    @cached_property
+    def packed_run_digits(self) -> tuple[int, ...]:
+        """Those of its runs of contiguous destination elements, where these leave a buffer by whole bytes."""
+        return self._contiguous_digits("dst")
+
+    def _contiguous_digits(self, side: SideName) -> tuple[int, ...]:
+        found: list[int] = []
+        for position, digit in contiguous(self.copy, side):
+            found.append(position)
+            if self.macro[position] < digit.extent:
+                break
+        return tuple(found)
+
+    @property
+    def least_macro(self) -> tuple[int, ...]:
+        """A macro tile of one tile, but of all of a digit that is loaded in part."""
+        sizes = zip(self.tile, self.copy.digits, strict=True)
+        return tuple(tile if digit.is_whole else digit.extent for tile, digit in sizes)
+
+    def loaded_steps(self, position: int) -> int:
+        """How many steps of a digit a macro tile has in the source; all others are zero."""
+        return min(self.macro[position], self.copy.digits[position].loaded)
+
+    @property
+    def gathers_lanes(self) -> bool:
+        """Whether what a load takes lies together where rows are gathered; in a source that overlaps it need not."""
+        return all(part.digit in self.source_run_digits for part in self.source_lanes)
+
+    @property
+    def source_run(self) -> int:
+        """Elements of a run of the source."""
+        return prod(map(self.loaded_steps, self.source_run_digits))
+
+    @cached_property
+    def load_stage(self) -> tuple[tuple[int, ...], int]:
+        """Strides and size of the buffer that a macro tile of the source is gathered in."""
+        span = row_span(self)
+        if span is None:
+            return self._stage("src", self.source_run_digits, self.source_run)
+        run = span.step * (span.rows - 1) + self.vector_bytes
+        return self._stage("src", (*self.source_run_digits, span.digit), run)
+
+    @property
+    def packed_run(self) -> int:
+        """Elements of a run of the destination that leaves a buffer by whole bytes."""
+        return prod(self.macro[g] for g in self.packed_run_digits)
+
+    @cached_property
+    def store_stage(self) -> tuple[tuple[int, ...], int]:
+        """Strides and size of the buffer that a macro tile of the destination is put together in."""
+        if self.store == "packed":
+            return self._stage("dst", self.packed_run_digits, self.packed_run)
+        return self._stage("dst", self.run_digits, self.run)
+
+    def buffer_bytes(self, side: SideName) -> int:
+        """Bytes of the buffer that a macro tile of a side goes through, if it does."""
+        if (self.load if side == "src" else self.store) in ("normal", "nontemporal"):
+            return 0
+        _, elements = self.load_stage if side == "src" else self.store_stage
+        return elements * self.stage_width(side)
+
+    def stage_width(self, side: SideName) -> int:
+        """Bytes of an element in the buffer of a side."""
+        if self._takes_apart(side):
+            return 1
+        return self.widths.dst if side == "dst" else self.widths.moved
+
+    def _takes_apart(self, side: SideName) -> bool:
+        """Whether elements that share bytes of memory have one each in the buffer of a side."""
+        return self.widths.per_byte(side) > 1 and not (side == "src" and self.gathers_converted)
+
+    def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
+        """
+        Runs one after the other, an odd number of lines apart.
+
+        A register is a small piece of many runs: a power of two apart, they would evict each other from the first
+        cache (f64 transposes with 16-byte registers took 2.4 times as long).
+
+        Around a run of elements that share bytes is room for their neighbours in its first byte and its last; short
+        ones share lines.
+        """
+        line = LINE // self.stage_width(side)
+        if self._takes_apart(side):
+            run += 2 * (self.widths.per_byte(side) - 1)
+            line = min(line, 1 << (run - 1).bit_length())
+        strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
+        stride = (-(-run // line) | 1) * line
+        for position in sorted(range(len(strides)), key=lambda g: strides[g]):
+            if position not in run_digits:
+                strides[position] = stride
+                stride *= self.macro[position]
+        return tuple(strides), stride
+
+
+def is_power_of_two(number: int) -> bool:
+    """Whether a positive number is one."""
+    return number & (number - 1) == 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a reorder does, in the order in which it runs, and the threads that share it."""
+
+    parts: tuple[CopyPlan | Together | Through, ...]
+    threads: int = 1
+
+    @property
+    def copies(self) -> tuple[CopyPlan, ...]:
+        """All copies, also those that run together with others."""
+        return tuple(copy for part in self.parts for copy in ((part,) if isinstance(part, CopyPlan) else part.copies))

@@ -1,0 +1,233 @@
+"""Networks between C channels of one register each and C interleaved registers, for any small C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from layoutc.errors import LayoutcError
+from layoutc.planning.machine import Shuffles
+from layoutc.planning.plans.plan import is_power_of_two
+from layoutc.planning.shuffles.exchanges import VectorUnit
+from layoutc.planning.shuffles.merging import staying
+from layoutc.planning.shuffles.network import Network, NetworkBuilder, check_elements, move_bits
+from layoutc.planning.shuffles.pairs import join, part
+from layoutc.planning.shuffles.staying import cheaper, is_narrow
+from layoutc.planning.shuffles.synthesis import synthesize, vector_unit
+
+CHANNEL_LIMIT = 31
+
+Place = Callable[[int], int]
+"""for an element of the outputs, its number among the elements of the inputs"""
+
+
+def interleave(
+    channels: int,
+    lanes: int,
+    element_bytes: int,
+    native_bytes: int = 64,
+    shuffles: Shuffles = "any",
+) -> Network:
+    """
+    From one register per channel to memory order: element f of the outputs is lane f // C of channel f % C.
+
+    C registers of `lanes` lanes go in and come out. Where any shuffle of two registers is one instruction, an output
+    takes C - 1 of them, or the logarithm of the lanes if that is less. Raises LayoutcError for vectors that the
+    machine does not have.
+    """
+    unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
+    if is_power_of_two(_checked(channels)):
+        return _interleave_bits(channels, unit)
+    if unit.unpacks_only:
+        return join(channels, lanes, element_bytes)
+    builder = _Builder(channels, lanes)
+    chunk = _chunk_lanes(unit)
+    if chunk == lanes:
+        builder.gather_all(_interleaved(channels, lanes), _halved(channels, lanes), lanes)
+    else:
+        inner, halved = (
+            _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_interleaved, _halved)
+        )
+        builder.gather_all(inner, halved, chunk)
+        builder.gather(_by_chunks(_interleaved(channels, lanes // chunk), chunk))
+    return _or_merged(builder.network(builder.values), _interleaved(channels, lanes), unit)
+
+
+def deinterleave(
+    channels: int,
+    lanes: int,
+    element_bytes: int,
+    native_bytes: int = 64,
+    shuffles: Shuffles = "any",
+) -> Network:
+    """From memory order to one register per channel: the inverse of `interleave`."""
+    unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
+    if is_power_of_two(_checked(channels)):
+        return _deinterleave_bits(channels, unit)
+    if unit.unpacks_only:
+        return part(channels, lanes, element_bytes)
+    builder = _Builder(channels, lanes)
+    chunk = _chunk_lanes(unit)
+    if chunk == lanes:
+        builder.gather_all(_deinterleaved(channels, lanes), _doubled(channels, lanes), lanes)
+    else:
+        builder.gather(_by_chunks(_deinterleaved(channels, lanes // chunk), chunk))
+        inner, doubled = (
+            _within_groups(place(channels, chunk), channels, lanes, chunk) for place in (_deinterleaved, _doubled)
+        )
+        builder.gather_all(inner, doubled, chunk)
+    return _or_merged(builder.network(builder.values), _deinterleaved(channels, lanes), unit)
+
+
+def check_interleave(network: Network, channels: int) -> None:
+    """Raise LayoutcError unless the network interleaves this many channels."""
+    check_elements(network, _elements(_interleaved(channels, network.lanes), channels * network.lanes))
+
+
+def check_deinterleave(network: Network, channels: int) -> None:
+    """Raise LayoutcError unless the network takes this many channels apart."""
+    check_elements(network, _elements(_deinterleaved(channels, network.lanes), channels * network.lanes))
+
+
+def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
+    """The network, or one of registers that are merged in pairs if that takes fewer instructions."""
+    lanes, count = network.lanes, network.inputs * network.lanes
+    if not (unit.permutes and is_narrow(lanes)):
+        return network
+    elements = [tuple(range(first, first + lanes)) for first in range(0, count, lanes)]
+    wanted = tuple(tuple(map(place, row)) for row in elements)
+    return cheaper(network, staying(tuple(elements), wanted, lanes), unit.shuffles)
+
+
+def _checked(channels: int) -> int:
+    if not 1 <= channels <= CHANNEL_LIMIT:
+        raise LayoutcError(f"got {channels} channels, expected 1 to {CHANNEL_LIMIT}")
+    return channels
+
+
+def _elements(place: Place, count: int) -> list[int]:
+    return [place(element) for element in range(count)]
+
+
+def _chunk_lanes(unit: VectorUnit) -> int:
+    """Lanes that are handled together: those of 16 bytes on machines that shuffle bytes only within them."""
+    return unit.lane_count if unit.permutes else 1 << unit.inner
+
+
+def _interleaved(channels: int, lanes: int) -> Place:
+    return lambda element: element % channels * lanes + element // channels
+
+
+def _deinterleaved(channels: int, lanes: int) -> Place:
+    return lambda element: element % lanes * channels + element // lanes
+
+
+def _doubled(channels: int, lanes: int) -> Place:
+    """A perfect shuffle: the second half of all elements goes between those of the first."""
+    half = channels * lanes // 2
+    return lambda element: element // 2 + element % 2 * half
+
+
+def _halved(channels: int, lanes: int) -> Place:
+    """Its inverse: even elements first, then odd ones."""
+    half = channels * lanes // 2
+    return lambda element: 2 * (element % half) + element // half
+
+
+def _by_chunks(place: Place, chunk: int) -> Place:
+    """The same for whole chunks of lanes."""
+    return lambda element: place(element // chunk) * chunk + element % chunk
+
+
+def _within_groups(place: Place, channels: int, lanes: int, chunk: int) -> Place:
+    """The same in every chunk position by itself: a group is one chunk of each of the registers."""
+
+    def placed(element: int) -> int:
+        register, lane = divmod(element, lanes)
+        group, within = divmod(lane, chunk)
+        source, source_lane = divmod(place(register * chunk + within), chunk)
+        assert source < channels, "a group has one chunk per channel"
+        return source * lanes + group * chunk + source_lane
+
+    return placed
+
+
+def _interleave_bits(channels: int, unit: VectorUnit) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
+    network = _synthesized(high, low, (low + high)[: len(high)], unit)
+    return _numbered(network, (low + high)[len(high) :])
+
+
+def _deinterleave_bits(channels: int, unit: VectorUnit) -> Network:
+    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
+    memory = low + high
+    network = _synthesized(memory[: len(high)], memory[len(high) :], high, unit)
+    return _numbered(network, low)
+
+
+def _bits(name: str, count: int) -> list[Hashable]:
+    return [(name, bit) for bit in range(count.bit_length() - 1)]
+
+
+def _synthesized(lanes: list[Hashable], registers: list[Hashable], target: list[Hashable], unit: VectorUnit) -> Network:
+    return synthesize(lanes, registers, target, unit.element_bytes, unit.native_bytes, unit.shuffles)
+
+
+def _numbered(network: Network, registers: list[Hashable]) -> Network:
+    """The same network with its outputs in the order of these bits."""
+    place = [network.target_registers.index(label) for label in registers]
+    outputs = [network.outputs[move_bits(number, place)] for number in range(len(network.outputs))]
+    return Network(network.inputs, network.lanes, network.steps, tuple(outputs), tuple(registers))
+
+
+class _Builder(NetworkBuilder):
+    """The steps so far, and the registers that they leave."""
+
+    def __init__(self, channels: int, lanes: int):
+        super().__init__(channels, lanes)
+        self.channels = channels
+        self.values = list(range(channels))
+
+    def gather_all(self, place: Place, step: Place, lanes: int) -> None:
+        """
+        Every register anew, the cheaper of two ways: at once from all registers, or by steps from two of them.
+
+        A perfect shuffle doubles an element's number f modulo C * V - 1, and as V * C = 1 there, log2(V) of them bring
+        f = x * C + c to c * V + x.
+        """
+        rounds = lanes.bit_length() - 1
+        if self.channels - 1 <= rounds:
+            self.gather(place)
+        else:
+            for _ in range(rounds):
+                self.gather(step)
+
+    def gather(self, place: Place) -> None:
+        """Every register anew, each from all registers that it has elements of, one after the other."""
+        self.values = [self._gathered(place, first) for first in range(0, self.channels * self.lanes, self.lanes)]
+
+    def _gathered(self, place: Place, first: int) -> int:
+        wanted = [divmod(place(element), self.lanes) for element in range(first, first + self.lanes)]
+        sources = sorted({source for source, _ in wanted})
+        if len(sources) == 1:
+            return self._kept(sources[0], [lane for _, lane in wanted])
+        value = self.values[sources[0]]
+        for number, source in enumerate(sources[1:]):
+            value = self.step(value, self.values[source], self._merged(wanted, source, first=number == 0))
+        return value
+
+    def _merged(self, wanted: list[tuple[int, int]], source: int, *, first: bool) -> list[int]:
+        """
+        Lanes that come from `source` enter from the second operand; all others stay, once they are in place.
+
+        The first shuffle also puts those of the first register in place.
+        """
+        settled = min(held for held, _ in wanted) if first else None
+        return [
+            self.lanes + origin if held == source else origin if held == settled else lane
+            for lane, (held, origin) in enumerate(wanted)
+        ]
+
+    def _kept(self, source: int, mask: list[int]) -> int:
+        if mask == list(range(self.lanes)):
+            return self.values[source]
+        return self.step(self.values[source], None, mask)

@@ -1,0 +1,203 @@
+"""
+Reorders of elements that share bytes by way of images: buffers in which each element has a byte, in memory's order.
+
+The copies of a reorder may each have a few elements of a row that together they have all of. In each turn of some loops
+rows of the source are taken apart, as long as they are, copies of bytes go from one image to the other, and whole rows
+of the destination are put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import prod
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.param import Grouping
+from layoutc.planning.conversions.shared_bytes import MOST_BUFFERED
+from layoutc.planning.copies.axis_copies import Joins, Piece, Side
+from layoutc.planning.copies.axis_segments import segments
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.strided_copy import axis_sides
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.plans.plan import LINE
+from layoutc.planning.plans.row_spans import MASKED
+from layoutc.planning.plans.turns import SharedLoop
+from layoutc.planning.through.through import Blocks, Part, copies_in, loops_of, sum_of, turns_of
+from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
+
+TURNS = (64 << 10, 16 << 10, 4 << 10)
+"""elements of a turn: fewer where gaps that an image keeps make it too large"""
+
+
+@dataclass(frozen=True)
+class Imaged:
+    """Rows into an image, copies from one image to the other, and rows out of that, in the turns of some loops."""
+
+    loops: tuple[SharedLoop, ...]
+    into: tuple[StridedCopy, ...]
+    between: tuple[StridedCopy, ...]
+    out_of: tuple[StridedCopy, ...]
+
+
+@dataclass(frozen=True)
+class Images:
+    """A reorder by way of images, and fills of padding that has none."""
+
+    turns: tuple[Imaged, ...]
+    fills: tuple[StridedCopy, ...]
+
+    @property
+    def count(self) -> int:
+        """Copies in all."""
+        return len(self.fills) + sum(len(turn.into) + len(turn.between) + len(turn.out_of) for turn in self.turns)
+
+
+def by_images(
+    source: MemoryDesc, destination: MemoryDesc, widths: Widths, groupings: tuple[Grouping, ...], joins: Joins
+) -> Images | None:
+    """
+    The reorder by way of images of the sides whose elements share bytes; what is between has the parameters.
+
+    None where a turn is too large, or elements of a side overlap. Raises NotStridedError as `strided_copies` does.
+    """
+    src, dst, axes = axis_sides(source, destination, groupings)
+    base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
+    found = turns_of(base, axes, lambda chosen: _imaged(base, chosen, widths, joins))
+    return None if found is None else Images(*found)
+
+
+def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Imaged | None:
+    """The turns of one part of each axis."""
+    digits = [digit for part in chosen for digit in part.copy.digits]
+    partial = [digit for digit in digits if not digit.is_whole]
+    blocks = [part.blocks for part in chosen if part.blocks is not None]
+    size = prod((*(digit.extent for digit in partial), *(each.stored for each in blocks)))
+    if size > MOST_TURN_BYTES:
+        return None
+    # An element that shares a byte has one in the images, and counts as one in the loops.
+    whole, in_bytes = [digit for digit in digits if digit.is_whole], Widths(widths.src, widths.dst)
+    starts = sum_of((base, *(part.copy for part in chosen)))
+    for most in TURNS:
+        loops = loops_of(whole, size, in_bytes, most)
+        src = _Rows.of("src", starts.src, loops, widths, partial, blocks)
+        dst = _Rows.of("dst", starts.dst, loops, widths, partial, blocks)
+        if src is None or dst is None:
+            return None
+        if max(src.image_bytes, dst.image_bytes) <= MOST_BUFFERED:
+            break
+    else:
+        return None
+    steps = zip(loops, src.images, dst.images, strict=False)
+    held = [CopyDigit(loop.step, one, other, loop.step, params=loop.params) for loop, one, other in steps]
+    ends = zip(partial, src.images[len(loops) :], dst.images[len(loops) :], strict=False)
+    held += [replace(digit, src=one, dst=other) for digit, one, other in ends]
+    inner = zip(blocks, src.sides, dst.sides, strict=True)
+    found = (segments(one, other, each.params, each.loaded, joins) for each, one, other in inner)
+    between = replace(starts, src=src.start, dst=dst.start, digits=tuple(held))
+    into = tuple(src.copies()) if widths.src_per_byte > 1 else ()
+    out_of = tuple(dst.copies()) if widths.dst_per_byte > 1 else ()
+    return Imaged(loops, into, copies_in(between, found, converts=True), out_of)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What a turn has of a side: where it begins, strides in memory and in its image, and the blocks in both."""
+
+    side: SideName
+    base: int
+    start: int
+    """where it begins in its image, or in memory where it has none"""
+    strides: tuple[tuple[int, int], ...]
+    """of loops, of digits that are loaded in part, and of blocks, with how many steps are there"""
+    images: tuple[int, ...]
+    memory: tuple[Side, ...]
+    sides: tuple[Side, ...]
+    has_image: bool
+
+    @classmethod
+    def of(
+        cls,
+        side: SideName,
+        base: int,
+        loops: Sequence[SharedLoop],
+        widths: Widths,
+        partial: Sequence[CopyDigit],
+        blocks: Sequence[Blocks],
+    ) -> _Rows | None:
+        """None where elements overlap."""
+        is_source = side == "src"
+        strides = [(getattr(loop, side) // widths.of(side), loop.step) for loop in loops]
+        strides += ((getattr(digit, side), digit.loaded if is_source else digit.extent) for digit in partial)
+        memory = [replace(each.src, padded=each.loaded) if is_source else each.dst for each in blocks]
+        strides += (stride for each in memory for stride in _strides(each))
+        if widths.per_byte(side) == 1:
+            return cls(
+                side, base, base, tuple(strides), tuple(s for s, _ in strides), tuple(memory), tuple(memory), False
+            )
+        images = _in_image(strides, widths.per_byte(side), is_source)
+        if images is None:
+            return None
+        left = iter(images[len(loops) + len(partial) :])
+        sides = [replace(each, pieces=_with_strides(each, left)) for each in memory]
+        return cls(side, base, LINE, tuple(strides), images, tuple(memory), tuple(sides), True)
+
+    @property
+    def image_bytes(self) -> int:
+        """Bytes of its image; 0 if it has none."""
+        steps = zip(self.images, self.strides, strict=True)
+        return sum((count - 1) * image for image, (_, count) in steps) + 1 if self.has_image else 0
+
+    def copies(self) -> Iterator[StridedCopy]:
+        """Rows of memory into the image, or out of it."""
+        digits = len(self.strides) - sum(len(each.pieces) for each in self.memory)
+        is_source = self.side == "src"
+        here = list(zip(self.strides[:digits], self.images[:digits], strict=True))
+        steps = [(stride, image) if is_source else (image, stride) for (stride, _), image in here]
+        found = zip(steps, (count for (_, count), _ in here), strict=True)
+        held = tuple(CopyDigit(count, *step, count) for step, count in found)
+        start = (self.base, self.start) if is_source else (self.start, self.base)
+        sides = (self.memory, self.sides) if is_source else (self.sides, self.memory)
+        inner = (segments(one, other, (), one.padded, "none") for one, other in zip(*sides, strict=True))
+        yield from copies_in(StridedCopy(*start, held), inner, converts=False)
+
+
+def _strides(side: Side) -> Iterator[tuple[int, int]]:
+    """The strides of the pieces of a side, and how many steps of each are there."""
+    ends = (*(piece.cut for piece in side.pieces[1:]), side.padded)
+    for piece, end in zip(side.pieces, ends, strict=True):
+        yield piece.stride, -(-min(end, side.padded) // piece.cut)
+
+
+def _with_strides(side: Side, strides: Iterator[int]) -> tuple[Piece, ...]:
+    found = islice(strides, len(side.pieces))
+    return tuple(Piece(piece.cut, stride) for piece, stride in zip(side.pieces, found, strict=True))
+
+
+def _in_image(strides: Sequence[tuple[int, int]], per_byte: int, keeps_gaps: bool) -> tuple[int, ...] | None:
+    """
+    The strides in an image of steps that have these in memory; None where elements overlap.
+
+    Rows follow one another, an odd number of lines apart, with room around each for the elements that share its first
+    byte and its last. Short gaps in a source are there in the image too, as several rows are taken apart at once.
+    """
+    found = [1] * len(strides)
+    reach = at = 1
+    is_row = has_gaps = False
+    for number in sorted(range(len(strides)), key=lambda number: strides[number][0]):
+        stride, count = strides[number]
+        if count == 1:
+            continue
+        if stride < reach:
+            return None
+        if stride > reach and not is_row:
+            if keeps_gaps and stride <= MASKED:
+                at, has_gaps = stride, True
+            else:
+                room = at + 2 * (per_byte - 1) + (MASKED if has_gaps else 0)
+                line = min(LINE, 1 << (room - 1).bit_length())
+                at, is_row = (-(-room // line) | 1) * line, True
+        found[number] = at
+        at, reach = at * count, stride * count
+    return tuple(found)

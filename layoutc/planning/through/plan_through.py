@@ -1,0 +1,104 @@
+"""Planning reorders through a buffer: when they are worth one, the order of its digits, and how each copy runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import gcd, prod
+
+from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.plan_conversions import converting_plans
+from layoutc.planning.conversions.row_conversions import Converting
+from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
+from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy
+from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
+from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.turns import Through
+from layoutc.planning.reasons import because
+from layoutc.planning.through.through import Buffered, Halves, through_buffers
+
+MOST_SEGMENTS = 16
+"""copies, more than which go through a buffer if they are fewer there"""
+
+
+def best_buffer(
+    source: MemoryDesc, destination: MemoryDesc, target: Machine, conversion: Conversion, joined: int | None
+) -> Buffered | None:
+    """
+    A reorder through a buffer in few instructions; None where the copies that go straight are few, or fewer.
+
+    Those are one for each segment of a period, or so many where segments were `joined`.
+    """
+    shares_bytes = min(source.element_type.bits, destination.element_type.bits) < 8
+    if shares_bytes or conversion.sum or conversion.compensation is not None:
+        return None
+    try:
+        straight = joined or count_segments(source, destination)
+        if straight <= MOST_SEGMENTS:
+            return None
+        groupings = as_spread(source, destination, conversion).groupings
+        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side, groupings))]
+    except NotStridedError:
+        return None
+    if not found or found[0].count >= straight:
+        return None
+    because("blocks", f"through a buffer, by {found[0].count} copies, as straight they would be {straight}")
+    element = min(source.element_type.bits, destination.element_type.bits) // 8
+    return min(found, key=lambda buffered: _instructions(buffered, element, target))
+
+
+def plan_through(best: Buffered, how: Converting) -> tuple[CopyPlan | Through, ...]:
+    """How each copy of a reorder through a buffer runs."""
+    turns = [_turns(half, how) for half in best.halves]
+    fills = [plan_moved(*piece, how.target, how.streams) for piece in _pieces(best.fills, how.widths.dst, how.target)]
+    return *turns, *fills
+
+
+def _instructions(buffered: Buffered, element: int, target: Machine) -> float:
+    """About how many instructions all copies take."""
+    return sum(
+        instructions(_pieces((*half.into, *half.out_of), element, target), target)
+        * prod(loop.extent / loop.step for loop in half.loops)
+        for half in buffered.halves
+    )
+
+
+def _pieces(copies: Sequence[StridedCopy], element: int, target: Machine) -> list[Sized]:
+    return [piece for copy in copies for piece in pieces(copy, element, target)]
+
+
+def _turns(half: Halves, how: Converting) -> Through:
+    """
+    How the copies of a turn run: into the buffer by way of the caches, and out of it past them if it `streams`.
+
+    Elements are converted on the side on which they are wider.
+    """
+    is_early = how.widths.converted_at == "src"
+    into = tuple(map(_into, _plans(half.into, replace(how, streams=False), converts=is_early)))
+    # What is a whole line in the first turn need be none in the others.
+    turns = [loop.dst * gcd(loop.step, loop.extent) for loop in half.loops if loop.step < loop.extent]
+    of_turn = replace(how.target, alignment=gcd(how.target.alignment, *turns))
+    plans = _plans(half.out_of, replace(how, target=of_turn), converts=not is_early)
+    # The buffer is in the caches: nothing is asked for ahead.
+    out_of = tuple(replace(plan, prefetch=0, asks_by_tiles=False) for plan in plans)
+    return Through(half.loops, into, out_of)
+
+
+def _plans(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> Iterator[CopyPlan]:
+    """The plans of half of a turn."""
+    if converts and not how.moves:
+        return iter(with_shorter_tiles(converting_plans(copies, replace(how, threads=1))))
+    return (plan_moved(*piece, how.target, how.streams) for piece in _pieces(copies, how.widths.moved, how.target))
+
+
+def _into(plan: CopyPlan) -> CopyPlan:
+    """The plan of a copy into the buffer, which stays in the caches: its lines need no other buffer."""
+    if plan.store == "normal":
+        return plan
+    because("stores", "normal, through the caches")
+    return with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)

@@ -1,0 +1,311 @@
+"""
+Reorders through a buffer: blocks that do not divide each other are taken apart first, and put together then.
+
+A period of such an axis, with as much of the others as a buffer holds, is a turn of some loops. In the buffer the axis
+has no blocks, so that each half of a turn has few copies, where all in one would have one for each segment of a period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import gcd, lcm, prod
+from typing import NamedTuple, TypeVar
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.param import Grouping
+from layoutc.planning.copies.axis_copies import Axis, Piece, Side
+from layoutc.planning.copies.axis_segments import segments
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.copies.strided_copy import AxisSides, axis_sides
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.plans.plan import LINE, MAX_STAGE_BYTES
+from layoutc.planning.plans.turns import SharedLoop
+from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
+from layoutc.planning.together.together import even_step, grown, page_by_page
+
+MOST_BUFFER = MAX_STAGE_BYTES * 3 // 4
+"""what it moves where only so many steps have whole lines of the destination; with room for what keeps rows apart"""
+ROW_BYTES = 256
+"""of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
+
+
+SHORT_AXIS, LONG_AXIS = 256, 1 << 10
+"""coordinates of an axis that a turn has all of, where it would be several copies; those of which it may have all"""
+MOST_CUT_COPIES = 24
+"""as which a reorder may run, where axes are cut so that its turns have far fewer parts of lines"""
+
+Turn = TypeVar("Turn")
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Copies into a buffer and out of it, in the turns of some loops, in which lines of so many bytes pass."""
+
+    loops: tuple[SharedLoop, ...]
+    into: tuple[StridedCopy, ...]
+    out_of: tuple[StridedCopy, ...]
+    passing: float
+
+
+@dataclass(frozen=True)
+class Buffered:
+    """A reorder as turns through a buffer, and fills of padding that has none."""
+
+    halves: tuple[Halves, ...]
+    fills: tuple[StridedCopy, ...]
+
+    @property
+    def count(self) -> int:
+        """Copies in all."""
+        return len(self.fills) + sum(len(half.into) + len(half.out_of) for half in self.halves)
+
+    @property
+    def passing(self) -> float:
+        """About how many bytes of lines pass in all turns."""
+        return sum(half.passing for half in self.halves)
+
+
+class Blocks(NamedTuple):
+    """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
+
+    src: Side
+    dst: Side
+    params: tuple[Side, ...]
+    loaded: int
+    stored: int
+
+    def steps(self, side: SideName) -> Iterator[tuple[int, int]]:
+        """How many steps what is loaded has of which stride on a side."""
+        pieces = (self.src if side == "src" else self.dst).pieces
+        ends = [*(piece.cut for piece in pieces[1:]), self.loaded]
+        for piece, end in zip(pieces, ends, strict=True):
+            yield -(-min(end, self.loaded) // piece.cut), piece.stride
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
+
+    Without those it is all padding where a digit loads nothing.
+    """
+
+    copy: StridedCopy
+    blocks: Blocks | None = None
+
+    @property
+    def is_fill(self) -> bool:
+        return any(digit.loaded == 0 for digit in self.copy.digits)
+
+    @property
+    def stored(self) -> list[StridedCopy]:
+        """What the destination has of it, as copies of a reorder to itself."""
+        if self.blocks is None:
+            return [self.copy]
+        inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
+        return [sum_of((self.copy, each)) for each in inner]
+
+
+def through_buffers(
+    source: MemoryDesc, destination: MemoryDesc, order: SideName, groupings: tuple[Grouping, ...] = ()
+) -> Buffered | None:
+    """
+    The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
+
+    The copies that convert say where parameters are, one list for each of `groupings`. None where no blocks need a
+    buffer, groups cut an axis, or it is too large. Raises NotStridedError as `strided_copies` does.
+    """
+    widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
+    src, dst, axes = axis_sides(source, destination, groupings)
+    base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
+    if all(_period(axis) is None for axis in axes):
+        return None
+    usual, *others = (
+        turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole)
+        for whole in product(*(_ways(axis, widths) for axis in axes))
+    )
+    if usual is None:
+        return None
+    best = Buffered(*usual)
+    for other in (Buffered(*found) for found in others if found is not None):
+        if other.passing < PASSING_GAIN * best.passing and other.count <= max(MOST_CUT_COPIES, best.count):
+            best = other
+    return best
+
+
+def _ways(axis: AxisSides, widths: Widths) -> tuple[bool, ...]:
+    """Whether a turn may have all of an axis, or a part of it; what is usual is first."""
+    is_short = axis.dim <= SHORT_AXIS
+    is_cut = axis.dim <= LONG_AXIS and (_period(axis) is not None or len(axis.copies) > 1)
+    return (is_short, not is_short) if is_cut and widths.src == widths.dst else (is_short,)
+
+
+def turns_of(
+    base: StridedCopy,
+    axes: Sequence[AxisSides],
+    turn_of: Callable[[Sequence[Part]], Turn | None],
+    whole: Sequence[bool] | None = None,
+) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
+    """
+    The turns of the parts of all axes that are loaded, and fills of those that are not.
+
+    A turn has all of an axis if `whole` says so, by default of a short one.
+
+    None where a part has no turn, an axis has a border, or groups of parameters cut one.
+    """
+    if any(side.low or side.high for axis in axes for side in axis[:2]):
+        return None
+    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
+        return None
+    turns: list[Turn] = []
+    fills: list[StridedCopy] = []
+    all_of = [axis.dim <= SHORT_AXIS for axis in axes] if whole is None else whole
+    for chosen in product(*map(_parts_of, axes, all_of)):
+        if any(part.is_fill for part in chosen):
+            fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
+        elif (turn := turn_of(chosen)) is None:
+            return None
+        else:
+            turns.append(turn)
+    return tuple(turns), tuple(fills)
+
+
+def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
+    """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
+    period = _period(axis)
+    if period is None and (len(axis.copies) == 1 or not whole):
+        return [Part(copy) for copy in axis.copies]
+    if whole:
+        none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
+        return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
+    assert period is not None
+    src, dst, periods = axis.src, axis.dst, axis.dim // period * period
+    walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
+    found: list[Part] = []
+    inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
+
+    def blocks(loaded: int, stored: int) -> Blocks:
+        sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
+        return Blocks(*sides, axis.params, loaded, stored)
+
+    at = 0
+    for number, cut in enumerate(walk.cuts):
+        if count := (periods - at) // cut:
+            found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
+        at += count * cut
+    if periods < axis.dim:
+        at = min(periods + period, dst.padded)
+        rest = StridedCopy(src.at(periods), dst.at(periods), (), params=tuple(side.at(periods) for side in axis.params))
+        found.append(Part(rest, blocks(axis.dim - periods, at - periods)))
+    # Padding need not be whole periods, but blocks of the destination start here.
+    below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
+    return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
+
+
+def _cuts(axis: AxisSides) -> list[int]:
+    return sorted({p.cut for side in axis[:2] for p in side.pieces if 1 < p.cut < axis.dst.padded})
+
+
+def _period(axis: AxisSides) -> int | None:
+    """Coordinates after which blocks of both sides that do not divide each other start anew; None if all do."""
+    cuts = _cuts(axis)
+    periods = ((lcm(*cuts[:number]), *cuts[number:]) for number in range(len(cuts) + 1))
+    chain = next(chain for chain in periods if all(large % small == 0 for small, large in pairwise(chain)))
+    return chain[0] if chain[0] > 1 else None
+
+
+def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Halves | None:
+    """The turns of one part of each axis; None if one is too large."""
+    digits = [digit for part in chosen for digit in part.copy.digits]
+    partial = [digit for digit in digits if not digit.is_whole]
+    blocks = [part.blocks for part in chosen if part.blocks is not None]
+    size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
+    if size > MOST_TURN_BYTES:
+        return None
+
+    def on(side: SideName) -> Places:
+        steps = [
+            *(each for digit in partial for each in digit.all_steps(side)),
+            *(each for part in blocks for each in part.steps(side)),
+        ]
+        return tuple((extent, stride * widths.of(side)) for extent, stride in steps)
+
+    usual = loops_of([digit for digit in digits if digit.is_whole], size, widths)
+    loops, passing = usual, 0.0
+    if widths.src == widths.dst:
+        loops, passing = with_few_lines(usual, size, (on("src"), on("dst")), widths.src)
+    sizes = [(loop, loop.src // widths.src, loop.dst // widths.dst) for loop in loops]
+    held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
+    places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
+    places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
+    strides = _strides(places, widths.moved)
+    first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(held, strides, strict=False)]
+    last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
+    rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
+    starts = sum_of((base, *(part.copy for part in chosen)))
+    into, out_of = replace(starts, dst=0, digits=tuple(first)), replace(starts, src=0, digits=tuple(last))
+    apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    is_early = widths.converted_at == "src"
+    return Halves(loops, copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early), passing)
+
+
+def copies_in(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
+    """Half of a turn: a copy for each segment of each axis, which has parameters if it is the half that `converts`."""
+    found = (sum_of((base, *parts)) for parts in product(*map(tuple, segments)))
+    return tuple(merged(copy if converts else _moved(copy)) for copy in found)
+
+
+def _moved(copy: StridedCopy) -> StridedCopy:
+    """The copy without parameters."""
+    return replace(copy, digits=tuple(replace(digit, params=()) for digit in copy.digits), params=())
+
+
+def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int | None = None) -> tuple[SharedLoop, ...]:
+    """
+    Loops over digits, slowest first in the destination, whose turns have about `most` bytes where one step has `size`.
+
+    By default these are TURN_BYTES, or MOST_TURN_BYTES where steps share lines of the source. A turn has runs of the
+    destination that are as long as it can hold, of whole lines if these are no more than MOST_BUFFER.
+    """
+    loops = [
+        SharedLoop(digit.extent, 1, digit.src * widths.src, digit.dst * widths.dst, digit.params)
+        for digit in merged(StridedCopy(0, 0, tuple(digits))).digits
+    ]
+    steps = dict.fromkeys(loops, 1)
+    for loop, wanted in grown(loops[::-1], widths.src):
+        unit = LINE // gcd(loop.dst, LINE)
+        turn = size * prod(n for other, n in steps.items() if other != loop)
+        budget = most or (MOST_TURN_BYTES if 0 < loop.src < LINE else TURN_BYTES)
+        whole = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
+        fitting = min(whole, max(MOST_BUFFER // turn, 1))
+        step = max(min(fitting, wanted, loop.extent), steps[loop])
+        steps[loop] = even_step(loop.extent, step, unit)
+    return page_by_page([replace(loop, step=steps[loop]) for loop in loops])
+
+
+def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:
+    """
+    The strides in a buffer of digits that have these strides on a side and so many steps, in the order of that side.
+
+    Rows begin at lines, an odd number of these apart: a power of two apart, they would evict each other.
+    """
+    strides = [0] * len(places)
+    inner, line = 1, LINE // element
+    is_row = False
+    for number in sorted(range(len(places)), key=lambda number: places[number][0]):
+        strides[number] = inner
+        inner *= places[number][1]
+        if inner * element >= ROW_BYTES and not is_row:
+            inner, is_row = (-(-inner // line) | 1) * line, True
+    return strides
+
+
+def sum_of(parts: Iterable[StridedCopy]) -> StridedCopy:
+    """Parts of several axes, or of one, as one copy; padding has no parameters."""
+    found = tuple(parts)
+    digits = tuple(digit for part in found for digit in part.digits)
+    params = tuple(map(sum, zip(*(part.params for part in found), strict=False)))
+    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits, params=params)

@@ -1,0 +1,1 @@
+"""Tiles: the lanes of loads and stores, and the straight-line program between them."""

@@ -1,0 +1,212 @@
+"""
+A tile whose registers are merged in pairs: any box of elements, in pieces of any number of elements.
+
+Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left; or lanes
+between which there are gaps. Zeros beside what a digit has in the source come out of the lanes that a masked load
+leaves, or out of a register of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import repeat
+from math import prod
+
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.plans.plan import LINE, CopyPlan, Part
+from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
+from layoutc.planning.shuffles.network import Network
+from layoutc.planning.tiles.gathered_pieces import Held, gathered
+from layoutc.planning.tiles.tile import Piece, Register
+
+Runs = list[tuple[int, int]]
+"""where contiguous elements begin, and how many they are"""
+
+
+class MergedTile:
+    """The loads, the network and the stores of such a tile; an element's name is its offset in the source."""
+
+    def __init__(self, plan: CopyPlan):
+        self.plan = plan
+        self.lanes = self.load_piece = plan.vector_bytes // plan.widths.moved
+        self.store_piece = stored_lanes(plan)
+        source = self._sources()
+        loaded = {place: place for place in source.values()}
+        self.held = [
+            self._held("src", first, count, loaded, ZERO)
+            for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
+        ]
+        self.wanted = [
+            self._held("dst", first, count, source, ANY)
+            for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
+        ]
+
+    def _held(
+        self, side: SideName, first: int, count: int, elements: Mapping[int, int], missing: int
+    ) -> tuple[Piece, Elements]:
+        """A piece and the elements of its lanes, by their places; it has no other lanes, where something is missing."""
+        places, most = range(first, first + count), self.load_piece if side == "src" else self.store_piece
+        found = [*map(elements.__contains__, places), *[False] * (most - count)]
+        lanes = (*map(elements.get, places, repeat(missing)), *[missing] * (self.lanes - count))
+        is_zero = [side == "dst" and element == ZERO for element in lanes]
+        loaded = [there and not zero for there, zero in zip(found, is_zero, strict=False)]
+        return Piece(
+            first, 0, self._params(side, first, loaded), 0 if all(found) else _bits(found), _bits(is_zero)
+        ), lanes
+
+    @cached_property
+    def network(self) -> Network:
+        """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
+        held = tuple(elements for _, elements in self.registers)
+        return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles)
+
+    @cached_property
+    def registers(self) -> Sequence[Held]:
+        """What is loaded: a row, or pieces of rows, and their elements."""
+        rows = [(Register((piece,)), elements) for piece, elements in self.held]
+        plan, widths = self.plan, self.plan.widths
+        converts_loads = plan.converted_bytes and widths.converted_at == "src"
+        if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
+            return rows
+        return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
+
+    @cached_property
+    def _elements_wanted(self) -> tuple[Elements, ...]:
+        return tuple(elements for _, elements in self.wanted)
+
+    def loads(self, starts: Sequence[int]) -> list[Register]:
+        """The registers as loaded."""
+        loaded = [register for register, _ in self.registers]
+        return loaded + [Register((None,))] * (self.network.inputs - len(loaded))
+
+    def stores(self) -> list[Register]:
+        """The registers as stored."""
+        return [Register((piece,)) for piece, _ in self.wanted]
+
+    def _sources(self) -> dict[int, int]:
+        """Which element comes to each place of the destination."""
+        found = [(0, 0)]
+        for digit, count in zip(self.plan.copy.digits, self.plan.tile, strict=True):
+            steps = [places(digit, value) for value in range(count)]
+            found = [
+                (dst + at, ZERO if ZERO in (src, step) else src + step) for at, step in steps for dst, src in found
+            ]
+        return dict(found)
+
+    @cached_property
+    def _params_at(self) -> dict[int, tuple[int, ...]]:
+        """How far the parameters of each place lie from those of the first, on the side where it is converted."""
+        return dict(_placed_params(self.plan))
+
+    def _params(self, side: SideName, first: int, found: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
+        """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first one."""
+        if not self.plan.converted_bytes or side != self.plan.widths.converted_at:
+            return ()
+        if not any(found):
+            return tuple((0,) * len(found) for _ in self.plan.copy.params)
+        places = [first + (lane if there else found.index(True)) for lane, there in enumerate(found)]
+        return tuple(zip(*(self._params_at[place] for place in places), strict=True))
+
+    def _pieces(self, side: SideName, lanes: Sequence[Part], others: Sequence[Part]) -> Runs:
+        """Where the pieces of memory begin, and their elements."""
+        copy, tile = self.plan.copy, self.plan.tile
+        along = [part.digit for part in lanes]
+        across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
+        row = in_pieces(runs(copy, tile, side, along), self.lanes if side == "src" else self.store_piece)
+        if side == "src":  # A last load of a whole register begins earlier.
+            follows = {first + self.lanes for first, _ in row}
+            row = [(first + n - self.lanes, self.lanes) if first in follows else (first, n) for first, n in row]
+        return rows(copy, tile, side, [*across], row)
+
+
+def count_pieces(plan: CopyPlan, side: SideName) -> int:
+    """Loads, or stores, of a tile whose registers are merged."""
+    along = [part.digit for part in (plan.source_lanes if side == "src" else plan.target_lanes)]
+    lanes = plan.vector_bytes // plan.widths.moved if side == "src" else stored_lanes(plan)
+    row = in_pieces(runs(plan.copy, plan.tile, side, along), lanes)
+    return len(row) * prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)
+
+
+def stored_lanes(plan: CopyPlan) -> int:
+    """The most lanes of a store: those of a register of what they are converted to, if they become wider there."""
+    return plan.vector_bytes // max(plan.widths.moved, plan.widths.dst)
+
+
+def _bits(lanes: Sequence[bool]) -> int:
+    """Lanes, from the lowest up, as bits."""
+    return sum(1 << lane for lane, there in enumerate(lanes) if there)
+
+
+def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int]) -> Runs:
+    """The contiguous elements of a tile's row on a side, `along` some digits."""
+    found = [(0, 1)]
+    for g in along:
+        found = _joined(sorted((start + at, n) for at in offsets(copy, tile, side, g) for start, n in found))
+    return found
+
+
+def in_pieces(row: Runs, lanes: int) -> Runs:
+    """Where loads, or stores, of a row's runs begin, and the elements up to their ends, gaps among them."""
+    found: Runs = []
+    for start, count in row:
+        end, reach = start + count, found[-1][0] + lanes if found else start
+        if start < reach:
+            found[-1] = (reach - lanes, min(lanes, end - reach + lanes))
+        found += [(first, min(lanes, end - first)) for first in range(max(start, reach), end, lanes)]
+    return found
+
+
+def rows(copy: StridedCopy, tile: Sequence[int], side: SideName, across: Sequence[int], row: Runs) -> Runs:
+    """A row's runs at all values of other digits, the first of them counting fastest."""
+    for g in across:
+        row = [(start + at, n) for at in offsets(copy, tile, side, g) for start, n in row]
+    return row
+
+
+def converts_twice(plan: CopyPlan) -> bool:
+    """Whether elements of a source that overlaps itself would be merged as one, but have parameters of their own."""
+    if not plan.merges or plan.widths.converted_at != "src" or not plan.copy.params:
+        return False
+    found = {*_placed_params(plan)}
+    return len({at for at, _ in found}) < len(found)
+
+
+def _placed_params(plan: CopyPlan) -> list[tuple[int, tuple[int, ...]]]:
+    """The places of a tile on the side where it is converted, and how far their parameters lie from the first one's."""
+    side, found = plan.widths.converted_at or "dst", [(0, (0,) * len(plan.copy.params))]
+    for position, digit in enumerate(plan.copy.digits):
+        found = [
+            (start + at, tuple(n + value * step for n, step in zip(params, digit.params, strict=True)))
+            for value, at in enumerate(offsets(plan.copy, plan.tile, side, position))
+            for start, params in found
+        ]
+    return found
+
+
+def places(digit: CopyDigit, value: int) -> tuple[int, int]:
+    """How far a step of a digit lies in the destination and in the source, or that it is ZERO."""
+    return digit.offset("dst", value), digit.offset("src", value) if value < digit.loaded else ZERO
+
+
+def offsets(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> list[int]:
+    """Where the steps of a digit lie that a tile has on a side."""
+    digit = copy.digits[position]
+    return [digit.offset(side, value) for value in range(taken(copy, tile, side, position))]
+
+
+def taken(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> int:
+    """How many steps of a digit a tile has on a side; in the source, of those that are loaded."""
+    return min(tile[position], copy.digits[position].loaded) if side == "src" else tile[position]
+
+
+def _joined(found: Runs) -> Runs:
+    """Those as one that follow one another, or overlap, sorted."""
+    joined = found[:1]
+    for start, count in found[1:]:
+        first, before = joined[-1]
+        if start <= first + before:
+            joined[-1] = (first, max(before, start + count - first))
+        else:
+            joined.append((start, count))
+    return joined

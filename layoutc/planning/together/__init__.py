@@ -1,0 +1,1 @@
+"""Copies that run together, as they share cache lines."""
