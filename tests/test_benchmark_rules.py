@@ -27,7 +27,7 @@ from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.tiles import lanes
-from layoutc.planning.together.together import shared_lines
+from layoutc.planning.together import shared_lines
 from layoutc.runtime import find_compiler
 
 ROOT = Path(__file__).parent.parent

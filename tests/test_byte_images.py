@@ -26,7 +26,7 @@ from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
-from layoutc.planning.through.through import byte_images
+from layoutc.planning.through import byte_images
 from layoutc.transforms.plan_reorders import read_plan_of
 from tests.random_conversions import arguments_of, random_codes
 
