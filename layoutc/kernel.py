@@ -272,7 +272,7 @@ class Kernel:
 
 def check_name(name: object) -> None:
     """Raises LayoutcError unless a C function may have this name."""
-    from layoutc.targets.c_names import LIBRARY, is_identifier
+    from layoutc.targets.spelling.c_names import LIBRARY, is_identifier
 
     instance("the name of a function", name, str)
     if not is_identifier(str(name)) or name in LIBRARY or name in LINKED:

@@ -16,7 +16,7 @@ from layoutc.errors import LayoutcError
 from layoutc.numeric.arithmetic import converted
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
-from layoutc.targets.byte_functions import byte_table
+from layoutc.targets.patterns.byte_functions import byte_table
 from tests.c_programs import compiled, compiler_named, parsed
 
 TYPES = ("f8_e4m3", "f8_e5m2", "e8m0", "f4_e2m1", "s8", "s4", "u8", "u4", "u2", "boolean")

@@ -17,9 +17,10 @@ import layoutc
 from layoutc.dialects.memory import memref_type
 from layoutc.dialects.ops import ReorderOp
 from layoutc.pipeline import STAGES, lower, make_context, reorder_module
-from layoutc.transforms import plan_reorders, vector_ops
-from layoutc.transforms.lanes import Lanes
-from layoutc.transforms.loop_nest import INDEX, NestBuilder
+from layoutc.transforms import plan_reorders
+from layoutc.transforms.building import vector_ops
+from layoutc.transforms.building.lanes import Lanes
+from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
 from layoutc.transforms.lower_reorders import LowerReordersPass
 from layoutc.walk import of_kind, ops_of
 from tests.descriptors import PAIRS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import layoutc
-from layoutc.targets.c_resize_helpers import resize_helper
-from layoutc.targets.c_vector_types import VectorType
+from layoutc.targets.helpers.c_resize_helpers import resize_helper
+from layoutc.targets.words.c_vector_types import VectorType
 from tests.c_programs import compiled, compiler_named
 
 BUILDS = [

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import layoutc
 from layoutc.element_type import element_type
-from layoutc.targets.two_products import Beginnings, Integers, two_products
+from layoutc.targets.patterns.two_products import Beginnings, Integers, two_products
 from tests.c_programs import compiled, compiler_named
 from tests.exact import float_code
 

@@ -73,8 +73,14 @@ WHEN_CALLED = {
 }
 """What a room may import inside a function only."""
 
-PLANNING = ("copies", "plans", "shuffles", "tiles", "moves", "conversions", "together", "through")
-"""The rooms of planning: each knows those before it, and what all know, the machine and the reasons of rules."""
+WITHIN = {
+    "planning": ("copies", "plans", "shuffles", "tiles", "moves", "conversions", "together", "through"),
+    "transforms": ("building", "values", "plain", "sums", "planned"),
+    "targets": ("words", "patterns", "helpers", "spelling", "functions"),
+}
+"""The rooms within a room: each imports only those before it, and what all of them may."""
+
+FOR_ALL = {"planning": {"machine", "reasons"}, "targets": {"errors"}}
 
 OUTSIDE = {"arrays", "builds", "interpreted", "kernel", "tune", "tools", "__init__", "__main__"}
 
@@ -100,6 +106,11 @@ KNOWS_NO_XDSL = {
 def room_of(path: Path) -> str:
     """`layoutc/targets/c.py` belongs to the room `targets`, `layoutc/layout.py` to `layout`."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def inner_room_of(path: Path) -> str:
+    """`layoutc/targets/words/c_text.py` belongs to `words`; what stands directly in a room has none."""
+    return "/".join(path.relative_to(PACKAGE).parts[1:-1])
 
 
 def sources() -> list[Path]:
@@ -148,11 +159,12 @@ def test_dependencies_point_one_way(path: Path) -> None:
     assert rooms_in(imports_when_loaded(path), path) <= ALLOWED[room]
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "planning").glob("*/*.py")), ids=relative)
-def test_planning_knows_what_stands_before_it(path: Path) -> None:
-    before = PLANNING[: PLANNING.index(path.parent.name) + 1]
-    names = (name.split(".") for name in imports(ast.parse(path.read_text())) if name.startswith("layoutc.planning."))
-    assert {name[2] for name in names} <= {*before, "machine", "reasons"}
+@pytest.mark.parametrize("path", [path for path in SOURCES if inner_room_of(path)], ids=relative)
+def test_rooms_within_a_room_know_what_stands_before_them(path: Path) -> None:
+    room, inner = room_of(path), inner_room_of(path)
+    before = WITHIN[room][: WITHIN[room].index(inner) + 1]
+    names = (name.split(".") for name in imports_when_loaded(path) if name.startswith(f"layoutc.{room}."))
+    assert {name[2] for name in names} <= {*before, *FOR_ALL.get(room, ())}
 
 
 def test_every_room_has_its_place() -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
-from layoutc.targets.c_text import wrapped
+from layoutc.targets.words.c_text import wrapped
 from tests.c_programs import COMPILERS, ELEMENTS, compiled, compiler_named, emitted, parsed
 from tests.interpreting import parallel
 
@@ -355,7 +355,7 @@ MULTIPLES = {
 @pytest.mark.parametrize("expr", MULTIPLES)
 def test_known_multiples_hold(expr: str) -> None:
     """What the analysis finds for %a, a multiple of 4, and any %b is as much as it should, and true of numbers."""
-    from layoutc.targets.multiples import Divisors
+    from layoutc.targets.words.multiples import Divisors
 
     map = f"affine_map<(d0, d1) -> ({expr})>"
     text = f"""

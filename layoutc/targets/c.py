@@ -36,24 +36,24 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
-from layoutc.targets.c_byte_tables import byte_tables_prelude
-from layoutc.targets.c_comments import comment_lines
-from layoutc.targets.c_covered import covering_prelude
-from layoutc.targets.c_float_numbers import float_numbers_prelude
-from layoutc.targets.c_function import FunctionPrinter
-from layoutc.targets.c_helpers import prelude, without_comments
-from layoutc.targets.c_inlined import LocalNames, Macro, fusing, is_inlined, macro_with_table
-from layoutc.targets.c_joined import joining_prelude
-from layoutc.targets.c_low_bytes import low_bytes_prelude
-from layoutc.targets.c_memory import constant_array, parameter
-from layoutc.targets.c_names import LIBRARY, Names, is_identifier
-from layoutc.targets.c_own_names import forgotten, own_functions
-from layoutc.targets.c_shuffles import Shuffles
-from layoutc.targets.c_text import INDENT, MAX_WIDTH, words
-from layoutc.targets.c_types import is_memref, scalar_name
-from layoutc.targets.effects import Effects
 from layoutc.targets.errors import EmissionError, no_spelling
-from layoutc.targets.wide_parts import wide_parts_prelude
+from layoutc.targets.functions.c_function import FunctionPrinter
+from layoutc.targets.functions.c_inlined import LocalNames, Macro, fusing, is_inlined, macro_with_table
+from layoutc.targets.functions.effects import Effects
+from layoutc.targets.helpers.c_byte_tables import byte_tables_prelude
+from layoutc.targets.helpers.c_helpers import prelude, without_comments
+from layoutc.targets.patterns.c_float_numbers import float_numbers_prelude
+from layoutc.targets.patterns.c_low_bytes import low_bytes_prelude
+from layoutc.targets.patterns.wide_parts import wide_parts_prelude
+from layoutc.targets.spelling.c_memory import constant_array, parameter
+from layoutc.targets.spelling.c_names import LIBRARY, Names, is_identifier
+from layoutc.targets.spelling.c_shuffles import Shuffles
+from layoutc.targets.words.c_comments import comment_lines
+from layoutc.targets.words.c_covered import covering_prelude
+from layoutc.targets.words.c_joined import joining_prelude
+from layoutc.targets.words.c_own_names import forgotten, own_functions
+from layoutc.targets.words.c_text import INDENT, MAX_WIDTH, words
+from layoutc.targets.words.c_types import is_memref, scalar_name
 from layoutc.walk import of_kind
 
 PRELUDES = (

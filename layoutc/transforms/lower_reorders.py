@@ -62,15 +62,15 @@ from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of,
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
+from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.convert_types import convert_types, defined_values, with_shapes
-from layoutc.transforms.converting_nest import build_converting_nest
-from layoutc.transforms.element_access import Conversions
-from layoutc.transforms.loop_nest import NestBuilder
-from layoutc.transforms.plain_nest import Buffer, build_plain_nest
+from layoutc.transforms.plain.converting_nest import build_converting_nest
+from layoutc.transforms.plain.plain_nest import build_plain_nest
 from layoutc.transforms.plan_reorders import plan_of
-from layoutc.transforms.planned_nest import build_planned_nest
-from layoutc.transforms.planned_sums import building_sums
-from layoutc.transforms.spread_params import spread
+from layoutc.transforms.planned.planned_nest import build_planned_nest
+from layoutc.transforms.sums.planned_sums import building_sums
+from layoutc.transforms.values.element_access import Conversions
+from layoutc.transforms.values.spread_params import spread
 from layoutc.walk import ops_of
 
 TRANSPARENT_OPS = (

@@ -1,0 +1,136 @@
+"""
+What stands above code with vectors: their types, and how they come from memory and go there.
+
+Loads and stores are macros, because gcc warns of a function that is given or returns a vector wider than the
+registers, even where it is inlined.
+"""
+
+from __future__ import annotations
+
+import re
+
+from layoutc.targets.helpers.c_byte_tables import BYTE_OF
+from layoutc.targets.helpers.c_lane_helpers import OPERATIONS, lane_helpers
+from layoutc.targets.helpers.c_resize_helpers import RESIZED
+from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
+from layoutc.targets.patterns.wide_parts import NAME
+from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType
+
+RESERVED_NAME = (
+    rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
+    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
+    rf"|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
+)
+"""a regular expression for the names that are, or might be, defined here"""
+
+STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__AVX512F__", "movntdq512")}
+"""vector bytes, the macro of processors that have such registers, gcc's name for their non-temporal store"""
+
+MASKED_BYTES = (16, 32, 64)
+"""of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
+MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "int"), 64: ("F", "di", "long long")}
+"""lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
+
+
+def vector_prelude(mentioned: set[str]) -> list[str]:
+    """The paragraphs that code with these words needs above it: only what it uses, in a fixed order."""
+    named = _named(mentioned)
+    helpers = lane_helpers(named)
+    used = named | _named(words("\n".join(helpers)))
+    types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
+    streamed = [type for type in types if f"stream_{type}" in used]
+    definitions = [_definition(type, used) for type in types]
+    sizes = sorted({type.bytes for type in streamed})
+    return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed), *helpers]
+
+
+def _named(mentioned: set[str]) -> set[str]:
+    """The types, and what is named after one."""
+    return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, mentioned))
+
+
+def _definition(type: VectorType, used: set[str]) -> str:
+    """A type, and the ways between it and memory that are used; streaming may store too."""
+    lines = [f"typedef {type.lane} {type} __attribute__((vector_size({type.bytes})));"]
+    loads, stores = f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
+    if loads or stores:
+        attributes = f"vector_size({type.bytes}), aligned({type.bits // 8}), may_alias"
+        lines.append(f"typedef {type.lane} {type}_unaligned __attribute__(({attributes}));")
+    if loads:
+        lines.append(f"#define load_{type}(from) (*(const {type}_unaligned *)(from))")
+    if stores:
+        lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
+    if f"broadcast_{type}" in used:
+        lines += _broadcast(type)
+    functions = [text for name, text in _masked(type).items() if name in used]
+    return "\n\n".join(("\n".join(lines), *functions))
+
+
+def _broadcast(type: VectorType) -> list[str]:
+    lanes = wrapped(f"  (({type}){{{', '.join(['(x)'] * type.lanes)}}})", MAX_WIDTH - 2)
+    lines = [f"#define broadcast_{type}(x)", *lanes]
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
+
+
+def _masked(type: VectorType) -> dict[str, str]:
+    """Moves of the first lanes only, or of some: masked where the processor has that for such vectors, else copied."""
+    parameters = f"{type} *lanes, const {type.lane} *from", f"{type.lane} *to, const {type} *lanes"
+    moves = _masked_moves(type) if type.bytes in MASKED_BYTES else ("", "")
+    found: dict[str, str] = {}
+    for verb, given, move in zip(("load", "store"), parameters, moves, strict=True):
+        to, from_ = ("lanes", "from") if verb == "load" else ("to", "lanes")
+        first = f"  memcpy({to}, {from_}, (size_t)count * sizeof({type.lane}));"
+        places = ("(*lanes)[lane]", "from[lane]") if verb == "load" else ("to[lane]", "(*lanes)[lane]")
+        some = f"""  for (int lane = 0; lane < {type.lanes}; lane++)
+    if (mask >> lane & 1)
+      {places[0]} = {places[1]};"""
+        if move:
+            made = "const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;\n  "
+            first, some = _masked_or(type, made + move, first), _masked_or(type, move, some)
+        for which, lanes, body in (("first", "int64_t count", first), ("some", "uint64_t mask", some)):
+            name = f"{verb}_{which}_{type}"
+            found[name] = f"static inline void {name}({given}, {lanes}) {{\n{body}\n}}"
+    return found
+
+
+def _masked_moves(type: VectorType) -> tuple[str, str]:
+    """The load and the store, as gcc and clang both call them."""
+    suffix = f"{MASKED[type.bits][1]}{8 * type.bytes}_mask"
+    mask = f"(uint{max(8, type.lanes)}_t)mask"
+    return (
+        f"*lanes = ({type})__builtin_ia32_loaddqu{suffix}((const void *)from, (native)*lanes, {mask});",
+        f"__builtin_ia32_storedqu{suffix}((void *)to, (native)*lanes, {mask});",
+    )
+
+
+def _masked_or(type: VectorType, move: str, copy: str) -> str:
+    part, _, lane = MASKED[type.bits]
+    narrow = " && defined(__AVX512VL__)" if type.bytes < 64 else ""
+    return f"""#if defined(__AVX512{part}__){narrow}
+  typedef {lane} native __attribute__((vector_size({type.bytes})));
+  {move}
+#else
+{copy}
+#endif"""
+
+
+def _stream_of_size(size: int) -> str:
+    """The non-temporal store of aligned vectors of so many bytes, as each compiler calls it."""
+    macro, builtin = STREAMED[size]
+    return f"""// Past the caches, where compiler and processor can: what is stored is not read again soon.
+typedef long long bytes_{size} __attribute__((vector_size({size}), may_alias));
+#if defined(__clang__)
+#define stream_{size}(to, value) __builtin_nontemporal_store(value, to)
+#elif defined({macro})
+#define stream_{size}(to, value) __builtin_ia32_{builtin}(to, value)
+#else
+#define stream_{size}(to, value) (void)(*(to) = (value))
+#endif"""
+
+
+def _stream(type: VectorType) -> str:
+    """Non-temporal stores need an aligned address; others are stored as ever."""
+    cast = f"(bytes_{type.bytes} *)(to), (bytes_{type.bytes})(value)"
+    return f"""#define stream_{type}(to, value, aligned) \\
+  ((aligned) ? stream_{type.bytes}({cast}) : (void)store_{type}(to, value))"""

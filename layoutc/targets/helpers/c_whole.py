@@ -1,0 +1,158 @@
+"""
+Integers that are made of quotients, all at once (`whole_ops` finds them).
+
+By a known divisor, of which it was tried that two products do (`two_products`): the product with both parts of its
+reciprocal, clamped and rounded.
+
+By any other, where its size is usual: what is divided is clamped first, to the products of the divisor with the limits,
+less the zero point. The quotient of these products, k * (1 + d) with |d| < 2^-23 for a limit k, becomes the limit: |k|
+is below 2^21, and so d * k below 1/4. Dividends beyond have quotients no nearer to 0, which are clamped to it. Those
+within are as they were. So nothing overflows in the correction of the quotient (`c_quotient` proves that it is right),
+p is NaN where the dividend is, and nothing is left to clamp. By a divisor that is not usual, all is done as it stands,
+which is asked of each register: a branch that is never taken costs less than an instruction on registers.
+"""
+
+from __future__ import annotations
+
+from layoutc.targets.patterns.c_quotient import USUAL, with_fused
+from layoutc.targets.patterns.whole_ops import TO_LOW_BITS
+from layoutc.targets.words.c_vector_types import VectorType, macro
+
+MOST_SHIFT = 1 << 20
+"""of a zero point: with it and a limit of 16 bits quotients stay below 2^21"""
+BIAS, MANTISSA = 127, 23
+
+
+def whole_needs(used: set[str]) -> set[str]:
+    """The helpers that those for integers call."""
+    is_used = any(name.startswith("whole_") for name in used)
+    return {f"{name}_f32x16" for name in ("max", "min")} if is_used else set()
+
+
+def whole_known(type: VectorType) -> str:
+    """The integers of x * (h + l), with these limits."""
+    return _known(type, "whole_known", "")
+
+
+def whole_known_shifted(type: VectorType) -> str:
+    """Those of x * (h + l) + z."""
+    return _known(type, "whole_known_shifted", "z")
+
+
+def whole(type: VectorType) -> str:
+    """The integers of x / s."""
+    return _any(type, "whole", "")
+
+
+def whole_shifted(type: VectorType) -> str:
+    """Those of x / s + z."""
+    return _any(type, "whole_shifted", "z")
+
+
+def _given(type: VectorType, shift: str) -> tuple[str, ...]:
+    """Each argument once."""
+    return f"const {type} x_ = (x)", f"const {type} s_ = (s)", *([f"const {type} z_ = ({shift})"] if shift else [])
+
+
+def _parameters(shift: str, *others: str) -> str:
+    return ", ".join(("x", "s", *([shift] if shift else []), *others))
+
+
+def _clamped(type: VectorType, quotient: str, shift: str) -> tuple[str, ...]:
+    """A number that NaN is not left in where the least is 0: a helper chooses its second one then."""
+    return (
+        f"const {type} scaled_ = {quotient}",
+        f"const {type} shifted_ = scaled_{' + z_' if shift else ''}",
+        f"const {type} least_ = (low) - ({type}){{0}}",
+        f"const {type} most_ = (high) - ({type}){{0}}",
+        f"const {type} above_ = (low) < 0 ? max_{type}(least_, shifted_) : max_{type}(shifted_, least_)",
+        f"const {type} clamped_ = min_{type}(most_, above_)",
+    )
+
+
+def _rounded(type: VectorType, number: str) -> tuple[str, ...]:
+    """The low bits of the number, or of 0 where it is NaN."""
+    return (
+        f"const {type.mask} bits_ = ({type.mask})({number} + {TO_LOW_BITS}f)",
+        f"({type})(bits_ & ({type.mask})({number} == {number}))",
+    )
+
+
+def _rounded_clamped(type: VectorType) -> tuple[str, ...]:
+    """The same of a number that is clamped; where the least is 0 it is not NaN."""
+    sum, kept = _rounded(type, "clamped_")
+    return sum, f"(low) < 0 ? {kept} : ({type})bits_"
+
+
+def _plain(type: VectorType, name: str, parameters: str, shift: str) -> str:
+    steps = (*_given(type, shift), *_clamped(type, "x_ / s_", shift), *_rounded_clamped(type))
+    return macro(f"{name}_{type}", parameters, *steps)
+
+
+def _known(type: VectorType, name: str, shift: str) -> str:
+    parameters, fused = _parameters(shift, "h", "l", "low", "high"), f"fused_{type}"
+    quotient = f"{fused}(x_, (h) - ({type}){{0}}, x_ * (l))"
+    dividend, _, *others = _given(type, shift)
+    # Compilers want variables to be used.
+    steps = (dividend, "(void)(s)", *others, *_clamped(type, quotient, shift), *_rounded_clamped(type))
+    text = macro(f"{name}_{type}", parameters, *steps)
+    return with_fused(type, text, _plain(type, name, parameters, shift))
+
+
+def _any(type: VectorType, name: str, shift: str) -> str:
+    parameters, fused = _parameters(shift, "low", "high"), f"fused_{type}"
+    less = "z_" if shift else f"({type}){{0}}"
+    by_products = (
+        f"const {type} above_ = max_{type}(first_, x_)",
+        f"const {type} inside_ = min_{type}(last_, above_)",
+        f"const {type} q_ = inside_ * y_",
+        f"const {type} r_ = {fused}(-q_, s_, inside_)",
+        f"number_ = {fused}(r_, y_, q_){' + z_' if shift else ''}",
+    )
+    by_division = (*_clamped(type, "x_ / s_", shift), "number_ = clamped_")
+    text = macro(
+        f"{name}_{type}",
+        parameters,
+        *_given(type, shift),
+        *_usual(type, shift),
+        f"const {type} one_end_ = s_ * ((low) - {less})",
+        f"const {type} other_end_ = s_ * ((high) - {less})",
+        f"const {type} first_ = min_{type}(one_end_, other_end_)",
+        f"const {type} last_ = max_{type}(one_end_, other_end_)",
+        f"const {type} y_ = 1.0f / s_",
+        f"{type} number_",
+        f"if (__builtin_expect(all_{type.mask}(usual_), 1)) {_block(by_products)} else {_block(by_division)}",
+        *_rounded(type, "number_"),
+    )
+    return f"{all_lanes(type)}\n\n{with_fused(type, text, _plain(type, name, parameters, shift))}"
+
+
+def _block(statements: tuple[str, ...]) -> str:
+    return " \\\n".join(("{", *(f"      {statement};" for statement in statements), "    }"))
+
+
+def _usual(type: VectorType, shift: str) -> tuple[str, ...]:
+    """Lanes whose divisor and zero point the proof holds for."""
+    whole = type.mask
+    least, most = ((bound + BIAS) << MANTISSA for bound in (USUAL[0], USUAL[-1]))
+    size = f"const {whole} size_ = ({whole})s_ & {2**31 - 1:#x}"
+    within = f"({whole})(size_ >= {least:#x}) & ({whole})(size_ <= {most:#x})"
+    if not shift:
+        return size, f"const {whole} usual_ = {within}"
+    near = f"({whole})(z_ >= -{MOST_SHIFT}.0f) & ({whole})(z_ <= {MOST_SHIFT}.0f)"
+    return size, f"const {whole} near_ = {near}", f"const {whole} usual_ = {within} & near_"
+
+
+def all_lanes(type: VectorType) -> str:
+    """Whether a mask has all of its lanes."""
+    name = f"all_{type.mask}"
+    lines = (
+        f"#ifndef {name}",
+        "#ifndef __clang__",
+        f"#define {name}(mask) (__builtin_ia32_cmpd512_mask(mask, ({type.mask}){{0}}, 4, -1) == 0xffff)",
+        "#else",
+        f"#define {name}(mask) (__builtin_reduce_and(mask) == -1)",
+        "#endif",
+        "#endif",
+    )
+    return "\n".join(lines)

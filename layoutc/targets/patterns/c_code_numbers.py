@@ -1,0 +1,67 @@
+"""
+The numbers that codes of 4 bits are, looked up in a register of all sixteen.
+
+    %code = arith.andi %wide, %c15 : vector<16xi32>
+    %turned = arith.xori %code, %c8 : vector<16xi32>
+    %integer = arith.subi %turned, %c8 : vector<16xi32>
+    %number = arith.sitofp %integer : vector<16xi32> to vector<16xf32>
+
+The instruction asks for the low bits alone, so that one is what four, and a shift where lanes are cut, were.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import Float32Type, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from layoutc.targets.patterns.whole_ops import splat
+from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.walk import operands
+
+NUMBER_OF_CODE = "number_of_code"
+LANES = 16
+"""f32 of a register, and numbers of a code"""
+STEPS = ((arith.SubiOp, 8), (arith.XOrIOp, 8), (arith.AndIOp, 15))
+"""from the integer back to what holds the code"""
+
+
+def code_of(op: Operation) -> SSAValue | None:
+    """What holds the codes in its low bits whose numbers an op gives, if it does."""
+    if op.__class__ is not arith.SIToFPOp:
+        return None
+    type: Any = op.results[0].type
+    (value,) = operands(op)
+    if (
+        not isinstance(op.results[0].type, VectorType)
+        or type.get_shape() != (LANES,)
+        or not isinstance(type.element_type, Float32Type)
+    ):
+        return None
+    for kind, number in STEPS:
+        if value.owner.__class__ is not kind:
+            return None
+        value, other = operands(cast("Operation", value.owner))
+        if splat(other) != number:
+            return None
+    return value
+
+
+def number_of_code(type: Named) -> str:
+    """The macro, by the instruction or by the four steps."""
+    numbers = ", ".join(f"{code - 2 * (code & 8)}.0f" for code in range(LANES))
+    name, codes = f"{NUMBER_OF_CODE}_{type}", f"({type.mask})(code)"
+    return f"""#define {name}_table (({type}){{{numbers}}})
+#if defined(__clang__) && defined(__AVX512F__)
+#define {name}(code) \\
+  (({type})__builtin_ia32_permvarsf512({name}_table, {codes}))
+#elif defined(__AVX512F__)
+#define {name}(code) \\
+  (({type})__builtin_ia32_permvarsf512_mask( \\
+      {name}_table, {codes}, {name}_table, (uint16_t)-1))
+#else
+#define {name}(code) \\
+  __builtin_convertvector((({codes} & 15) ^ 8) - 8, {type})
+#endif"""

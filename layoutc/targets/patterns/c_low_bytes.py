@@ -1,0 +1,122 @@
+"""
+The low bytes of four registers of words in one, or of two in half of one, as C says it.
+
+Pairs of bytes of two registers, then bytes of two of those, are three shuffles of two registers, which Intel's
+processors do in three steps each, AMD's in one. Four shuffles of one register, each into the lanes that the others
+leave, are four: for Intel's. Of two registers they are two, in place of three steps and two of making lanes narrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from layoutc.targets.patterns.bf16_ops import lanes_of
+from layoutc.targets.patterns.c_float_numbers import ONE_STEP
+
+LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
+REGISTER, WORD, REGISTERS = 64, 4, 4
+"""bytes of a register, bytes of a word, and how many registers become one"""
+LANES = REGISTER // WORD
+EVEN = {count: b"".join((2 * lane).to_bytes(8, "little") for lane in range(count)) for count in (32, 64)}
+"""every second lane of two registers, as `lanes_of` has them"""
+VECTOR = f"__attribute__((vector_size({REGISTER})))"
+
+
+def low_bytes(op: Operation) -> Sequence[SSAValue] | None:
+    """The four registers of pairs whose every fourth byte a shuffle leaves, if nobody else uses what is between."""
+    if op.__class__ is not vector.ShuffleOp or lanes_of(op) != EVEN[REGISTER]:
+        return None
+    pairs = [_even_pairs(operand) for operand in op.operands]
+    return None if None in pairs else [value for pair in pairs for value in cast("Sequence[SSAValue]", pair)]
+
+
+def _even_pairs(value: SSAValue) -> Sequence[SSAValue] | None:
+    """The two registers of which a value has every second pair of bytes."""
+    if not isinstance(value.owner, vector.BitcastOp) or not value.has_one_use():
+        return None
+    pairs = value.owner.source
+    if not isinstance(pairs.owner, vector.ShuffleOp) or not pairs.has_one_use():
+        return None
+    # Words that are looked at as pairs: what was loaded as pairs has no text where nothing mentions it directly.
+    are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.owner.operands)
+    return pairs.owner.operands if are_words and lanes_of(pairs.owner) == EVEN[REGISTER // 2] else None
+
+
+def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
+    """The two registers of pairs of which narrow lanes are every fourth byte, if nobody else uses what is between."""
+    if op.__class__ is not arith.TruncIOp:
+        return None
+    pairs, type = op.operands[0].owner, cast("VectorType[IntegerType]", op.results[0].type)
+    if not isinstance(pairs, vector.ShuffleOp) or not pairs.result.has_one_use() or type.element_type.bitwidth != 8:
+        return None
+    are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.operands)
+    return pairs.operands if are_words and lanes_of(pairs) == EVEN[REGISTER // 2] else None
+
+
+def low_bytes_prelude(used: set[str]) -> list[str]:
+    """The macros that are among the words that code uses."""
+    of_one = [_OF_ONE] if used & {LOW_BYTES, LOW_BYTES_OF_PAIR} else []
+    found = {LOW_BYTES: _definition, LOW_BYTES_OF_PAIR: _definition_of_pair}
+    return [*of_one, *(text() for name, text in found.items() if name in used)]
+
+
+def _definition_of_pair() -> str:
+    ones = (1 << LANES) - 1
+    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
+#define {LOW_BYTES_OF_PAIR}(a, b) \\
+  __builtin_shufflevector( \\
+      (u64x8){LOW_BYTES}_of_one(b, {ones << LANES:#x}, \\
+          {LOW_BYTES}_of_one(a, {ones:#x}, (char {VECTOR}){{0}})), \\
+      (u64x8){{0}}, 0, 1, 2, 3)
+#else
+#define {LOW_BYTES_OF_PAIR}(a, b) \\
+  resize_i16x32_i8x32((i16x32)__builtin_shufflevector( \\
+      (short {VECTOR})(a), \\
+      (short {VECTOR})(b), \\
+          {_lines(range(0, REGISTER, 2))}))
+#endif"""
+
+
+def _definition() -> str:
+    merged = f"(char {VECTOR}){{0}}"
+    for number, name in enumerate("abcd"):
+        lanes = ((1 << LANES) - 1) << LANES * number
+        merged = f"{LOW_BYTES}_of_one({name}, {lanes:#x}, \\\n      {merged})"
+    evens = _lines(range(0, REGISTER, 2))
+    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__) && \\
+    !{ONE_STEP}
+#define {LOW_BYTES}(a, b, c, d) \\
+  {merged}
+#else
+#define {LOW_BYTES}_of_two(type, a, b, ...) \\
+  __builtin_shufflevector( \\
+      (type {VECTOR})(a), \\
+      (type {VECTOR})(b), __VA_ARGS__)
+#define {LOW_BYTES}(a, b, c, d) \\
+  {LOW_BYTES}_of_two(char, \\
+      {LOW_BYTES}_of_two(short, a, b, \\
+          {evens}), \\
+      {LOW_BYTES}_of_two(short, c, d, \\
+          {evens}), \\
+          {_lines(range(0, 2 * REGISTER, 2))})
+#endif"""
+
+
+def _lines(numbers: Sequence[int]) -> str:
+    """Sixteen to a line of a macro."""
+    rows = (", ".join(map(str, numbers[start : start + LANES])) for start in range(0, len(numbers), LANES))
+    return ", \\\n          ".join(rows)
+
+
+_OF_ONE = f"""#define {LOW_BYTES}_of_one(x, lanes, others) \\
+  __builtin_ia32_permvarqi512_mask( \\
+      (char {VECTOR})(x), \\
+      (char {VECTOR}){{ \\
+          {_lines([WORD * lane for lane in range(LANES)] * REGISTERS)}}}, \\
+      others, lanes)"""
+"""a shuffle of one register into the lanes that others leave, where there is such"""

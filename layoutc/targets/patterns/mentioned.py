@@ -1,0 +1,38 @@
+"""What the text of an op is made from, where that is not its operands: ops in between have no text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from layoutc.targets.patterns.bf16_ops import NARROWING, narrowed
+from layoutc.targets.patterns.c_code_numbers import code_of
+from layoutc.targets.patterns.c_float_numbers import float_codes
+from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_of_pair
+from layoutc.targets.patterns.nan_choices import nan_choice
+from layoutc.targets.patterns.whole_ops import WHOLE, whole
+from layoutc.targets.patterns.wide_parts import WIDENING, wide_part
+from layoutc.walk import operands
+
+ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.MulfOp)
+"""ops that may mention others than their operands"""
+
+
+def operands_of(op: Operation) -> Sequence[SSAValue]:
+    """The operands of an op, or what its text is made from instead: lanes of bf16, low bytes, codes, and others."""
+    if op.__class__ in NARROWING:
+        found = narrowed(op)
+        return (low_bytes(op) or operands(op)) if found is None else found.operands
+    if op.__class__ in WHOLE and (made := whole(op)) is not None:
+        return made.operands
+    if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:
+        return choice.operands
+    if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
+        return (part.register,)
+    if (found := float_codes(op)) is not None:
+        return (found.held,)
+    if (code := code_of(op)) is not None:
+        return (code,)
+    return low_bytes_of_pair(op) or operands(op)

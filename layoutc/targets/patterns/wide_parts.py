@@ -1,0 +1,158 @@
+"""
+Parts of a register in wider lanes, as C says it: 16 of 64 bytes in lanes of 32 bits, 16 of 32 pairs of bytes.
+
+A part that is no register's beginning is shuffled there, and widened by another shuffle, on processors that move any
+bytes. They put the bytes where they belong by one, with zeros between them: into the low bits of lanes, or into the
+upper ones, from where the sign of a number is shifted down, and where f32 has the bits of a bf16.
+
+    %part = vector.shuffle [16, 17, ..., 31] %r, %r : vector<32xi16>, vector<32xi16>
+    %code = arith.extui %part : vector<16xi16> to vector<16xi32>
+    %bits = arith.shli %code, %c16 : vector<16xi32>
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.targets.patterns.whole_ops import splat
+from layoutc.targets.words.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.words.c_types import once_per_type
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE
+from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.walk import operands
+
+WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp)
+"""ops that may take a part of a register"""
+CASTS = (vector.BitcastOp, arith.BitcastOp)
+"""ops that give the same bits another type"""
+REGISTER_BITS = 512
+WIDE = {8: (16, 32), 16: (32,)}
+"""bits of a lane, and of those that it may become"""
+WORDS = {"low": "low_part", "upper": "upper_part", "signed": "signed_part"}
+"""the macros, by where the bits of a lane go"""
+NAME = rf"({'|'.join(WORDS.values())})_({VECTOR_TYPE})_({VECTOR_TYPE})"
+"""a regular expression for their names; the types are groups 2 and 4"""
+VECTOR = f"__attribute__((vector_size({REGISTER_BITS // 8})))"
+
+
+class WidePart(NamedTuple):
+    """Which part of a register becomes lanes of so many bits, and how."""
+
+    register: SSAValue
+    number: int
+    word: str
+    bits: int
+    wide: int
+
+    @property
+    def kind(self) -> str:
+        """Of integers: the sign of what is widened."""
+        return "i" if self.word == "signed" else "u"
+
+    @property
+    def result(self) -> str:
+        """The type of the lanes."""
+        return f"{self.kind}{self.wide}x{REGISTER_BITS // self.wide}"
+
+    @property
+    def helper(self) -> str:
+        """The macro."""
+        return f"{WORDS[self.word]}_{self.kind}{self.bits}x{REGISTER_BITS // self.bits}_{self.result}"
+
+
+def wide_part(op: Operation) -> WidePart | None:
+    """The part that an op widens, if it is one; the first part is as good without a shuffle, unless it goes up."""
+    word = {arith.ExtUIOp: "low", arith.ExtSIOp: "signed"}.get(cast("type[arith.ExtUIOp]", op.__class__), "upper")
+    widened = op
+    if word == "upper":
+        shifted = operands(op)[0].owner
+        if not isinstance(shifted, arith.ExtUIOp) or not shifted.result.has_one_use():
+            return None
+        widened = shifted
+    value = operands(widened)[0]
+    source, wide = lane_bits(value.type), lane_bits(widened.results[0].type)
+    if wide not in WIDE.get(source, ()) or (word == "upper" and splat(operands(op)[1]) != wide - source):
+        return None
+    return part_of(value, word, source, wide)
+
+
+def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
+    """The part that a shuffle takes of one register, or one of another's part of it."""
+    register, first, count = value, 0, REGISTER_BITS // wide
+    while (found := _part(register, source)) is not None:
+        register, begin = found
+        first += begin
+    number, rest = divmod(first, count)
+    taken, whole = (cast("VectorType[IntegerType]", each.type).get_shape() for each in (value, register))
+    if rest or (taken, whole) != ((count,), (REGISTER_BITS // source,)) or lane_bits(register.type) != source:
+        return None
+    if register is value or not (number or word == "upper"):
+        return None
+    return WidePart(register, number, word, source, wide)
+
+
+def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
+    """The vector of which a value is lanes that follow one another, and the first of these; None if it is none."""
+    while value.owner.__class__ in CASTS:
+        value = operands(cast("Operation", value.owner))[0]
+    op = value.owner
+    if not isinstance(op, vector.ShuffleOp) or lane_bits(value.type) != bits:
+        return None
+    register, second = operands(op)
+    lanes = op.mask.get_values()
+    follow = register is second and lanes == tuple(range(lanes[0], lanes[0] + len(lanes)))
+    return (register, lanes[0]) if follow else None
+
+
+@once_per_type
+def lane_bits(type: Attribute) -> int:
+    """Bits of a lane of a vector, or none."""
+    return cast("VectorType[IntegerType]", type).element_type.bitwidth if isinstance(type, VectorType) else 0
+
+
+def wide_parts_prelude(used: set[str]) -> list[str]:
+    """The macros that are among the words that code uses."""
+    found = (re.fullmatch(NAME, name) for name in sorted(used))
+    return [_definition(match[0], match[1], Named.named(match[2]), Named.named(match[4])) for match in found if match]
+
+
+def _definition(name: str, word: str, source: Named, target: Named) -> str:
+    shift, words = target.bits - source.bits, REGISTER_BITS // 64 * source.bits // target.bits
+    part = Named(source.kind, source.bits, target.lanes)
+    taken = ", ".join(f"{words} * (n) + {number}" for number in range(words))
+    whole = f"__builtin_shufflevector( \\\n      (u64x8)(x), \\\n      (u64x8)(x), {taken})"
+    widened = f"resize_{part}_{target}(({part}){whole})"
+    widened = f"({widened} << {shift})" if word == WORDS["upper"] else widened
+    head = f"#define {name}(x, n) \\\n  "
+    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
+{head}{_native(word, source, target)}
+#else
+{head}{widened}
+#endif"""
+
+
+def _native(word: str, source: Named, target: Named) -> str:
+    """By a shuffle that leaves zeros where no byte goes."""
+    count, shift = source.bits // 8, target.bits - source.bits
+    up = 0 if word == WORDS["low"] else shift
+    ones, apart = (
+        sum(byte << 8 * number for number, byte in enumerate(each)) << up for each in ([1] * count, range(count))
+    )
+    lanes = ", ".join(f"{lane * count * ones + apart:#x}" for lane in range(target.lanes))
+    places = sum((1 << count) - 1 << (up + target.bits * lane) // 8 for lane in range(target.lanes))
+    moved = f"""__builtin_ia32_permvarqi512_mask( \\
+      (char {VECTOR})(x), \\
+      (char {VECTOR})({_broken(f"({target.mask}){{{lanes}}}")} + \\
+          {target.lanes * count * ones:#x} * (n)), \\
+      (char {VECTOR}){{0}}, {places:#x})"""
+    return f"(({target}){moved}{f' >> {shift}' if word == WORDS['signed'] else ''})"
+
+
+def _broken(text: str) -> str:
+    """Over the lines of a macro."""
+    return " \\\n          ".join(line.strip() for line in wrapped(text, MAX_WIDTH - 14))

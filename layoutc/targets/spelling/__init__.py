@@ -1,0 +1,1 @@
+"""How C spells single ops on numbers and on vectors."""

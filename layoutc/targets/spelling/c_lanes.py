@@ -1,0 +1,272 @@
+"""
+How C spells the ops of `arith` and `math` on vectors: GNU C's operators work lane by lane.
+
+A vector of i1 is a mask in C (`c_masks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.ir import Operation
+
+from layoutc.targets.errors import no_spelling
+from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
+from layoutc.targets.patterns.bf16_ops import narrowed
+from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
+from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
+from layoutc.targets.patterns.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
+from layoutc.targets.patterns.c_quotient import quotient_helper
+from layoutc.targets.patterns.nan_choices import nan_choice
+from layoutc.targets.patterns.whole_ops import whole
+from layoutc.targets.patterns.wide_parts import wide_part
+from layoutc.targets.spelling.c_context import Site, Spelling
+from layoutc.targets.spelling.c_floats import is_fusible
+from layoutc.targets.spelling.c_lane_types import (
+    check_number,
+    element_of,
+    lane_name,
+    lanes_of,
+    read_as,
+    resized_lanes,
+    typed,
+)
+from layoutc.targets.spelling.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
+from layoutc.targets.spelling.c_memory import INDEX
+from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call, floating, integer
+from layoutc.targets.words.c_expressions import cast as spell_cast
+from layoutc.targets.words.c_types import is_boolean, is_float, vector_name, width
+from layoutc.walk import operands
+
+F32 = Float32Type()
+
+# --- arithmetic --------------------------------------------------------------------------------------------------
+
+
+def _wrapping(operator: str) -> Spelling:
+    """addi, subi, muli, shli: unsigned, where C does not leave overflow undefined."""
+
+    def spell(site: Site) -> Expression:
+        check_number(site)
+        both = (read_as("u", o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+        return spell_cast(vector_name(typed(site.op.results[0])), binary(operator, *both))
+
+    return spell
+
+
+def _shift_right(kind: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        check_number(site)
+        both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+        result = binary(">>", *both)
+        return result if kind == "i" else spell_cast(vector_name(typed(site.op.results[0])), result)
+
+    return spell
+
+
+def _integer_extremum(relation: str, kind: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        check_number(site)
+        lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+        type = vector_name(typed(site.op.results[0]))
+        name = "min" if relation == "<" else "max"
+        helper = f"{name}_{lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))}"
+        result = call(helper, lhs, rhs)
+        return result if kind == "i" else spell_cast(type, result)
+
+    return spell
+
+
+def _float_operator(operator: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        if not is_float(element_of(site.op.results[0])):
+            raise no_spelling(site.op, f"on {site.op.results[0].type}")
+        return binary(operator, *site.operands)
+
+    return spell
+
+
+def _or_whole(spelling: Spelling) -> Spelling:
+    """Of an op that ends a chain of those that make integers of quotients, or chooses for NaN, the macro for all."""
+
+    def spell(site: Site) -> Expression:
+        if (choice := nan_choice(site.op)) is not None:
+            return call(choice.helper, *site.operands)
+        if (found := whole(site.op)) is None:
+            return spelling(site)
+        return call(found.helper, *site.operands, *(floating(number, F32) for number in found.numbers))
+
+    return spell
+
+
+def _spell_divf(site: Site) -> Expression:
+    helper = quotient_helper(site.op)
+    return _float_operator("/")(site) if helper is None else call(helper, *site.operands)
+
+
+def _spell_mulf(site: Site) -> Expression:
+    if (codes := float_codes(site.op)) is not None:
+        return _looked_up(site, codes)
+    product = _float_operator("*")(site)
+    if not is_fusible(site.op):
+        return product
+    return call(f"unfused_{vector_name(typed(site.op.results[0]))}", product, Expression(site.zero))
+
+
+def _looked_up(site: Site, codes: FloatCodes) -> Expression:
+    """The macro for the numbers of codes, which widens them itself, or takes them widened."""
+    (held,) = site.operands
+    if codes.number is None:
+        return call(codes.helper, resized_lanes(read_as("u", held, codes.held), "u8x16", "u32x16"))
+    number = integer(codes.number, INDEX)
+    if codes.helper == NUMBER_OF_F8:
+        return call(codes.helper, held, number)
+    return call(codes.helper, call("low_part_u8x64_u32x16", read_as("u", held, codes.held), number))
+
+
+def _spell_negf(site: Site) -> Expression:
+    return Expression(f"-{site.operands[0].at_least(UNARY)}", UNARY, site.operands[0].reads)
+
+
+def _spell_round_even(site: Site) -> Expression:
+    if not is_float(element_of(site.op.results[0])):
+        raise no_spelling(site.op, f"on {site.op.results[0].type}")
+    return call(f"round_even_{vector_name(typed(site.op.results[0]))}", *site.operands)
+
+
+# --- conversions -------------------------------------------------------------------------------------------------
+
+
+def _converted(operand: Expression, type: str) -> Expression:
+    """Lane by lane as another type: numbers keep their value, as in C's casts."""
+    return call("__builtin_convertvector", operand, Expression(type))
+
+
+def _resized(kind: str) -> Spelling:
+    """extsi, extui, trunci; a mask becomes 0 and 1, or 0 and -1."""
+
+    def spell(site: Site) -> Expression:
+        source, type = operands(site.op)[0], vector_name(typed(site.op.results[0]))
+        if is_boolean(element_of(source)):
+            mask = mask_of(site, 0, width(element_of(site.op.results[0])))
+            return mask if kind == "i" else binary("&", mask, Expression("1"))
+        if is_boolean(element_of(site.op.results[0])):
+            raise no_spelling(site.op, f"from {source.type} to {site.op.results[0].type}")
+        operand = read_as(kind, site.operands[0], source)
+        wide = lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))
+        result = resized_lanes(operand, lane_name(kind, width(element_of(source)), lanes_of(site)), wide)
+        return result if wide == type else spell_cast(type, result)
+
+    return spell
+
+
+def _or_wide_part(spelling: Spelling) -> Spelling:
+    """Of an op that widens a part of a register, the macro that takes it from there."""
+
+    def spell(site: Site) -> Expression:
+        if (part := wide_part(site.op)) is None:
+            return spelling(site)
+        register = read_as(part.kind, site.operands[0], part.register)
+        found, type = call(part.helper, register, integer(part.number, INDEX)), vector_name(typed(site.op.results[0]))
+        return found if part.result == type else spell_cast(type, found)
+
+    return spell
+
+
+def _spell_trunci(site: Site) -> Expression:
+    """Of low bytes of two registers, the macro for all."""
+    if low_bytes_of_pair(site.op) is None:
+        return _resized("i")(site)
+    return spell_cast(vector_name(typed(site.op.results[0])), call(LOW_BYTES_OF_PAIR, *site.operands))
+
+
+def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
+    """Between integers and floats."""
+
+    def spell(site: Site) -> Expression:
+        source, target = operands(site.op)[0], site.op.results[0]
+        number = source if source_kind is None else target
+        if not is_float(element_of(number)) or is_boolean(element_of(target if number is source else source)):
+            raise no_spelling(site.op, f"from {source.type} to {target.type}")
+        operand = site.operands[0] if source_kind is None else read_as(source_kind, site.operands[0], source)
+        type = vector_name(typed(target))
+        if target_kind is None:
+            return _converted(operand, type)
+        name = lane_name(target_kind, width(element_of(target)), lanes_of(site))
+        return _converted(operand, name) if name == type else spell_cast(type, _converted(operand, name))
+
+    return spell
+
+
+def _spell_signed_number(site: Site) -> Expression:
+    """An integer as a float; of codes of 4 bits the macro that looks them up."""
+    if code_of(site.op) is None:
+        return _number_cast("i", None)(site)
+    return call(f"{NUMBER_OF_CODE}_f32x{lanes_of(site)}", *site.operands)
+
+
+def _spell_float_cast(site: Site) -> Expression:
+    source, target = (element_of(value) for value in (operands(site.op)[0], site.op.results[0]))
+    if is_float(source) and is_float(target):
+        return _converted(site.operands[0], vector_name(typed(site.op.results[0])))
+    match source, target:
+        case Float16Type(), Float32Type():
+            return call(f"widen_f16_f32x{lanes_of(site)}", *site.operands)
+        case Float32Type(), Float16Type():
+            return call(f"narrow_f16_f32x{lanes_of(site)}", *site.operands)
+        case Float32Type(), BFloat16Type():
+            found = narrowed(site.op)
+            return (
+                spell_narrowed(found, site.operands)
+                if found
+                else call(f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
+            )
+        case _:
+            raise no_spelling(site.op, f"from {operands(site.op)[0].type} to {site.op.results[0].type}")
+
+
+def _spell_bitcast(site: Site) -> Expression:
+    source, target = (typed(value) for value in (operands(site.op)[0], site.op.results[0]))
+    if is_boolean(element_of(operands(site.op)[0])) or is_boolean(element_of(site.op.results[0])):
+        raise no_spelling(site.op, f"from {source} to {target}")
+    names = vector_name(source), vector_name(target)
+    return site.operands[0] if names[0] == names[1] else spell_cast(names[1], site.operands[0])
+
+
+LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
+    arith.AddiOp: _wrapping("+"),
+    arith.SubiOp: _wrapping("-"),
+    arith.MuliOp: _wrapping("*"),
+    arith.ShLIOp: _or_wide_part(_wrapping("<<")),
+    arith.ShRUIOp: _shift_right("u"),
+    arith.ShRSIOp: _shift_right("i"),
+    arith.AndIOp: bitwise("&"),
+    arith.OrIOp: bitwise("|"),
+    arith.XOrIOp: bitwise("^"),
+    arith.MinSIOp: _integer_extremum("<", "i"),
+    arith.MaxSIOp: _integer_extremum(">", "i"),
+    arith.MinUIOp: _integer_extremum("<", "u"),
+    arith.MaxUIOp: _integer_extremum(">", "u"),
+    arith.CmpiOp: spell_cmpi,
+    arith.CmpfOp: spell_cmpf,
+    arith.SelectOp: _or_whole(spell_select),
+    arith.AddfOp: _or_whole(_float_operator("+")),
+    arith.SubfOp: _float_operator("-"),
+    arith.MulfOp: _spell_mulf,
+    arith.DivfOp: _spell_divf,
+    arith.NegfOp: _spell_negf,
+    math.RoundEvenOp: _spell_round_even,
+    arith.ExtSIOp: _or_wide_part(_resized("i")),
+    arith.ExtUIOp: _or_wide_part(_resized("u")),
+    arith.TruncIOp: _spell_trunci,
+    arith.SIToFPOp: _spell_signed_number,
+    arith.UIToFPOp: _number_cast("u", None),
+    arith.FPToSIOp: _number_cast(None, "i"),
+    arith.FPToUIOp: _number_cast(None, "u"),
+    arith.ExtFOp: _spell_float_cast,
+    arith.TruncFOp: _spell_float_cast,
+    arith.BitcastOp: _spell_bitcast,
+}
+"""the spelling of each op of arith and math on vectors"""

@@ -1,0 +1,115 @@
+"""
+How C spells vectors of i1: what compares lanes, combines such masks, and chooses by them.
+
+A mask has lanes as wide as what was compared, all bits set or none.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation
+
+from layoutc.targets.errors import no_spelling
+from layoutc.targets.spelling.c_context import Site, Spelling
+from layoutc.targets.spelling.c_lane_types import (
+    check_number,
+    element_of,
+    lane_name,
+    lanes_of,
+    read_as,
+    resized_lanes,
+    typed,
+)
+from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call
+from layoutc.targets.words.c_expressions import cast as spell_cast
+from layoutc.targets.words.c_types import is_boolean, is_vector, lane_count, vector_name, width
+from layoutc.walk import operands, predicate
+
+
+def _as_mask(expression: Expression, bits: int) -> Expression:
+    return expression._replace(mask_bits=bits)
+
+
+def mask_of(site: Site, number: int, bits: int) -> Expression:
+    """An operand that is a mask, with lanes of so many bits."""
+    operand = site.operands[number]
+    if not operand.mask_bits:
+        raise no_spelling(site.op, "of a vector of i1 that no comparison made")
+    if operand.mask_bits == bits:
+        return operand
+    lanes = lane_count(typed(operands(site.op)[number]))
+    return resized_lanes(operand, *(lane_name("i", width, lanes) for width in (operand.mask_bits, bits)))
+
+
+def _compared(site: Site, relation: str, kind: str) -> Expression:
+    both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+    bits = width(element_of(operands(site.op)[0]))
+    return _as_mask(spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, *both)), bits)
+
+
+def _not(mask: Expression) -> Expression:
+    return Expression(f"~{mask.at_least(UNARY)}", UNARY, mask.reads, mask_bits=mask.mask_bits)
+
+
+INTEGER_RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def spell_cmpi(site: Site) -> Expression:
+    assert isinstance(site.op, arith.CmpiOp)
+    check_number(site)
+    word = arith.CMPI_COMPARISON_OPERATIONS[predicate(site.op)]
+    return _compared(site, INTEGER_RELATIONS[word[-2:]], "u" if word[0] == "u" else "i")
+
+
+FLOAT_RELATIONS = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
+NEGATED_RELATIONS = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
+
+
+def spell_cmpf(site: Site) -> Expression:
+    assert isinstance(site.op, arith.CmpfOp)
+    check_number(site)
+    word, (lhs, rhs) = arith.CMPF_COMPARISON_OPERATIONS[predicate(site.op)], operands(site.op)
+    if word in FLOAT_RELATIONS:
+        return _compared(site, FLOAT_RELATIONS[word], "f")
+    if word in NEGATED_RELATIONS:
+        return _not(_compared(site, NEGATED_RELATIONS[word], "f"))
+    if word == "uno" and lhs is rhs:
+        return _compared(site, "!=", "f")
+    if word == "ord" and lhs is rhs:
+        return _compared(site, "==", "f")
+    raise no_spelling(site.op, f"{word} of two vectors")
+
+
+def bitwise(operator: str) -> Spelling:
+    def spell(site: Site) -> Expression:
+        if not is_boolean(element_of(site.op.results[0])):
+            return binary(operator, *site.operands)
+        bits = max(operand.mask_bits for operand in site.operands)
+        return _as_mask(binary(operator, mask_of(site, 0, bits), mask_of(site, 1, bits)), bits)
+
+    return spell
+
+
+def spell_select(site: Site) -> Expression:
+    type = typed(site.op.results[0])
+    if not is_vector(operands(site.op)[0].type):
+        raise no_spelling(site.op, f"of {type} by one condition")
+    if is_boolean(element_of(site.op.results[0])):
+        raise no_spelling(site.op, f"of {type}")
+    # A comparison that has a name is a variable, which compilers want to be used.
+    if not site.operands[0].is_name and (relation := _extremum_of(site.op)) is not None:
+        return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
+    mask = mask_of(site, 0, width(element_of(site.op.results[0])))
+    return call(f"select_{vector_name(type)}", mask, *site.operands[1:])
+
+
+def _extremum_of(op: Operation) -> str | None:
+    """`max` or `min` where floats are chosen as they compare: the second one where they are equal, or one is NaN."""
+    asked, yes, no = operands(op)
+    condition = asked.owner
+    if not isinstance(condition, arith.CmpfOp) or not condition.results[0].has_one_use():
+        return None
+    lhs, rhs = operands(condition)
+    if lhs is not yes or rhs is not no:
+        return None
+    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[predicate(condition)])

@@ -1,0 +1,136 @@
+"""Names: from SSA name hints to C identifiers that are free where they are declared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from functools import lru_cache
+
+from layoutc.targets.helpers.c_helpers import HELPERS
+from layoutc.targets.helpers.c_vector_helpers import RESERVED_NAME
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+KEYWORDS = _words("""
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local
+    asm typeof alignas alignof bool complex constexpr false imaginary noreturn nullptr static_assert thread_local
+    true typeof_unqual
+""")
+"""C11, GNU and C23; and C++, so far as a parameter's name may stand in a header"""
+
+CPLUSPLUS = _words("""
+    and and_eq bitand bitor catch class compl concept const_cast delete dynamic_cast explicit export friend mutable
+    namespace new not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast
+    template this throw try typeid typename using virtual wchar_t xor xor_eq
+""")
+
+MACROS = _words("""
+    NULL offsetof assert errno stdin stdout stderr EOF INFINITY NAN EXIT_SUCCESS EXIT_FAILURE RAND_MAX
+    linux unix i386 sun mips arm hpux vax sgi I
+""")
+"""of the headers that may be included, and what gcc predefines in its gnu modes"""
+
+TYPES_AND_CALLS = (
+    [f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + _words("size_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wchar_t max_align_t")
+    + _words("malloc free abort aligned_alloc memcpy memset")
+)
+
+LIBRARY = frozenset(
+    _words("""
+    abort abs acos acosf acosh alloca asin asinf asinh atan atan2 atan2f atanf atanh atexit atof atoi atol bcmp bcopy
+    bsearch bzero calloc cbrt ceil ceilf clock copysign copysignf cos cosf cosh erf erfc exit exp exp2 expf expm1 fabs
+    fabsf fclose fdim ffs floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf fopen fprintf fputc fputs fread free
+    frexp fscanf fseek ftell fwrite gamma getchar getenv gets hypot ilogb index isalnum isalpha isdigit isinf isnan
+    isspace j0 j1 jn labs ldexp lgamma llabs llrint log log10 log1p log2 logb logf lrint lround main malloc memchr
+    memcmp memcpy memmove memset modf nan nearbyint nextafter pow powf printf putc putchar puts qsort rand realloc
+    remainder remove rename rindex rint rintf round roundf scalbn scanf signbit significand sin sincos sinf sinh
+    snprintf sprintf sqrt sqrtf srand sscanf stpcpy strcat strchr strcmp strcpy strdup strlen strncat strncmp strncpy
+    strstr strtod strtol strtoul system tan tanf tanh tgamma time trunc truncf vprintf write y0 y1 yn
+    """)
+)
+"""functions of the C library that compilers know: a definition under such a name is a warning, or never called"""
+
+RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS))
+
+
+@lru_cache(maxsize=4096)
+def is_identifier(name: str) -> bool:
+    """Whether this text can stand in C as the name of something of the user's."""
+    return (
+        re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) is not None
+        and re.match(rf"_[A-Z_]|U?INT\w*_(MIN|MAX|C)$|SIZE_MAX$|{RESERVED_NAME}", name) is None
+        and name not in RESERVED
+    )
+
+
+class Names:
+    """
+    The identifiers that are taken, scope by scope.
+
+    A name never hides one of an enclosing scope; scopes that do not enclose each other may use the same.
+    """
+
+    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
+        self._taken = set(taken)
+        self._scope: set[str] = set()
+        """those of the innermost scope"""
+        self._numbers: dict[str, int] = {}
+        """the number from which on a name with one may be free"""
+
+    @contextmanager
+    def scope(self) -> Generator[None, None, None]:
+        outside = self._scope, self._numbers
+        self._scope, self._numbers = set(), dict(self._numbers)
+        yield
+        self._taken -= self._scope
+        self._scope, self._numbers = outside
+
+    def take(self, names: Iterable[str]) -> None:
+        """Names that the innermost scope has already."""
+        for name in names:
+            self._take(name)
+
+    def _take(self, name: str) -> None:
+        if name not in self._taken:
+            self._taken.add(name)
+            self._scope.add(name)
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self._taken and is_identifier(name)
+
+    def fresh(self, hint: str | None, *defaults: str) -> str:
+        """The hint, or the first default that is free, with a number behind it where it is taken."""
+        base = _base(hint) if hint else ""
+        if base in self._numbers:  # A hint that has a number by now is taken.
+            return self._numbered(base)
+        candidates = (base,) if base else defaults
+        free = next(filter(self._is_free, candidates), None)
+        if free is None:
+            return self._numbered(candidates[0])
+        self._numbers.setdefault(candidates[0], 2)
+        self._take(free)
+        return free
+
+    def _numbered(self, base: str) -> str:
+        """The name with the least number behind it that is free."""
+        number = self._numbers.get(base, 2)
+        while not self._is_free(free := f"{base}_{number}"):
+            number += 1
+        self._numbers[base] = number + 1
+        self._taken.add(free)
+        self._scope.add(free)
+        return free
+
+
+@lru_cache(maxsize=4096)
+def _base(hint: str) -> str:
+    """A hint in C's letters. Printed IR numbers equal hints `_1`, `_2`, and parsing drops that: so does this."""
+    text = re.sub(r"(_\d+)+$", "", hint)
+    return re.sub(r"^_+(?=[A-Z_]|$)", "", re.sub(r"[^A-Za-z0-9_]", "_", text))

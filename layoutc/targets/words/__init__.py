@@ -1,0 +1,1 @@
+"""What all emitted C is made of: types, expressions and lines of text; and what is known of integers."""

@@ -1,0 +1,176 @@
+"""
+The ops that tiles are made of, by the hundred.
+
+They share their attributes, and are made as `creation` has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.dialects import arith, memref, vector
+from xdsl.dialects.arith import IntegerOverflowAttr
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    BoolAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FixedBitwidthType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    VectorType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from layoutc.memref_prefetch import TO_WRITE, PrefetchOp
+from layoutc.transforms.building.creation import NOTHING, created
+from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
+
+PREFETCH = "layout.prefetch"
+"""discardable attribute of a load of lanes: how many elements further on memory will be needed next"""
+
+INSERTED = "layout.inserted"
+"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
+
+TO_INTEGER = "layout.to_integer"
+"""discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
+
+IS_NORMAL = "layout.is_normal"
+"""discardable attribute of what is narrowed to bf16: no number is subnormal"""
+
+IS_SCALED = "layout.is_scaled"
+"""the same, where each is an integer, less a parameter if there is one, times a parameter"""
+
+CANNOT_OVERFLOW = IntegerOverflowAttr("none")
+FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
+STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
+
+FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
+"""float types that arith has constants of"""
+
+
+@lru_cache(maxsize=4096)
+def vector_type(element: Attribute, lanes: int) -> VectorType[Any]:
+    return VectorType(element, [lanes])
+
+
+@lru_cache
+def integer_type(width: int) -> IntegerType[Any]:
+    return IntegerType(width)
+
+
+@lru_cache(maxsize=4096)
+def _ahead(elements: int) -> Attribute:
+    return IntegerAttr(elements, i64)
+
+
+@lru_cache(maxsize=4096)
+def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[Any]:
+    return DenseArrayBase(i64, BytesAttr(b"".join(lane.to_bytes(8, "little") for lane in lanes)))
+
+
+def sum_of(lhs: SSAValue, rhs: SSAValue) -> arith.AddiOp:
+    """The sum of two indices."""
+    return created(arith.AddiOp, (lhs, rhs), INDEX, FLAGS)
+
+
+def element(memory: SSAValue, offset: SSAValue) -> memref.LoadOp:
+    """An element out of a flat buffer."""
+    type = cast("MemRefType[Any]", memory.type).element_type
+    return created(memref.LoadOp, (memory, offset), type)
+
+
+def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: int = 0) -> vector.LoadOp:
+    """A vector out of a flat buffer; `prefetch` elements further on lies what is asked for meanwhile (0: nothing)."""
+    op = created(vector.LoadOp, (memory, offset), type, name="r")
+    if prefetch:
+        op.attributes[PREFETCH] = _ahead(prefetch)
+    return op
+
+
+def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = False) -> vector.StoreOp:
+    """A vector into a flat buffer."""
+    return created(vector.StoreOp, (value, memory, offset), None, STREAMS if streams else NOTHING)
+
+
+def fetch(memory: SSAValue, offset: SSAValue) -> PrefetchOp:
+    """Asks for the line of an element that will be stored."""
+    return created(PrefetchOp, (memory, offset), None, TO_WRITE)
+
+
+def load_masked(
+    memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
+) -> vector.MaskedLoadOp:
+    """The lanes of a mask out of a flat buffer, the others from a vector."""
+    op = created(vector.MaskedLoadOp, (memory, offset, mask, otherwise), otherwise.type, name="r")
+    if prefetch:
+        op.attributes[PREFETCH] = _ahead(prefetch)
+    return op
+
+
+def store_masked(value: SSAValue, memory: SSAValue, offset: SSAValue, mask: SSAValue) -> vector.MaskedStoreOp:
+    """The lanes of a mask into a flat buffer."""
+    return created(vector.MaskedStoreOp, (memory, offset, mask, value))
+
+
+def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
+    """A mask of the first `count` of so many lanes."""
+    return created(vector.CreateMaskOp, (count,), vector_type(i1, lanes), name="first")
+
+
+def some_lanes(bits: int, lanes: int) -> DenseIntOrFPElementsAttr:
+    """A mask of those of so many lanes whose bits are set."""
+    return DenseIntOrFPElementsAttr.from_list(vector_type(i1, lanes), [bits >> lane & 1 for lane in range(lanes)])
+
+
+def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, name: str) -> vector.ShuffleOp:
+    """Lanes of two vectors of `element`."""
+    type = vector_type(element, len(mask))
+    return created(vector.ShuffleOp, (a, b), type, {"mask": _mask(tuple(mask))}, name)
+
+
+@lru_cache(maxsize=64)
+def _lane(number: int) -> dict[str, Attribute]:
+    return {"static_position": DenseArrayBase.from_list(i64, [number])}
+
+
+def lane(value: SSAValue, element: Attribute, number: int) -> vector.ExtractOp:
+    """One lane of a vector, as a scalar."""
+    return created(vector.ExtractOp, (value,), element, _lane(number), "lane")
+
+
+def with_lane(value: SSAValue, scalar: SSAValue, number: int) -> vector.InsertOp:
+    """A vector one of whose lanes is another value."""
+    return created(vector.InsertOp, (scalar, value), value.type, _lane(number), "lanes")
+
+
+def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
+    """The bits of a vector as another type."""
+    return created(vector.BitcastOp, (value,), type, name=value.name_hint)
+
+
+@lru_cache(maxsize=256)
+def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
+    """A constant whose bits are all zero, of integers where arith has none of the elements."""
+    if isinstance(element, FLOATS):
+        return DenseIntOrFPElementsAttr.from_list(vector_type(element, lanes), [0.0])
+    assert isinstance(element, FixedBitwidthType)
+    return DenseIntOrFPElementsAttr.from_list(vector_type(integer_type(element.bitwidth), lanes), [0])
+
+
+def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
+    """A vector whose bits are all zero, ahead of the loops."""
+    made = _zeros(type.get_element_type(), type.get_shape()[0])
+    value = nest.insert(created(arith.ConstantOp, (), made.type, {"value": made}, "zeros")).results[0]
+    if value.type != type:
+        value = nest.insert(bitcast(value, type)).results[0]
+    return value

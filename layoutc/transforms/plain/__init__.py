@@ -1,0 +1,1 @@
+"""Textbook loop nests: each element by itself, in logical order."""

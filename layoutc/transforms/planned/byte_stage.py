@@ -1,0 +1,213 @@
+"""
+A planned copy through buffers in which elements that share bytes have one each.
+
+A row of 4095 elements of 4 bits begins inside of a byte if another one lies before it. On the way in all bytes of a row
+are taken apart, and its first element comes to lie where the buffer's row begins. On the way out the bytes that a row
+fills are put together by vectors; what is in bytes with others is put into them one by one, by the same thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.builder import Builder
+from xdsl.dialects import affine, memref, scf
+from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.rewriter import InsertPoint
+
+from layoutc.planning.copies.copy_digits import SideName, Stride
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.row_spans import RowSpan, row_span
+from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.lanes import Lanes
+from layoutc.transforms.building.loop_nest import NestBuilder, apply
+from layoutc.transforms.building.vector_ops import (
+    load,
+    load_masked,
+    some_lanes,
+    store,
+    store_masked,
+    sum_of,
+    vector_type,
+    zeros,
+)
+from layoutc.transforms.planned.copy_memory import Convert, unchanged
+from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.planned.whole_lines import run_loops
+from layoutc.transforms.values.lane_params import PieceParams
+from layoutc.transforms.values.shared_bytes import I8, packed, store_part, unpacked
+from layoutc.transforms.values.tile_loops import Term, TileLoops
+
+D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
+
+
+class ByteStage:
+    """The buffer of one side of a macro tile, a byte for each element, and the rows of memory that go with it."""
+
+    def __init__(
+        self,
+        nest: NestBuilder,
+        plan: CopyPlan,
+        memory: SSAValue,
+        side: SideName,
+        image: SSAValue | None = None,
+        convert: Convert = unchanged,
+        spans: bool = True,
+        keeps_others: bool = False,
+    ):
+        self.nest, self.memory, self.side = nest, memory, side
+        self.per_byte = plan.widths.per_byte(side)
+        is_source = side == "src"
+        self.base = plan.copy.src if is_source else plan.copy.dst
+        self.run = plan.source_run if is_source else plan.packed_run
+        steps = [plan.loaded_steps(g) if is_source else size for g, size in enumerate(plan.macro)]
+        self.runs = run_loops(plan, plan.source_run_digits if is_source else plan.packed_run_digits, steps)
+        self.span = row_span(plan) if is_source and spans else None
+        """rows that are taken apart together"""
+        self.runs = [loop for loop in self.runs if self.span is None or loop.digit != self.span.digit]
+        self.allocas: list[memref.AllocaOp] = []
+        """to be put on the stack: of the function, or of each thread"""
+        self.start = LINE
+        """where the first row begins: before it lie the elements that share its first byte"""
+        if image is None:
+            strides, elements = plan.load_stage if is_source else plan.store_stage
+            self.allocas.append(memref.AllocaOp.get(I8, LINE, [LINE + elements]))
+            self.buffer: SSAValue = self.allocas[0].results[0]
+            self.buffer.name_hint = "load_stage" if is_source else "store_stage"
+        else:
+            strides = [digit.dst if is_source else digit.src for digit in plan.copy.digits]
+            self.buffer, self.start = image, plan.copy.dst if is_source else plan.copy.src
+        self.strides: list[Stride] = list(strides)
+        self.element: Attribute = I8 if image is None else cast("MemRefType[Any]", image.type).element_type
+        """of the buffer: a byte, or what elements become on their way into it, or were"""
+        self.convert = convert
+        self.loop: Operation | None = None
+        """over the vectors of a row"""
+        self.most_lanes = plan.vector_bytes // self.per_byte
+        self.keeps_others = keeps_others
+        """whether what lies between rows that are taken apart together stays what it is"""
+        self.ahead = plan.prefetch // self.per_byte if is_source else 0
+        """how many bytes further on lies what is asked for with each load of a row"""
+        self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
+        """what lies between such rows"""
+
+    @property
+    def _touched(self) -> tuple[int, int]:
+        """The fewest bytes, and the most, that have elements of a row."""
+        return -(-self.run // self.per_byte), (self.run + 2 * (self.per_byte - 1)) // self.per_byte
+
+    @property
+    def _filled(self) -> tuple[int, int]:
+        """The fewest bytes, and the most, that a row fills alone."""
+        return (self.run - self.per_byte + 1) // self.per_byte, self.run // self.per_byte
+
+    def _lanes(self, bytes: int) -> int:
+        """Bytes of a vector, of which so many are there at least."""
+        return min(self.most_lanes, 1 << max(bytes, 1).bit_length() - 1)
+
+    def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
+        """Where a tile lies in the buffer."""
+        return Place(loops.offset(inner, self.strides, LINE, "stage_offset"))
+
+    def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """All bytes that have elements of a row, taken apart."""
+        loops, row, stage = self._row(loops, outer, strides)
+        builder, share = loops.builder, self.per_byte
+        if self.span is not None:
+            self._fill_span(builder, self.span, row, stage)
+            return
+        first = apply(builder, D0 // share, [row], "first")
+        into = apply(builder, D0 - D1 % share, [stage, row], "into")
+        touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
+        for inner, at, lanes in self._vectors(builder, touched, self._touched):
+            index = inserted(inner.builder, sum_of(first, at))
+            value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes), self.ahead))
+            there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
+            inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
+
+    def _fill_span(self, builder: Builder, span: RowSpan, row: SSAValue, stage: SSAValue) -> None:
+        """The bytes of several rows at once, without those between them."""
+        turns = -(-span.rows // span.at_once)
+        assert self.nothing is not None
+        mask = self.nest.element(some_lanes(span.mask, self.most_lanes))
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        zero, stop, one = (self.nest.constant(value) for value in (0, turns, 1))
+        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        inner = Builder(InsertPoint.at_start(block))
+        starts = (D0 * (span.at_once * span.step), AffineExpr.constant((span.rows - span.at_once) * span.step))
+        at = inserted(inner, affine.MinOp([block.args[0]], AffineMapAttr(AffineMap(1, 0, starts))))
+        at.name_hint = "at"
+        here = apply(inner, (D0 + D1) // self.per_byte, [row, at], "here")
+        value = inserted(inner, load_masked(self.memory, here, mask, self.nothing, self.ahead))
+        lanes = Lanes(inner, self.nest, self.most_lanes)
+        there = inserted(inner, sum_of(stage, at))
+        made = self._converted(lanes, unpacked(lanes, value, self.per_byte))
+        if self.keeps_others:
+            elements = self.nest.element(some_lanes(span.elements, self.most_lanes * self.per_byte))
+            inner.insert(store_masked(made, self.buffer, there, elements))
+        else:
+            inner.insert(store(made, self.buffer, there))
+
+    def _converted(self, lanes: Lanes, value: SSAValue) -> SSAValue:
+        """What becomes of the elements of so many bytes."""
+        assert lanes.count is not None
+        return self.convert(lanes.builder, value, lanes.count * self.per_byte, PieceParams((), ()), None)
+
+    def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
+        loops, row, stage = self._row(loops, outer, strides)
+        builder, share = loops.builder, self.per_byte
+        if self._filled[0] < 1:
+            self._elements(builder, self.nest.constant(0), self.nest.constant(self.run), row, stage)
+            return
+        head = apply(builder, D0 * (share - 1) % share, [row], "head")
+        first = apply(builder, (D0 + D1) // share, [row, head], "first")
+        filled = apply(builder, (AffineExpr.constant(self.run) - D0) // share, [head], "filled")
+        tail = apply(builder, D0 + D1 * share, [head, filled], "tail")
+        source = inserted(builder, sum_of(stage, head))
+        self._elements(builder, self.nest.constant(0), head, row, stage)
+        for inner, at, lanes in self._vectors(builder, filled, self._filled):
+            here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
+            value = inserted(inner.builder, load(self.buffer, here, vector_type(self.element, lanes * share)))
+            value = self._converted(inner, value)
+            index = inserted(inner.builder, sum_of(first, at))
+            inner.builder.insert(store(packed(inner, value, share), self.memory, index))
+        self._elements(builder, tail, self.nest.constant(self.run), row, stage)
+
+    def _row(
+        self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]
+    ) -> tuple[TileLoops, SSAValue, SSAValue]:
+        """The loops over the rows of a macro tile; where one begins, in elements of the memory and in the buffer."""
+        runs = loops.serial(self.runs)
+        row = loops.offset((*outer, *runs), strides, self.base, "row")
+        return loops, row, loops.offset(runs, self.strides, self.start, "stage_row")
+
+    def _vectors(
+        self, builder: Builder, bytes: SSAValue, count: tuple[int, int]
+    ) -> Sequence[tuple[Lanes, SSAValue, int]]:
+        """A loop over vectors of so many bytes, which lie from the fewest to the most; the last one starts earlier."""
+        lanes = self._lanes(count[0])
+        zero, one, stop = (self.nest.constant(value) for value in (0, 1, -(-count[1] // lanes)))
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
+        inner = Builder(InsertPoint.at_start(block))
+        starts = AffineMapAttr(AffineMap(2, 0, (D0 * lanes, D1 - lanes)))
+        at = inserted(inner, affine.MinOp([block.args[0], bytes], starts))
+        at.name_hint = "at"
+        return [(Lanes(inner, self.nest, lanes), at, lanes)]
+
+    def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        """Some elements of a row, one by one."""
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        self.loop = builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
+        lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
+        here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
+        value = lanes.insert(memref.LoadOp.get(self.buffer, [here]), "code")
+        value = self.convert(lanes.builder, value, None, PieceParams((), ()), None)
+        store_part(lanes, value, self.memory, self.per_byte, there)

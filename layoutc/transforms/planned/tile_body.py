@@ -1,0 +1,337 @@
+"""
+The body of a tile: loads, shuffles and stores of whole registers.
+
+Leaves arith, memref and vector ops on flat buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from xdsl.builder import Builder
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.moves.fetched_lines import line_ends
+from layoutc.planning.moves.whole_lines import stores_whole_lines
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.tiles.joined_lines import side_by_side
+from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
+from layoutc.planning.tiles.tile import Piece, Register, runs_of
+from layoutc.transforms.building import vector_ops
+from layoutc.transforms.building.creation import insert, inserted
+from layoutc.transforms.building.inserted_lanes import put_together
+from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.lanes import Lanes
+from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
+from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.planned.tile_site import TileSite, further
+from layoutc.transforms.sums.running_sums import TileAdder
+from layoutc.transforms.values.lane_params import PieceParams
+from layoutc.transforms.values.register_parts import WHOLE, Calls, RegisterPart, part_of_register
+from layoutc.transforms.values.shared_bytes import packed, together, unpacked
+
+if TYPE_CHECKING:
+    from layoutc.transforms.planned.tiled_nest import TiledCopy
+
+
+MOVED_AS_THEY_ARE = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8"}
+"""element types that are those of lanes; others move as integers"""
+
+
+class VectorBody:
+    """A tile: loads, the shuffle network, stores."""
+
+    def __init__(self, copy: TiledCopy, plan: CopyPlan):
+        self.copy, self.plan = copy, plan
+        digits = plan.copy.digits
+        self.program = tile_program(plan)
+        self.together = self.program.together if isinstance(self.program, PackedTile) else 1
+        """registers that are loaded for one of the network"""
+        self.is_fill = plan.copy.is_fill
+        self.runs = list(product(*map(runs_of, digits, plan.tile)))
+        """the starts of tiles along each digit, of tiles that are alike: they share a body"""
+        self.starts = [[run.start for run in runs] for runs in self.runs]
+        self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
+        self.stores = self.program.stores()
+        self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
+        self.converts_loads = plan.widths.converted_at == "src"
+        moved = self.element if self.converts_loads else self.source_element
+        width = integer_type(8 * plan.widths.moved)
+        is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
+        self.lane_type: Attribute = moved if is_direct else width
+        self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
+        """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
+        self.calls = Calls.of(plan, self.loads, self.stores)
+        self.zero: SSAValue | None = None
+        self.beside: SSAValue | None = None
+        """zeros beside what a masked load takes, of the source"""
+        sums = copy.memory.sums if copy.adds_up else None
+        self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
+        self.added: list[tuple[int, SSAValue]] = []
+        """what a tile has stored, and where, in elements of the plan"""
+        self.fetched = self._fetched() if plan.fetches else []
+        """where the lines end that a tile stores into: the step of a digit that carries, and how far from its start"""
+        self.masks: dict[tuple[int, int], SSAValue] = {}
+        """of some of so many lanes of memory, by their bits"""
+
+    def prepare(self) -> None:
+        """The register of zeros, if any piece is zero, and masks."""
+        if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
+            self.zero = zeros(self.copy.nest, vector_type(self.lane_type, self.program.lanes))
+        self._prepare_masks()
+
+    def _prepare_masks(self) -> None:
+        """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
+        loaded, stored = (
+            {self._mask(piece) for register in tile for piece in register.pieces if piece is not None} - {0}
+            for tile in ([register for tile in self.loads for register in tile], self.stores)
+        )
+        if loaded:
+            source = vector_type(self.source_element, self.program.lanes * self.copy.ratio)
+            self.beside = zeros(self.copy.nest, source)
+            if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
+                self.zero = self.beside
+        counts = ((self.program.load_piece, loaded), (self.program.store_piece, stored))
+        for lanes, bits in sorted({(lanes * self.copy.ratio, bits) for lanes, found in counts for bits in found}):
+            if bits & (bits + 1):
+                self.masks[lanes, bits] = self.copy.nest.element(vector_ops.some_lanes(bits, lanes))
+            else:
+                mask = vector_ops.first_lanes(self.copy.nest.constant(bits.bit_length()), lanes)
+                self.masks[lanes, bits] = self.copy.nest.insert(mask).results[0]
+
+    def _mask(self, piece: Piece) -> int:
+        """The lanes of memory that a piece has, as bits (0: all)."""
+        if self.copy.ratio == 1:
+            return piece.mask
+        each = (1 << self.copy.ratio) - 1
+        return sum(each << at * self.copy.ratio for at in range(piece.mask.bit_length()) if piece.mask >> at & 1)
+
+    def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
+        """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
+        outside, before = TileSite(builder, src, dst, self.copy.param_sites), builder.insertion_point
+        for runs, registers in zip(self.runs, self.loads, strict=True):
+            self.site = self._inside(outside, runs)
+            self._tile([run.start for run in runs], registers)
+        first = before.block.first_op
+        assert first is not None
+        return first
+
+    def _inside(self, site: TileSite, runs: Sequence[range]) -> TileSite:
+        """Where the tiles with these starts are built: in a loop along each digit that has more than one."""
+        for digit, run in zip(self.plan.copy.digits, runs, strict=True):
+            site = site.further(digit, run.start)
+            if len(run) > 1:
+                src, dst = (self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES)
+                site = site.inside(self.copy.nest, digit, run, src, dst)
+        return site
+
+    @property
+    def builder(self) -> Builder:
+        return self.site.builder
+
+    def _fetched(self) -> list[tuple[int, int]]:
+        """Where the lines end that a tile stores into, in elements of memory."""
+        pieces = (piece for register in self.stores for piece in register.pieces if piece is not None)
+        runs: list[tuple[int, int, int]] = []
+        for piece in pieces:
+            stop = piece.offset + (piece.mask.bit_length() or self.program.store_piece * self.together)
+            runs.append((piece.step, self.copy.in_memory("dst", piece.offset), self.copy.in_memory("dst", stop)))
+        return line_ends(runs, LINE // self.plan.widths.dst * self.copy.ratio)
+
+    def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
+        for step, distance in self.fetched:
+            base = self._static(starts, "dst") + distance
+            place = further(self.builder, self.copy.nest, self.site.dst, step, base)
+            insert(self.builder, vector_ops.fetch(self.copy.target, place))
+        if self.is_fill:
+            assert self.zero is not None
+            results = [self.zero] * len(self.stores)
+        else:
+            results = self._moved_through(registers, self._static(starts, "src"))
+        base = self._static(starts, "dst")
+        if self.plan.store == "nontemporal" and self.plan.widths.dst_per_byte > 1:
+            self._store_lines(results, base)
+            return
+        for register, value in zip(self.stores, results, strict=True):
+            self._store(register, value, base)
+        if self.adder is not None:
+            self.adder.add(self.builder, self.site.params[self.adder.sums.number], self.added)
+            self.added = []
+
+    def _moved_through(self, registers: Sequence[Register], base: int) -> list[SSAValue]:
+        """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
+        network, values = self.program.network, dict[int, SSAValue]()
+
+        def value(number: int) -> SSAValue:
+            if number not in values:
+                first = number * self.together
+                values[number] = self._loaded(registers[first : first + self.together], base)
+            return values[number]
+
+        if not self.plan.merges:
+            for number in range(network.inputs):
+                value(number)
+        for number, step in enumerate(network.steps, network.inputs):
+            first = value(step.first)
+            second = first if step.second is None else value(step.second)
+            values[number] = self._shuffle(first, second, step.mask, "t")
+        return [value(output) for output in network.outputs]
+
+    def _static(self, starts: Sequence[int], side: SideName) -> int:
+        """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
+        elements = sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True))
+        return self.copy.in_memory(side, elements)
+
+    # --- loads and stores ----------------------------------------------------------------------------------------
+
+    def _loaded(self, registers: Sequence[Register], base: int) -> SSAValue:
+        """A register, or one of whose bytes each has an element of several."""
+        loaded = [self._load(register, base) for register in registers]
+        if len(loaded) == 1:
+            return loaded[0]
+        lanes = Lanes(self.builder, self.copy.nest, self.program.lanes // 2)
+        return self._cast(together(lanes, loaded), vector_type(self.lane_type, self.program.lanes))
+
+    def _load(self, register: Register, base: int) -> SSAValue:
+        """A register, put together from its pieces."""
+        if self.plan.pads_elements:
+            return self._padded(register, base)
+        lanes = self.program.load_piece
+        parts = [self._load_piece(piece, base, register.inserted or lanes) for piece in register.pieces]
+        if register.inserted:
+            return put_together(self.builder, parts, lanes, self.lane_type)
+        while len(parts) > 1:
+            lanes *= 2
+            parts = [self._joined(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+    def _padded(self, register: Register, base: int) -> SSAValue:
+        """A register of zeros, and of elements that are put into its lanes one by one."""
+        value = self.zero
+        assert value is not None
+        for number, piece in enumerate(register.pieces):
+            if piece is not None:
+                loaded = self._load_piece(piece, base, self.program.load_piece)
+                element = inserted(self.builder, vector_ops.lane(loaded, self.lane_type, 0))
+                value = inserted(self.builder, vector_ops.with_lane(value, element, number))
+        return value
+
+    def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
+        if a is b is self.zero and lanes == self.program.lanes:
+            return a
+        both = joined(self.builder, self.copy.nest, a, b, self.plan.shuffles, "r")
+        if self.inserts and isinstance(both.owner, vector.ShuffleOp):
+            both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
+        return both
+
+    def _load_piece(self, piece: Piece | None, base: int, lanes: int) -> SSAValue:
+        if piece is None:
+            assert self.zero is not None
+            if lanes == self.program.lanes:
+                return self._cast(self.zero, vector_type(self.lane_type, lanes))
+            return self._shuffle(self.zero, self.zero, range(lanes), "zero")
+        assert self.site.src is not None
+        index = self._at(self.site.src, piece, base, "src")
+        ahead = self.copy.in_memory("src", self.plan.prefetch)
+        if piece.mask:
+            assert self.beside is not None
+            mask = self.masks[self.program.load_piece * self.copy.ratio, self._mask(piece)]
+            value: SSAValue
+            first = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
+            value = inserted(self.builder, first)
+            if self.converts_loads and self.plan.converted_bytes:
+                value = self._converted(value, piece, lanes)
+            return self._cast(value, vector_type(self.lane_type, lanes))
+        count = self.copy.in_memory("src", lanes)
+        memory_type = vector_type(self.source_element, count)
+        load = vector_ops.load(self.copy.tile_source, index, memory_type, ahead)
+        value = inserted(self.builder, load)
+        if (share := self.plan.widths.src_per_byte) > 1:
+            value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
+        if self.converts_loads:
+            value = self._converted(value, piece, lanes)
+        return self._cast(value, vector_type(self.lane_type, lanes))
+
+    def _store(self, register: Register, value: SSAValue, base: int) -> None:
+        for number, piece in enumerate(register.pieces):
+            assert piece is not None
+            index = self._at(self.site.dst, piece, base, "dst")
+            stored = self._stored(register, number, value, index)
+            self.added.append((piece.offset, stored))
+            if piece.mask:
+                mask = self.masks[self.program.store_piece * self.copy.ratio, self._mask(piece)]
+                insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
+                continue
+            streams = self.plan.store == "nontemporal"
+            insert(self.builder, vector_ops.store(stored, self.copy.target, index, streams))
+
+    def _stored(self, register: Register, number: int, value: SSAValue, index: SSAValue) -> SSAValue:
+        """A piece of a register as it lies in memory."""
+        lanes, share = self.program.store_piece, self.plan.widths.dst_per_byte // self.together
+        piece = register.pieces[number]
+        assert piece is not None
+        if self.converts_loads:
+            if lanes < self.program.lanes:
+                value = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
+            stored = self._cast(value, vector_type(self.element, lanes * self.copy.ratio))
+        else:
+            part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
+            stored = self._with_zeros(self._converted(value, piece, lanes, index, part), piece, lanes)
+        return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
+
+    def _with_zeros(self, value: SSAValue, piece: Piece, lanes: int) -> SSAValue:
+        """Lanes that were converted, but for those that are zeros, which are no elements."""
+        if not piece.zeros:
+            return value
+        type = vector_type(integer_type(8 * self.plan.widths.dst), lanes)
+        kept = DenseIntOrFPElementsAttr.from_list(type, [(piece.zeros >> lane & 1) - 1 for lane in range(lanes)])
+        only = Lanes(self.builder, self.copy.nest, lanes).and_(self._cast(value, type), self.copy.nest.element(kept))
+        return self._cast(only, value.type)
+
+    def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
+        """Pieces of elements that share bytes, those that lie side by side in a line put together."""
+        found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
+        pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
+        piece = self.program.store_piece * self.together
+        for line in side_by_side(pieces, piece, LINE * self.plan.widths.dst_per_byte):
+            index = self._at(self.site.dst, pieces[line[0]], base, "dst")
+            parts = [self._stored(*found[number], index) for number in line]
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=True)
+                parts = [joined(self.builder, self.copy.nest, *pair, self.plan.shuffles, "line") for pair in pairs]
+            insert(self.builder, vector_ops.store(parts[0], self.copy.target, index, streams=True))
+
+    def _converted(
+        self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None, part: RegisterPart = WHOLE
+    ) -> SSAValue:
+        """The lanes of a piece, that part of a register, as they are stored; `target` is where, if that is known."""
+        memory, old = self.copy.memory, None
+        if memory.adds:
+            assert target is not None, "a sum is made where elements are stored"
+            count = self.copy.in_memory("dst", lanes)
+            old = inserted(self.builder, vector_ops.load(self.copy.target, target, vector_type(self.element, count)))
+            if (share := self.plan.widths.dst_per_byte) > 1:
+                old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
+        params = PieceParams(self.site.params, piece.params)
+        return memory.call(self.builder, value, part, lanes, params, old, self.calls)
+
+    def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
+        """Where a piece begins."""
+        distance = base + self.copy.in_memory(side, piece.offset)
+        return further(self.builder, self.copy.nest, place, piece.step, distance)
+
+    def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
+        if a is b is self.zero and len(mask) == self.program.lanes:
+            return a
+        return inserted(self.builder, vector_ops.shuffle(a, b, mask, self.lane_type, name))
+
+    def _cast(self, value: SSAValue, type: Attribute) -> SSAValue:
+        if value.type == type:
+            return value
+        return inserted(self.builder, vector_ops.bitcast(value, type))

@@ -1,0 +1,148 @@
+"""
+A buffer in which runs of the destination are put together, and which they leave by whole lines.
+
+Neither the destination nor its runs need start at a line: where lines start is asked of the pointer. Each macro tile
+writes the lines that start in its part of a run; only the ends of a whole row are parts of lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.builder import Builder
+from xdsl.dialects import arith, memref, scf
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir.affine import AffineExpr
+from xdsl.rewriter import InsertPoint
+
+from layoutc.planning.copies.copy_digits import Stride
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.building.vector_ops import element, load, store, sum_of, vector_type
+from layoutc.transforms.planned.copy_memory import Memory
+from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
+
+
+def run_loops(plan: CopyPlan, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
+    """Loops over the runs of a macro tile, which has so many steps of each digit."""
+    return [Steps.of(g, 1, steps[g]) for g in plan.outer_order if g not in run_digits and steps[g] > 1]
+
+
+class StoreStage:
+    """
+    The buffer of a macro tile, and how it leaves it.
+
+    Macro tiles are `step` apart along the digit that runs end in.
+    """
+
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, step: int | None = None):
+        self.nest, self.plan, self.memory = nest, plan, memory
+        self.last = plan.run_digits[-1]
+        self.step = plan.macro_step(self.last) if step is None else step
+        self.ratio = 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+        self.line = LINE // memory.element_bytes
+        """elements of the memory in a line"""
+        self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
+        strides, elements = plan.store_stage
+        self.strides: list[Stride] = [stride * self.ratio for stride in strides]
+        alloca = memref.AllocaOp.get(memory.element, LINE, [elements * self.ratio])
+        self.allocas = [alloca]
+        """to be put on the stack: of the function, or of each thread"""
+        self.buffer: SSAValue = alloca.results[0]
+        self.buffer.name_hint = "store_stage"
+        self.runs = run_loops(plan, plan.run_digits, plan.macro)
+
+    def prepare(self) -> None:
+        """Asks where lines start."""
+        address = self.nest.insert(memref.ExtractAlignedPointerAsIndexOp.get(self.memory.target)).results[0]
+        elements = AffineExpr.dimension(0) % LINE // self.memory.element_bytes
+        self.begin = apply(Builder(InsertPoint.before(self.nest.before)), elements, [address], "begin")
+        """how many elements of its first line lie before the destination"""
+
+    def place(self, loops: TileLoops, inner: Sequence[Term]) -> Place:
+        """Where a tile lies in the buffer."""
+        return Place(loops.offset(inner, self.strides, 0, "store_offset"))
+
+    def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """
+        Each run: the head of a row, whole lines, the tail of a row.
+
+        The terms are of loops over digits that have these strides in the destination.
+        """
+        runs = loops.serial(self.runs)
+        builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
+        row = loops.offset((*outer, *runs), strides, self.plan.copy.dst * self.ratio, "row")
+        stage = loops.offset(runs, self.strides, 0, "stage_row")
+        place = inserted(builder, sum_of(row, self.begin))
+        place.name_hint = "place"
+        d0 = AffineExpr.dimension(0)
+        # Everything below counts from the start of the run.
+        lines = apply(builder, self._to_line(d0), [place], "lines")
+        lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [place], "lines_end")
+        start, stop = self.nest.constant(0), self.nest.constant(length)
+        terms = [term for term in outer if term.digit == self.last]
+        if terms and self.step < self.plan.macro[self.last]:
+            step = self.step * self.plan.run // self.plan.macro[self.last] * self.ratio
+            owned = apply(builder, self._to_line(d0 + step) + step, [place], "owned_end")
+            position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
+            limit = self.plan.extents[self.last] - self.plan.macro[self.last]
+            start = self._where(builder, position, 0, start, lines, "start")
+            lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
+            stop = self._where(builder, position, limit, stop, owned, "stop")
+        if self.plan.store == "aligned":
+            # A line from the very start, and one up to the very end: the lines between write some of them again.
+            self._lines(builder, start, lines, row, stage)
+            ends = inserted(builder, arith.CmpiOp(lines_end, stop, "slt"))
+            tail = apply(builder, d0 - line, [stop], "tail")
+            tail = inserted(builder, arith.SelectOp(ends, tail, stop))
+            self._lines(builder, tail, stop, row, stage)
+        else:
+            self._elements(builder, start, lines, row, stage)
+            self._elements(builder, lines_end, stop, row, stage)
+        self._lines(builder, lines, lines_end, row, stage)
+
+    def _to_line(self, place: AffineExpr) -> AffineExpr:
+        """How far the next line is; as a remainder, in which C compilers see that it is less than a line."""
+        return place * (self.line - 1) % self.line
+
+    def _where(
+        self, builder: Builder, position: SSAValue, value: int, yes: SSAValue, no: SSAValue, name: str
+    ) -> SSAValue:
+        """One of two values, whether or not the macro tile is the first (the last) of its row."""
+        condition = inserted(builder, arith.CmpiOp(position, self.nest.constant(value), "eq"))
+        result = inserted(builder, arith.SelectOp(condition, yes, no))
+        result.name_hint = name
+        return result
+
+    def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        inner, at, offset = self._loop(builder, start, stop, 1, row, stage)
+        value = inserted(inner, element(self.buffer, offset))
+        inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
+
+    def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+        inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
+        type = vector_type(self.memory.element, self.lanes)
+        loaded: list[SSAValue] = []
+        for number in range(0, self.line, self.lanes):
+            loaded.append(inserted(inner, load(self.buffer, self._at(inner, offset, number), type)))
+        for number, value in enumerate(loaded):
+            index = self._at(inner, at, number * self.lanes)
+            inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
+
+    def _loop(
+        self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
+    ) -> tuple[Builder, SSAValue, SSAValue]:
+        """A loop along a run: the offsets in the destination and in the buffer."""
+        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
+        block.args[0].name_hint = "k"
+        bounds = (start, stop, self.nest.constant(step))
+        builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
+        inner = Builder(InsertPoint.at_start(block))
+        at, offset = (inserted(inner, sum_of(base, block.args[0])) for base in (row, stage))
+        at.name_hint, offset.name_hint = "at", "stage_at"
+        return inner, at, offset
+
+    def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
+        return inserted(builder, sum_of(offset, self.nest.constant(distance))) if distance else offset

@@ -1,0 +1,1 @@
+"""What becomes of elements on their way: conversions, parameters, and bytes that elements share."""

@@ -1,0 +1,279 @@
+"""
+Conversions between float formats as integer arithmetic on their bits, scalar and vector.
+
+For the formats that the processor does not know. One rounding, to nearest even; `layoutc.float_format` has the
+formats, docs/conversions.md the rules.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.element_type import element_type
+from layoutc.float_format import FloatFormat, Specials
+from layoutc.transforms.building.lanes import F32, F64, Lanes
+from layoutc.transforms.building.vector_ops import IS_NORMAL, IS_SCALED
+
+
+def format_of(name: str) -> FloatFormat:
+    """The format of a float type."""
+    found = element_type(name).float_format
+    assert found is not None
+    return found
+
+
+SINGLE, DOUBLE, HALF = format_of("f32"), format_of("f64"), format_of("f16")
+I32 = IntegerType(32)
+BF16_LANES = 16
+"""f32 in a register of processors that may have an instruction for bf16; others need the rule step by step"""
+
+
+HALF_LANES = (8, 16)
+"""f32 in a register of processors that have an instruction for f16"""
+
+
+def _width(format: FloatFormat) -> int:
+    return format.is_signed + format.exponent_bits + format.fraction_bits
+
+
+def _last(format: FloatFormat) -> int:
+    """The greatest code without a sign."""
+    return (1 << (format.exponent_bits + format.fraction_bits)) - 1
+
+
+def _infinity(format: FloatFormat) -> int:
+    """The code of infinity, or what would be: all exponent bits, no fraction."""
+    return _last(format) - (1 << format.fraction_bits) + 1
+
+
+def _past_the_largest(format: FloatFormat) -> int:
+    """What numbers too large become: infinity, else NaN, else the largest number."""
+    return _infinity(format) if format.has_infinity else _last(format)
+
+
+def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
+    """Whether the codes are the upper bits of the wider ones: bf16 of f32."""
+    return format.is_signed and format.has_infinity and format.exponent_bits == wide.exponent_bits
+
+
+# --- from narrow to f32 --------------------------------------------------------------------------------------------
+
+
+def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
+    """The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero."""
+    if format.has_zero and _width(format) <= 8 and lanes.count in HALF_LANES:
+        return _widen_through_f16(lanes, code, format)
+    code = lanes.widen(code, 32, is_signed=False, name="code")
+    if not format.has_zero:
+        return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
+    if _is_upper_half(format, SINGLE):
+        bits = lanes.shl(code, 32 - _width(format), "bits")
+        quiet = lanes.or_(bits, 1 << 22, "quiet")
+        number = lanes.bitcast(bits, F32, "number")
+        return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), F32, "number")
+    magnitude = lanes.and_(code, _last(format), "magnitude")
+    bits = _widen_magnitude(lanes, magnitude, format)
+    sign = lanes.shl(lanes.and_(code, 1 << (_width(format) - 1)), 32 - _width(format), "sign")
+    return lanes.bitcast(lanes.or_(bits, sign), F32, "number")
+
+
+def _widen_through_f16(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
+    """
+    The f16 of the same bits, subnormal or not, times a power of two, by which the exponents differ.
+
+    The sign goes to its place, and what of it is left in the exponent's upper bits is cut off. The only NaN becomes the
+    quiet one without payload.
+    """
+    apart, width = HALF.exponent_bits - format.exponent_bits, _width(format)
+    if width == 8:
+        half = lanes.shl(lanes.widen(code, 16, is_signed=True, name="code"), 8 - apart, "half")
+    else:
+        wide = lanes.widen(code, 16, is_signed=False, name="code")
+        half = lanes.sar(lanes.shl(wide, 16 - width), apart, "half")
+    last = _last(format) << HALF.fraction_bits - format.fraction_bits
+    sign = 1 << 15
+    if apart:
+        half = lanes.and_(half, sign | last, "half")
+    if format.specials is Specials.LAST_IS_NAN:
+        is_nan = lanes.compare("eq", lanes.or_(half, sign), sign | last)
+        more = _infinity(HALF) + (1 << HALF.fraction_bits - 1) - last
+        half = lanes.add(half, lanes.select(is_nan, more, lanes.like(0, half)), "half")
+    number = lanes.extend(lanes.bitcast(half, Float16Type()), F32, "number")
+    return lanes.mul(number, 2.0 ** (HALF.bias - format.bias), "number") if apart else number
+
+
+def _widen_power_of_two(lanes: Lanes, code: SSAValue) -> SSAValue:
+    """e8m0 has the exponent of an f32, but for the least, which is subnormal there; the last is NaN."""
+    bits = lanes.shl(code, 23, "bits")
+    bits = lanes.select(lanes.compare("eq", code, 0), 1 << 22, bits, "bits")
+    return lanes.select(lanes.compare("eq", code, 255), 0x7FC00000, bits, "bits")
+
+
+def _widen_magnitude(lanes: Lanes, magnitude: SSAValue, format: FloatFormat) -> SSAValue:
+    shift = 23 - format.fraction_bits
+    rebias = (SINGLE.bias - format.bias) << 23
+    shifted = lanes.shl(magnitude, shift, "shifted")
+    bits = lanes.add(shifted, rebias, "bits") if rebias else shifted
+    if rebias:
+        # A subnormal is what is left of a normal number when its leading one is taken away.
+        normal = lanes.bitcast(lanes.add(shifted, rebias + (1 << 23)), F32)
+        tiny = lanes.as_bits(lanes.sub(normal, float(format.smallest_normal)), "tiny")
+        is_tiny = lanes.compare("ult", magnitude, 1 << format.fraction_bits)
+        bits = lanes.select(is_tiny, tiny, bits, "bits")
+    return _widen_specials(lanes, magnitude, shifted, bits, format)
+
+
+def _widen_specials(
+    lanes: Lanes, magnitude: SSAValue, shifted: SSAValue, bits: SSAValue, format: FloatFormat
+) -> SSAValue:
+    if format.specials is Specials.LAST_IS_NAN:
+        return lanes.select(lanes.compare("eq", magnitude, _last(format)), 0x7FC00000, bits, "bits")
+    if format.specials is Specials.NONE:
+        return bits
+    infinity = _infinity(format)
+    if bits is not shifted:
+        special = lanes.or_(shifted, 0x7F800000)
+        bits = lanes.select(lanes.compare("uge", magnitude, infinity), special, bits, "bits")
+    quiet = lanes.or_(bits, 1 << 22)
+    return lanes.select(lanes.compare("ugt", magnitude, infinity), quiet, bits, "bits")
+
+
+# --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
+
+
+def odd_single(lanes: Lanes, number: SSAValue) -> SSAValue:
+    """
+    An f64 as f32, rounded to odd: a further rounding, to f16, does not notice that, as f32 has more small numbers.
+
+    The last bit that f32 has says if one below was set.
+    """
+    bits, lost = lanes.as_bits(number, "bits"), (1 << DOUBLE.fraction_bits - SINGLE.fraction_bits) - 1
+    sticky = lanes.add(lanes.and_(bits, lost), lost, "sticky")
+    odd = lanes.and_(lanes.or_(bits, sticky), ~lost, "odd")
+    return lanes.narrow(lanes.bitcast(odd, F64), F32, "single")
+
+
+def narrow_to_code(
+    lanes: Lanes,
+    number: SSAValue,
+    format: FloatFormat,
+    *,
+    is_nan_quiet: bool = False,
+    is_normal: bool = False,
+    is_scaled: bool = False,
+) -> SSAValue:
+    """
+    The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
+
+    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
+    number is subnormal (`is_normal`) spares a question where processors make zero of those; of integers that were
+    scaled (`is_scaled`) it may be asked of what scales them.
+    """
+    wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
+    width, code_width = lanes.bits(number), max(8, _width(format))
+    if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
+        code = lanes.narrow(number, BFloat16Type(), "code")
+        for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
+            if is_so and isinstance(code.owner, Operation):
+                code.owner.attributes[name] = UnitAttr()
+        return lanes.bitcast(code, IntegerType(16), "code")
+    if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
+        return _narrow_through_f16(lanes, number, format)
+    if _is_upper_half(format, wide):
+        return lanes.truncate(_narrow_to_upper_half(lanes, number, format, is_nan_quiet), code_width, "code")
+    bits = lanes.as_bits(number, "bits")
+    magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
+    if not format.has_zero:
+        return lanes.truncate(_narrow_to_power_of_two(lanes, magnitude, wide, format), code_width, "code")
+    code = _narrow_number(lanes, magnitude, wide, format)
+    if format.has_nan:
+        code = _narrow_nan(lanes, magnitude, code, wide, format)
+    sign = lanes.and_(lanes.shr(bits, width - _width(format)), 1 << (_width(format) - 1), "sign")
+    return lanes.truncate(lanes.or_(code, sign), code_width, "code")
+
+
+def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, format: FloatFormat, is_nan_quiet: bool) -> SSAValue:
+    """Sign and exponent stay where they are, and what rounds past the largest number carries into infinity."""
+    bits, shift = lanes.as_bits(number, "bits"), lanes.bits(number) - _width(format)
+    upper = lanes.shr(bits, shift, "upper")
+    odd = lanes.and_(upper, 1, "odd")
+    rounded = lanes.shr(lanes.add(lanes.add(bits, (1 << (shift - 1)) - 1), odd), shift, "rounded")
+    if is_nan_quiet:
+        return rounded
+    quiet = lanes.or_(upper, 1 << (format.fraction_bits - 1), "quiet")
+    return lanes.select(lanes.compare("uno", number, number), quiet, rounded, "code")
+
+
+def _narrow_through_f16(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAValue:
+    """
+    The upper bits of the f16, in lanes half as wide.
+
+    Of the f32 the upper half counts, whose last bit also says that one below was set: rounded to odd, it is exact as
+    f16 down to half of the least code, and is there on the same side of all ties.
+    """
+    bits, shift = lanes.as_bits(number, "bits"), _width(HALF) - _width(format)
+    lost = lanes.add(lanes.and_(bits, 0xFFFF), 0xFFFF, "lost")
+    odd = lanes.and_(lanes.or_(bits, lost), ~0xFFFF, "odd")
+    half = lanes.as_bits(lanes.narrow(lanes.bitcast(odd, F32), Float16Type(), "half"), "half")
+    last = lanes.and_(lanes.shr(half, shift), 1, "last")
+    up = lanes.add(last, (1 << (shift - 1)) - 1, "up")
+    is_number = lanes.compare("sle", lanes.and_(half, _last(HALF)), _infinity(HALF))
+    up = lanes.select(is_number, up, lanes.like(0, up), "up")
+    return lanes.truncate(lanes.shr(lanes.add(half, up, "rounded"), shift), _width(format), "code")
+
+
+def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """
+    Rounded in the last place of the format; past the largest number what the format has there. Upper bits are garbage.
+
+    The sum with a power of two whose last place is that of the code, from the number's exponent, or the least one of
+    the format, has the significand in its low bits. What the exponent adds to the code has none of its bits above.
+    """
+    float_type, shift = F32 if wide is SINGLE else F64, wide.fraction_bits - format.fraction_bits
+    largest = _from_bits(lanes, (_past_the_largest(format) << shift) + _rebias(wide, format), float_type)
+    # A NaN is not less than the largest; processors compare floats with less effort than integers.
+    number = lanes.bitcast(magnitude, float_type)
+    number = lanes.select(lanes.compare("olt", number, largest), number, largest, "number")
+    least_bits = _rebias(wide, format) + (1 << wide.fraction_bits)
+    least = _from_bits(lanes, least_bits, float_type)
+    power = lanes.bitcast(lanes.and_(lanes.as_bits(number), _infinity(wide)), float_type)
+    power = lanes.select(lanes.compare("ogt", power, least), power, least, "power")
+    exponent = lanes.as_bits(power, "exponent")
+    # Even, so that ties are ties to even.
+    unbiased = -(least_bits >> shift) % (1 << max(8, _width(format)))
+    place = lanes.bitcast(lanes.add(exponent, (shift << wide.fraction_bits) + unbiased, "place"), float_type)
+    total = lanes.as_bits(lanes.add(number, place, "total"))
+    return lanes.add(total, lanes.shr(exponent, shift), "code")
+
+
+def _rebias(wide: FloatFormat, format: FloatFormat) -> int:
+    """What exponents differ by, where those of the wider format are."""
+    return (wide.bias - format.bias) << wide.fraction_bits
+
+
+def _from_bits(lanes: Lanes, bits: int, type: Attribute) -> SSAValue:
+    """The constant that has these bits."""
+    format = SINGLE if type == F32 else DOUBLE
+    exponent = (bits >> format.fraction_bits) - format.bias - format.fraction_bits
+    fraction = bits & ((1 << format.fraction_bits) - 1) | 1 << format.fraction_bits
+    return lanes.constant(fraction * 2.0**exponent, type)
+
+
+def _narrow_nan(lanes: Lanes, magnitude: SSAValue, code: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """The quiet NaN with the leading bits of the payload, or the only one, which too large numbers are already."""
+    if not format.has_infinity:
+        return code
+    shift = wide.fraction_bits - format.fraction_bits
+    payload = lanes.and_(lanes.shr(magnitude, shift), (1 << format.fraction_bits) - 1)
+    quiet = lanes.or_(payload, _infinity(format) | (1 << (format.fraction_bits - 1)), "quiet")
+    return lanes.select(lanes.compare("ugt", magnitude, _infinity(wide)), quiet, code, "code")
+
+
+def _narrow_to_power_of_two(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
+    """The exponent alone, rounded towards zero; infinity and NaN are the last code."""
+    exponent = lanes.shr(magnitude, wide.fraction_bits, "exponent")
+    if wide.bias == format.bias:
+        return exponent
+    clamped = lanes.most(lanes.sub(exponent, wide.bias - format.bias), 0)
+    return lanes.least(clamped, _last(format), "exponent")

@@ -1,0 +1,58 @@
+"""The parts of registers that a tile converts, and whether it calls a function for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.ir import Attribute, SSAValue
+
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.tile import Register
+from layoutc.transforms.building import vector_ops
+from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.vector_ops import vector_type
+
+CALLED_FROM = 8
+"""parts of registers that a tile converts, from which on it calls a function for each"""
+CALLS_OF_EACH = 4
+"""calls of the function for each part of a register, at least"""
+
+RegisterPart = tuple[int, Callable[[Builder, SSAValue], SSAValue]]
+"""which part of a register is converted, by its number, and what takes it out"""
+WHOLE: RegisterPart = (0, lambda _, register: register)
+
+
+def part_of_register(number: int, lanes: int, of: int, element: Attribute, converted: Attribute) -> RegisterPart:
+    """So many lanes out of more of `element`, as those that are converted."""
+
+    def part(builder: Builder, register: SSAValue) -> SSAValue:
+        if lanes < of:
+            mask = range(number * lanes, (number + 1) * lanes)
+            register = inserted(builder, vector_ops.shuffle(register, register, mask, element, "part"))
+        type = vector_type(converted, lanes)
+        return register if register.type == type else inserted(builder, vector_ops.bitcast(register, type))
+
+    return number, part
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Whether a tile calls a function for each part that it converts, and whether several have the same parameters."""
+
+    are_made: bool
+    share_params: bool
+
+    @classmethod
+    def of(cls, plan: CopyPlan, loads: Sequence[Sequence[Register]], stores: Sequence[Register]) -> Calls:
+        """They are where parts are many, each converted by itself, and not joined before they are stored."""
+        is_loaded = plan.widths.converted_at == "src"
+        registers = [register for tile in loads for register in tile] if is_loaded else stores
+        pieces = [piece for register in registers for piece in register.pieces if piece is not None]
+        if is_loaded:
+            is_apart = all(len(register.pieces) == 1 for register in registers)
+        else:
+            is_apart = plan.store != "nontemporal" or plan.widths.dst_per_byte == 1
+        is_many = bool(plan.converted_bytes) and len(pieces) >= CALLED_FROM and len(registers) >= CALLS_OF_EACH
+        return cls(is_many and is_apart, is_many and 2 * len({piece.params for piece in pieces}) <= len(pieces))
