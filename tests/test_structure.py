@@ -6,6 +6,7 @@ import ast
 import statistics
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -229,3 +230,9 @@ def test_dialects_are_not_importable_under_a_second_name() -> None:
     done = subprocess.run([sys.executable, "-c", "import dialects"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 1
     assert "import layoutc.dialects, not dialects" in done.stderr
+
+
+def test_all_rooms_are_installed() -> None:
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {path.parent.relative_to(ROOT) for path in SOURCES} - {Path("dialects"), Path("layoutc/dialects")}
+    assert packages == sorted({".".join(folder.parts) for folder in folders} | {"layoutc.dialects"})
