@@ -27,6 +27,7 @@ from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.through.byte_images import Images
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, writes_apart
 from layoutc.planning.through.plan_through import best_buffer, plan_through
+from layoutc.planning.through.rows_through import rows_through
 from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.together.small_copies import with_small_conversions
 from layoutc.planning.together.together_conversions import with_shared_loops
@@ -47,9 +48,12 @@ def choose_plan(
     target: Machine | None = None,
     threads: int = 1,
     conversion: Conversion = NO_ATTRIBUTES,
+    goes_through: bool | None = None,
 ) -> Plan:
     """
     The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
+
+    `goes_through` says whether rows that are converted go through a buffer where they need not, if that is known.
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """
@@ -59,7 +63,8 @@ def choose_plan(
         if found is not None:
             return with_fetched_lines(found, size, target)
         conversion = replace(conversion, compensation=None)
-    return with_fetched_lines(_plan(source, destination, target, threads, conversion), size, target)
+    plan = _plan(source, destination, target, threads, conversion, goes_through)
+    return with_fetched_lines(plan, size, target)
 
 
 def _with_running_sums(
@@ -101,7 +106,14 @@ def _packed(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion)
     return [spread.groupings.index(param.grouping) for param in packed]
 
 
-def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion) -> Plan:
+def _plan(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    target: Machine,
+    threads: int,
+    conversion: Conversion,
+    goes_through: bool | None = None,
+) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
     moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
     adds, divisor = bool(conversion.sum), _divisor(source, destination, conversion)
@@ -127,6 +139,8 @@ def _plan(source: MemoryDesc, destination: MemoryDesc, target: Machine, threads:
         count = sum(not copy.is_fill for copy in copies)
         how = Converting(widths, target, streams, threads, adds, moves, divisor, asked, count)
         plans = tuple(converting_plans(copies, how))
+        if (rows := rows_through(source, destination, conversion, plans, how, goes_through)) is not None:
+            return Plan(rows, threads)
         shares = len(plans) > 1 and destination.size_bytes >= target.l2
         parts = with_shared_loops(plans, how) if shares else plans
         parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))

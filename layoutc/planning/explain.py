@@ -44,6 +44,8 @@ def explain_plan(
     ]
     if "blocks" in reasons.reorder:
         lines.append(f"blocks that do not divide each other: {reasons.reorder['blocks']}")
+    if "rows" in reasons.reorder:
+        lines.append(f"rows: {reasons.reorder['rows']}")
     converts = source.element_type != destination.element_type or conversion.has_attributes
     for name, param in spread_params(source, destination, conversion).items():
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))

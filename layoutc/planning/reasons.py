@@ -49,11 +49,11 @@ def arrange_copies(count: int, order: Sequence[int]) -> None:
         reasons.copies[first:] = [reasons.copies[first + number] for number in order]
 
 
-def because(topic: str, words: str) -> None:
+def because(topic: str, words: str, *, of_all: bool = False) -> None:
     """
     The reason for a decision, told where it is made; of the same topic the last one counts, as of decisions.
 
-    Belongs to the copy that is being planned, or to the reorder before the first.
+    Belongs to the copy that is being planned, or to the reorder before the first, or if it is one `of_all`.
     """
     if (reasons := _listener.get()) is not None:
-        (reasons.copies[-1] if reasons.copies else reasons.reorder)[topic] = words
+        (reasons.copies[-1] if reasons.copies and not of_all else reasons.reorder)[topic] = words

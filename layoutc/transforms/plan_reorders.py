@@ -46,7 +46,7 @@ from layoutc.planning.machine import ALIGNMENT, machine, of_registers
 from layoutc.planning.plan_covers import check_buffered, check_covers, check_same
 from layoutc.planning.plan_text import THROUGH, parse_plan, plan_lines
 from layoutc.planning.plans.plan import MAX_THREADS, Plan
-from layoutc.planning.plans.turns import Together
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.through.through import through_buffers
 
 _chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
@@ -93,7 +93,8 @@ def read_converting_plan(
     registers = machine("generic")
     for copy in plan.copies[:1]:
         registers = of_registers(copy.vector_bytes, copy.shuffles)
-    chosen = choose_plan(source, target, registers, plan.threads, conversion)
+    goes_through = any(isinstance(part, Through) for part in plan.parts)
+    chosen = choose_plan(source, target, registers, plan.threads, conversion, goes_through)
     check_same(plan, chosen)
     if conversion.sum and any(isinstance(part, Together) for part in plan.parts):
         raise LayoutcError("copies that add to what the destination holds have no shared loops")

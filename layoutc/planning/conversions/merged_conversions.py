@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from layoutc.planning.conversions.plan_cost import CONVERTED, box_instructions, conversion_cost
 from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
-from layoutc.planning.moves.boxes import BOX_GAIN, LOAD, SHORT, TILE, best_box, boxed, tile_cost, waste
+from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_cost, waste
 from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, next_copy
@@ -19,12 +20,8 @@ FEW_CONVERTED = 4
 """A plan whose vectors convert so few elements at once is worth a box."""
 LEAST_FILLED = 0.25
 """of the lanes that are converted hold an element"""
-CONVERTED = 6.0
-"""instructions that convert a vector, about"""
 MOST_CONVERTED = 256
 """vectors that the boxes of all copies convert: each of them is text"""
-COMPUTED = 4
-"""bytes of an f32, which most elements are on their way"""
 
 
 def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> CopyPlan | None:
@@ -84,29 +81,7 @@ def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
         return False
     if merged.store == "staged" and merged.widths.dst < merged.widths.src:
         return False
-    moved, vectors = _box_instructions(merged)
+    moved, vectors = box_instructions(merged)
     cost = (moved + CONVERTED * vectors) / prod(merged.tile) * waste(merged.copy, merged.tile)
-    return vectors * copies <= MOST_CONVERTED and cost < BOX_GAIN * _lanes_cost(plan)
-
-
-def _box_instructions(plan: CopyPlan) -> tuple[float, int]:
-    """Those that move the elements of a box, about, and how many vectors it converts."""
-    tile = MergedTile(plan)
-    converts_loads = plan.widths.converted_at == "src"
-    converted, lanes = (tile.held, tile.lanes) if converts_loads else (tile.wanted, tile.store_piece)
-    short = sum(piece.mask > 0 for piece, _ in tile.wanted)
-    moved = LOAD * len(tile.held) + len(tile.network.steps) + len(tile.wanted) + SHORT * short
-    return moved, len(converted) * _parts(plan, lanes)
-
-
-def _lanes_cost(plan: CopyPlan) -> float:
-    """The same of the tile that a plan has."""
-    lanes = converted_lanes(plan)
-    more = CONVERTED * _parts(plan, lanes) / lanes - TILE / prod(plan.tile)
-    return tile_cost(plan) + more * waste(plan.copy, plan.tile)
-
-
-def _parts(plan: CopyPlan, lanes: int) -> int:
-    """How many vectors so many lanes are while they are converted."""
-    widest = max(plan.widths.src, plan.widths.dst, COMPUTED)
-    return -(-lanes * widest // plan.vector_bytes)
+    lanes = tile_cost(plan) + conversion_cost(plan) - TILE / prod(plan.tile) * waste(plan.copy, plan.tile)
+    return vectors * copies <= MOST_CONVERTED and cost < BOX_GAIN * lanes

@@ -109,18 +109,24 @@ class Part:
 
 
 def through_buffers(
-    source: MemoryDesc, destination: MemoryDesc, order: SideName, groupings: tuple[Grouping, ...] = ()
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    order: SideName,
+    groupings: tuple[Grouping, ...] = (),
+    *,
+    has_blocks: bool = True,
 ) -> Buffered | None:
     """
     The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
 
     The copies that convert say where parameters are, one list for each of `groupings`. None where no blocks need a
-    buffer, groups cut an axis, or it is too large. Raises NotStridedError as `strided_copies` does.
+    buffer and one that `has_blocks` is asked for, groups cut an axis, or it is too large. Raises NotStridedError as
+    `strided_copies` does.
     """
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     src, dst, axes = axis_sides(source, destination, groupings)
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    if all(_period(axis) is None for axis in axes):
+    if has_blocks and all(_period(axis) is None for axis in axes):
         return None
     usual, *others = (
         turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole)

@@ -1,0 +1,86 @@
+"""
+Conversions through a buffer: rows are converted as they lie on one side, and what is moved then has one width.
+
+A tile that converts has many vectors that are not full where its rows are short or odd, or where zeros are beside them.
+As they lie on the side where elements are wider, rows follow one another, and are converted by whole registers into
+the buffer, or out of it. In the caches both halves of a turn may take fewer instructions than such tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, plan_cost
+from layoutc.planning.conversions.row_conversions import Converting
+from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.copies.strided_copy import NotStridedError
+from layoutc.planning.moves.boxes import BOX_GAIN
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.turns import Through
+from layoutc.planning.reasons import arrange_copies, because, forget_copies
+from layoutc.planning.through.plan_through import plan_through
+from layoutc.planning.through.through import through_buffers
+
+MOVED = 2.5
+"""instructions that load a register, put it in order and store it, at the least"""
+
+
+def rows_through(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    straight: Sequence[CopyPlan],
+    how: Converting,
+    is_asked: bool | None = None,
+) -> tuple[CopyPlan | Through, ...] | None:
+    """
+    The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
+
+    Past the caches they do: those wait for memory. So they do where what is moved is as wide as what is computed: tiles
+    convert as many vectors as they move. It is what `is_asked` says, where that is known, if there is a way.
+    """
+    is_wide = how.widths.are_packed or how.widths.moved >= COMPUTED
+    if is_asked is False or is_wide or how.moves or how.adds or conversion.compensation is not None:
+        return None
+    cost = sum(map(plan_cost, straight))
+    if is_asked is None and (how.streams or _least(straight, how) > BOX_GAIN * cost):
+        return None
+    groupings = as_spread(source, destination, conversion).groupings
+    try:
+        buffered = through_buffers(source, destination, how.widths.converted_at, groupings, has_blocks=False)
+    except NotStridedError:
+        return None
+    if buffered is None:
+        return None
+    parts = plan_through(buffered, how)
+    copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
+    if is_asked is None and (not all(map(_converts_rows, parts)) or sum(map(_cost, parts)) > BOX_GAIN * cost):
+        forget_copies(copies)
+        return None
+    arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
+    because("rows", "converted as they lie, through a buffer, as tiles take more instructions", of_all=True)
+    return parts
+
+
+def _converts_rows(part: CopyPlan | Through) -> bool:
+    """Whether all that is converted is so as it lies, and by way of no buffer more."""
+    copies = (part,) if isinstance(part, CopyPlan) else part.copies
+    return not any(copy.gathers_converted for copy in copies)
+
+
+def _cost(part: CopyPlan | Through) -> float:
+    """About how many instructions all turns take."""
+    if isinstance(part, CopyPlan):
+        return plan_cost(part)
+    return sum(map(plan_cost, part.copies)) * prod(loop.extent / loop.step for loop in part.loops)
+
+
+def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
+    """Those that whole registers take at least, which are converted and moved."""
+    widths, vector = how.widths, how.target.vector
+    lanes = vector // max(widths.src, widths.dst)
+    each = CONVERTED * parts_converted(straight[0], lanes) / lanes + MOVED * widths.moved / vector
+    return each * sum(plan.copy.elements for plan in straight if not plan.copy.is_fill)

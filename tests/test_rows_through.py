@@ -1,0 +1,89 @@
+"""Conversions of rows that are converted as they lie, in turns through a buffer, where tiles take more instructions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.kernel import Kernel
+from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import Machine, machine
+from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.plans.plan import Plan
+from layoutc.planning.plans.turns import Through
+from layoutc.transforms.plan_reorders import read_converting_plan
+from tests.conversions import interesting_codes
+from tests.random_conversions import arguments_of
+
+ANY = replace(machine("avx512"), shuffles="any")
+SCALES = Conversion(src_scale=Param(axes=0))
+CASES = {
+    "widened by scales, 6 of 12 channels": ("cbeaD4d->ebCad6c", (2, 21, 18, 12, 12), "f8_e5m2->f32", SCALES),
+    "narrowed, with zeros": ("badc->cdAb5a", (26, 33, 46, 4), "s16->s8", Conversion()),
+    "of one width": ("abc->bca", (121, 149, 12), "f8_e5m2->s8", Conversion(dst_scale=Param(axes=1), dst_zero_point=3)),
+    "a last block": ("acDb4d->adbc", (29, 32, 14, 11), "s8->f32", Conversion(src_scale=Param(axes=2))),
+}
+
+
+def sides(name: str) -> tuple[MemoryDesc, MemoryDesc, Conversion]:
+    tags, dims, types, conversion = CASES[name]
+    (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")
+    return layoutc.desc(tag, dims, type), layoutc.desc(to_tag, dims, to_type), conversion
+
+
+def goes_through(plan: Plan) -> bool:
+    return any(isinstance(part, Through) for part in plan.parts)
+
+
+@pytest.mark.parametrize("target", [ANY, machine("avx2")], ids=["avx512", "avx2"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_both_ways_are_plans_and_the_conversion(name: str, threads: int, target: Machine) -> None:
+    """A reader takes a plan that goes through a buffer, and one that goes straight, whatever the planner chooses."""
+    source, destination, conversion = sides(name)
+    for through in (True, False):
+        plan = choose_plan(source, destination, target, threads, conversion, through)
+        assert goes_through(plan) == through
+        lines = tuple(plan_lines(plan))
+        assert read_converting_plan(lines, source, destination, conversion) == plan
+        codes = np.resize(interesting_codes(source.element_type).view(np.uint8), source.size_bytes)
+        arguments = arguments_of(conversion, source.dims)
+        made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+        kernel = Kernel(source, destination, conversion=conversion, threads=threads, plan=lines)
+        kernel(codes, made, **{name: bytes(values) for name, values in arguments.items()})
+        reference.reorder(source, destination, codes, expected, conversion, arguments)
+        np.testing.assert_array_equal(made, expected)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
+    """Past them all wait for memory."""
+    source, destination, conversion = sides(name)
+    assert goes_through(choose_plan(source, destination, ANY, 1, conversion))
+    assert not goes_through(choose_plan(source, destination, replace(ANY, llc=0), 1, conversion))
+    lines = explain_plan(source, destination, ANY, 1, conversion)
+    assert "rows: converted as they lie, through a buffer, as tiles take more instructions" in lines
+
+
+def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:
+    dims = (2, 21, 18, 12, 12)
+    source, destination = layoutc.desc("cbeaD4d", dims, "s32"), layoutc.desc("ebCad6c", dims, "f32")
+    assert not goes_through(choose_plan(source, destination, ANY, 1, SCALES, True))
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "types"),
+    [("ab->ba", (512, 512), "f32->s8"), ("abcd->acdb", (1, 64, 28, 56), "f32->s8"), ("ab->ab", (300, 200), "u8->f32")],
+)
+def test_rows_of_whole_registers_are_converted_in_tiles(tags: str, dims: tuple[int, ...], types: str) -> None:
+    (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")
+    plan = choose_plan(layoutc.desc(tag, dims, type), layoutc.desc(to_tag, dims, to_type), ANY)
+    assert not goes_through(plan)
