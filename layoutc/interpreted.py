@@ -14,6 +14,7 @@ from layoutc import interpreter, reference
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
+from layoutc.errors import InterpreterError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -33,9 +34,11 @@ def interpreted(
     """
 
     @cache
-    def defined() -> tuple[Mask, Mask]:
+    def masks() -> tuple[Mask, Mask, Mask]:
         # Not before the first call: memory may not be enough for so many elements.
-        return in_memory(_elements(source), source.element_type), _read_before(destination, conversion, is_plain)
+        readable = in_memory(_elements(source), source.element_type)
+        own = in_memory(_elements(destination, with_padding=True), destination.element_type)
+        return readable, _read_before(destination, conversion, is_plain), own
 
     by_elements = not is_plain and destination.element_type.bits < 8 and _loads_destination(module, name)
     starts = () if conversion.compensation is None else conversion.compensation.offsets_bytes(destination)
@@ -45,27 +48,32 @@ def interpreted(
 
     def run(read: Bytes, out: Bytes, *arguments: Bytes) -> None:
         types = (param.type for param in conversion.arguments.values())
-        buffers = (
-            as_elements(read, source.element_type),
-            as_elements(out[: destination.size_bytes], destination.element_type),
-            *(as_elements(argument, type) for argument, type in zip(arguments, types, strict=True)),
-            *(out[start:stop].view(np.uint32) for start, stop in sums),
-        )
-        readable, before = defined()
+        readable, before, own = masks()
         if by_elements:
             before = np.ones_like(before)
         # Bytes of strides that interleave are put together element by element.
-        once = {1, *written} if destination.element_type.bits >= 8 or not before.all() else {*written}
-        undefined = dict.fromkeys(written, False)
+        is_once = destination.element_type.bits >= 8 or not before.all()
+        data = as_elements(out[: destination.size_bytes], destination.element_type)
+        # With a sum, the plain nest loads the old elements of a byte before it knows whether it has any.
+        loadable = before if conversion.sum else before & own
+        result = interpreter.Buffer.of(data, loadable, is_once)
+        buffers = (
+            as_elements(read, source.element_type),
+            result,
+            *(as_elements(argument, type) for argument, type in zip(arguments, types, strict=True)),
+            *(out[start:stop].view(np.uint32) for start, stop in sums),
+        )
         # The last tile of a row may start earlier, and write the same once more.
         interpreter.run(
             module,
             name,
             *buffers,
-            write_once=once,
-            defined={0: readable, 1: before, **undefined},
+            write_once=written,
+            defined={0: readable, **dict.fromkeys(written, False)},
             rewrite_same=not is_plain,
         )
+        if (stray := np.flatnonzero(result.defined & ~loadable & ~own)).size:
+            raise InterpreterError(f"element {stray[0]} of @{name}'s destination is written, which is none of its own")
 
     return run
 
@@ -93,10 +101,12 @@ def in_memory(elements: Mask, type: ElementType) -> Mask:
     return np.logical_or.reduce(padded.reshape(-1, per_byte), axis=1)
 
 
-def _elements(desc: MemoryDesc) -> Mask:
-    """Which elements of a buffer are data, and not padding, border or gap."""
+def _elements(desc: MemoryDesc, *, with_padding: bool = False) -> Mask:
+    """Which elements of a buffer are data, and not padding (but for that of blocks), border or gap."""
     found = np.zeros(desc.span, np.bool_)
     found[reference.offsets(desc)] = True
+    if with_padding:
+        found[reference.padding_offsets(desc)] = True
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -300,3 +301,13 @@ def test_short_rows_that_need_large_buffers_leave_none_by_whole_lines(target: st
     plan = choose_plan(source, destination, replace(TARGETS[target], llc=0))
     assert [(copy.load, copy.store) for copy in plan.copies] == [("unpacked", "normal")]
     assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize("type", ["s4", "u2"])
+@pytest.mark.parametrize("target", ["plain", "avx512"])
+@pytest.mark.parametrize("more", [{"strides": (64, 1)}, {"low": (1, 9), "high": (1, 8)}], ids=["gaps", "border"])
+def test_bytes_that_hold_none_of_the_elements_are_not_touched(more: dict[str, Any], target: str, type: str) -> None:
+    """Others may be writing to them, and what was read there would be written back over that."""
+    source = layoutc.desc("ab", (3, 17), type)
+    kernel = layoutc.compile(source, layoutc.desc("ab", (3, 17), type, **more), executor="interpret", target=target)
+    kernel(bytes(kernel.source_bytes), bytearray(kernel.destination_bytes))

@@ -123,20 +123,29 @@ class _Byte:
         return code, lanes.select(written, 0, mask, "keep")
 
     def _store(self, value: SSAValue, kept: SSAValue | None) -> None:
-        builder, memory = self.lanes.builder, self.conversions.target.memory
+        lanes, memory = self.lanes, self.conversions.target.memory
         if kept is None:
-            builder.insert(memref.StoreOp.get(value, memory, [self.byte]))
+            lanes.builder.insert(memref.StoreOp.get(value, memory, [self.byte]))
             return
-        whole, part = Block(), Block()
-        Builder(InsertPoint.at_end(whole)).insert(memref.StoreOp.get(value, memory, [self.byte]))
-        inside = self.lanes.at(Builder(InsertPoint.at_end(part)))
-        before = inside.insert(memref.LoadOp.get(memory, [self.byte]), "before")
-        merged = inside.or_(inside.and_(before, kept), value, "merged")
-        inside.builder.insert(memref.StoreOp.get(merged, memory, [self.byte]))
-        for block in (whole, part):
-            block.add_op(scf.YieldOp())
-        is_whole = self.lanes.compare("eq", kept, 0, "is_whole")
-        builder.insert(scf.IfOp(is_whole, [], Region(whole), Region(part)))
+        if _has_foreign_bytes(self.desc):
+            (lanes,) = _if(lanes, lanes.compare("ne", kept, -1, "is_ours"), 1)
+        whole, part = _if(lanes, lanes.compare("eq", kept, 0, "is_whole"), 2)
+        whole.builder.insert(memref.StoreOp.get(value, memory, [self.byte]))
+        before = part.insert(memref.LoadOp.get(memory, [self.byte]), "before")
+        merged = part.or_(part.and_(before, kept), value, "merged")
+        part.builder.insert(memref.StoreOp.get(merged, memory, [self.byte]))
+
+
+def _has_foreign_bytes(desc: MemoryDesc) -> bool:
+    """Whether bytes of gaps or borders may lie between ours: others may be writing to them."""
+    return desc.span - desc.base_offset != prod(desc.physical_shape) or any((*desc.low, *desc.high))
+
+
+def _if(lanes: Lanes, condition: SSAValue, count: int) -> list[Lanes]:
+    """Where to build what is done under a condition, and of two places, what is done else."""
+    regions = [Region(Block([scf.YieldOp()])) for _ in range(count)]
+    lanes.builder.insert(scf.IfOp(condition, [], regions[0], regions[1] if count == 2 else None))
+    return [lanes.at(Builder(InsertPoint.at_start(region.block))) for region in regions]
 
 
 class _Place:
