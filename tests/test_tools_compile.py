@@ -40,6 +40,32 @@ def test_the_last_stage_is_the_default(capsys: Capture) -> None:
     assert printed(capsys, "--emit", "ir") == printed(capsys, "--emit", "ir", "--stage", STAGES[-1].name)
 
 
+@pytest.mark.parametrize("command", ["compile", "tune"])
+def test_dims_are_those_that_either_text_gives(command: str, capsys: Capture, tmp_path: Path) -> None:
+    texts = ["nhwc", "memref<1x2x3x4xf32>"]
+    tuned = ["-o", str(tmp_path / "plans.json"), "--tries", "1", "--rounds", "1"]
+    more = {"compile": ["--target", "plain"], "tune": tuned}[command]
+    for one, other in (texts, reversed(texts)):
+        assert main([command, "--from", one, "--to", other, *more]) == 0
+        said = capsys.readouterr()
+        assert "1x2x3x4xf32, (n, c, h, w) -> (n, h, w, c)" in said.out + said.err, command
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "target"),
+    [
+        ("memref<f32>", "memref<f64>", "plain"),
+        ("memref<f32>", "memref<f64>", "avx2"),
+        ('memref<1x2x3x4xf32, #layout.tag<"nhwc">>', "memref<1x2x3x4xf32>", "avx512"),
+    ],
+)
+def test_functions_without_loops_say_what_they_do(source: str, destination: str, target: str, capsys: Capture) -> None:
+    assert main(["compile", "--from", source, "--to", destination, "--target", target]) == 0
+    _, _, body = capsys.readouterr().out.partition("restrict dst) {\n")
+    lines = body.splitlines()
+    assert lines[0].startswith("  // from ") and lines[1].startswith("  // to   ") and "for (" not in body
+
+
 def test_c_is_printed_and_written_alike(capsys: Capture, tmp_path: Path) -> None:
     text = printed(capsys, "--name", "to_blocked")
     assert printed(capsys, "--name", "to_blocked", "-o", str(tmp_path / "k.c")) == ""

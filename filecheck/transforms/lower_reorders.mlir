@@ -87,7 +87,7 @@ func.func @border(%src: memref<2x3xf32>, %dst: memref<2x3xf32, #layout.tag<"aB4b
 // Merged lanes: rows of any length go through registers, the last load earlier, the last store under a mask.
 // CHECK-LABEL: func.func @merged(
 // CHECK: [[FIRST:%.*]] = vector.create_mask %c7 : vector<8xi1>
-// CHECK-NEXT: [[A:%.*]] = vector.load %src_flat[%c0] : memref<15xf64>, vector<8xf64>
+// CHECK-NEXT: [[A:%.*]] = vector.load %src_flat[%c0] {layout.comment = "from 3x5xf64, {{.*}}"} : memref<15xf64>, vector<8xf64>
 // CHECK-NEXT: [[B:%.*]] = vector.load %src_flat[%c7] : memref<15xf64>, vector<8xf64>
 // CHECK-NEXT: [[C:%.*]] = vector.shuffle [[A]], [[B]] [0, 5, 11, 1, 6, 12, 2, 7] : vector<8xf64>, vector<8xf64>
 // CHECK-NEXT: [[D:%.*]] = vector.shuffle [[A]], [[B]] [13, 3, 9, 14, 4, 10, 15, 7] : vector<8xf64>, vector<8xf64>

@@ -148,6 +148,19 @@ class NestBuilder:
         return made[0] if made else inner
 
 
+def first_inserted(builder: Builder) -> Callable[[], Operation]:
+    """A function that says which is the first of the operations that are inserted from now on."""
+    block, behind = builder.insertion_point.block, builder.insertion_point.insert_before
+    before = block.last_op if behind is None else behind.prev_op
+
+    def first() -> Operation:
+        found = block.first_op if before is None else before.next_op
+        assert found is not None
+        return found
+
+    return first
+
+
 def apply(builder: Builder, expr: AffineExpr, counters: Sequence[SSAValue], name: str) -> SSAValue:
     """The value of an affine expression of the counters."""
     if isinstance(expr, AffineDimExpr):

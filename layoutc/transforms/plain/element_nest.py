@@ -8,7 +8,7 @@ from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.transforms.building.lanes import Lanes
-from layoutc.transforms.building.loop_nest import NestBuilder
+from layoutc.transforms.building.loop_nest import NestBuilder, first_inserted
 from layoutc.transforms.plain.plain_nest import COMMENT, IndexSpace, comment
 from layoutc.transforms.values.element_access import (
     Conversions,
@@ -25,7 +25,7 @@ def build_element_nest(nest: NestBuilder, conversions: Conversions, names: Seque
     space = IndexSpace(target.desc, (None,) * len(target.desc.layout.groups), names)
 
     def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
-        lanes = Lanes(inner, nest)
+        lanes, first = Lanes(inner, nest), first_inserted(inner)
         from_offset = offset_value(lanes, element_offset(source.desc, space.index), counters, "src_offset")
         to_offset = offset_value(lanes, target.desc.coordinate_offset(space.coordinates), counters, "dst_offset")
         element, old = target.desc.element_type, None
@@ -33,13 +33,10 @@ def build_element_nest(nest: NestBuilder, conversions: Conversions, names: Seque
             old = load_element(lanes, target.memory, element, to_offset, "old")
         value = conversions.value(lanes, space.index, counters, from_offset, old)
         store_element(lanes, value, target.memory, element, to_offset)
-        first = inner.insertion_point.block.first_op
-        assert first is not None
-        return first
+        return first()
 
     outermost = nest.nest(space.loops, body)
     lines = [f"loop {', '.join(loop.name for loop in space.loops)}"] if space.loops else []
     if conversions.conversion.has_attributes:
         lines.insert(0, f"with {conversions.conversion}")
-    if space.loops:
-        outermost.attributes[COMMENT] = comment(source.desc, target.desc, names, *lines)
+    outermost.attributes[COMMENT] = comment(source.desc, target.desc, names, *lines)

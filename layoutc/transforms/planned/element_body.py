@@ -28,6 +28,7 @@ from layoutc.planning.copies.copy_digits import SideName
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
+from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.lane_params import PieceParams
@@ -65,16 +66,13 @@ class ElementBody:
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """Loads and stores, or the store of a zero; returns the first operation."""
         lanes, value = Lanes(builder, self.copy.nest), self.zero
-        place = builder.insertion_point
-        before = place.insert_before.prev_op if place.insert_before is not None else place.block.last_op
+        first = first_inserted(builder)
         if src is None:
             assert value is not None
             self._store(lanes, value, dst.offset)
         else:
             self._convert(lanes, src, dst)
-        first = before.next_op if before is not None else place.block.first_op
-        assert first is not None
-        return first
+        return first()
 
     def _convert(self, lanes: Lanes, src: Place, dst: Place) -> None:
         """The elements of a tile, in the lanes of a vector if there are several."""

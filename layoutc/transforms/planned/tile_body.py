@@ -28,6 +28,7 @@ from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.inserted_lanes import put_together
 from layoutc.transforms.building.joined_lanes import joined
 from layoutc.transforms.building.lanes import Lanes
+from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.planned.tile_site import TileSite, further
@@ -114,13 +115,11 @@ class VectorBody:
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
-        outside, before = TileSite(builder, src, dst, self.copy.param_sites), builder.insertion_point
+        outside, first = TileSite(builder, src, dst, self.copy.param_sites), first_inserted(builder)
         for runs, registers in zip(self.runs, self.loads, strict=True):
             self.site = self._inside(outside, runs)
             self._tile([run.start for run in runs], registers)
-        first = before.block.first_op
-        assert first is not None
-        return first
+        return first()
 
     def _inside(self, site: TileSite, runs: Sequence[range]) -> TileSite:
         """Where the tiles with these starts are built: in a loop along each digit that has more than one."""
