@@ -116,8 +116,10 @@ def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np
     )
     if out.shape not in (shape, (prod(shape),)) or not fits:
         raise LayoutcError(f"out has shape {out.shape} and type {out.dtype}, expected {shape} and {dtype}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise LayoutcError("out is read-only or not C-contiguous")
+    if not out.flags.c_contiguous:
+        raise LayoutcError("out is not C-contiguous")
+    if not out.flags.writeable:
+        raise LayoutcError("out is read-only, expected an array to write to")
     return out
 
 

@@ -153,3 +153,11 @@ def test_types_below_a_byte_have_a_byte_each(tmp_path: Path, executor: str) -> N
     array = (np.arange(24) % 16).astype(np.uint8).reshape(1, 3, 2, 4)
     result = reordered(tmp_path, array, "--from", "nchw", "--to", "nhwc", "--dtype", "u4", "--executor", executor)
     np.testing.assert_array_equal(result, array.transpose(0, 2, 3, 1), strict=True)
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_every_version_of_npy_is_read(version: tuple[int, int], tmp_path: Path) -> None:
+    with (tmp_path / "in.npy").open("wb") as file:
+        np.lib.format.write_array(file, tensor(), version=version)
+    assert main(["reorder", str(tmp_path / "in.npy"), str(tmp_path / "out.npy"), "--from", "nchw", "--to", "nchw"]) == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), tensor())

@@ -156,6 +156,11 @@ def destination(text: str | Layout, source: MemoryDesc, element_type: str | Elem
     return desc(text, source.dims, element_type or stated or source.element_type)
 
 
+def stated_dims(*texts: str) -> tuple[int, ...] | None:
+    """The dims that the first of the texts gives which gives any."""
+    return next((dims for text in texts if (dims := read(checked_text(text)).dims) is not None), None)
+
+
 def checked_text(text: object) -> str:
     if not isinstance(text, str):
         raise LayoutcError(f"a layout is a text or a Layout, got {type(text).__name__}")

@@ -68,7 +68,7 @@ def command(
         emit = "explanation"
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
-    src = notations.desc(source, dims, dtype)
+    src = notations.desc(source, dims or notations.stated_dims(source, target), dtype)
     dst = notations.destination(target, src, to_dtype)
     given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.

@@ -20,8 +20,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 MAX_RANK = 24
 """physical axes: every axis of rank 12 blocked once; more are given as a flat array"""
-HEADER_READERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
-"""by version: bytes of the header's length, and what reads both"""
+LONG_HEADER = 4, npy.read_array_header_2_0
+HEADER_READERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): LONG_HEADER, (3, 0): LONG_HEADER}
+"""by version: bytes of the header's length, and what reads both; only names of fields differ between the last two"""
 F8_E5M2 = re.compile(rb"'descr': '[<>=|]f1'")
 """how `np.save` calls float8_e5m2 of ml_dtypes, a name that it does not read back"""
 
@@ -60,7 +61,7 @@ def _read_header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], bool, np
         # NumPy evaluates the header as Python text: what it raises for a damaged one has no common class.
         raise LayoutcError(f"{path}: not a .npy file, or its header is damaged") from None
     if header is None:
-        raise LayoutcError(f"{path}: .npy version {version} is not supported, expected (1, 0) or (2, 0)")
+        raise LayoutcError(f"{path}: .npy version {version} is not supported, expected (1, 0), (2, 0) or (3, 0)")
     _check_header(path, *header)
     return header
 

@@ -70,7 +70,7 @@ def command(
 
 
 def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None) -> Pair:
-    src = notations.desc(source, dims, dtype)
+    src = notations.desc(source, dims or notations.stated_dims(source, target), dtype)
     return src, notations.desc(target, src.dims, src.element_type)
 
 
