@@ -26,6 +26,8 @@ from layoutc.planning.through.through import through_buffers
 
 MOVED = 2.5
 """instructions that load a register, put it in order and store it, at the least"""
+HOPEFUL = 0.55
+"""of the instructions of a plan are what full registers take at the least, if another plan is worth making"""
 
 
 def rows_through(
@@ -46,7 +48,7 @@ def rows_through(
     if is_asked is False or is_wide or how.moves or how.adds or conversion.compensation is not None:
         return None
     cost = sum(map(plan_cost, straight))
-    if is_asked is None and (how.streams or _least(straight, how) > BOX_GAIN * cost):
+    if is_asked is None and (how.streams or _least(straight, how) > HOPEFUL * cost):
         return None
     groupings = as_spread(source, destination, conversion).groupings
     try:
