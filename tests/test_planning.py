@@ -588,11 +588,10 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
         ((66, 4097), "s8", "staged", 64),
         ((66, 4112), "s8", "normal", 64),  # 16 bytes further on each: 4 of 64 rows share a set
         ((57, 2049), "bf16", "staged", 32),
-        ((57, 1024), "bf16", "normal", 32),  # 16 of 32 rows, and of a line two parts: few would come again
+        ((57, 1024), "bf16", "normal", 16),  # 16 of 32 rows, and of a line two parts: a buffer takes longer
         ((79, 1025), "f32", "normal", 8),
-        ((79, 1024), "f32", "normal", 16),  # loads are whole lines, which do not come again
+        ((79, 1024), "f32", "normal", 8),  # loads are whole lines, which were fetched ahead
         ((130, 513), "f64", "normal", 4),
-        ((513, 513), "f64", "normal", 8),  # stores would share sets as well
         ((79, 1041), "f32", "normal", 16),
         ((27, 513), "f64", "normal", 27),  # few channels stay together
     ],
@@ -600,7 +599,7 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
 def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
     dims: tuple[int, int], element: str, load: Load, rows: int
 ) -> None:
-    """Rows near a multiple of 2 KiB: they are gathered, or the tile has fewer, which follow the source."""
+    """Rows near a multiple of 2 KiB: they are gathered, or the tile has fewer, and goes along the source."""
     source, destination = (layoutc.desc(name, dims, element) for name in ("ab", "ba"))
     plan = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10))
     assert parse_plan(plan_lines(plan)) == plan, "a right one"
@@ -748,9 +747,39 @@ def test_rows_of_up_to_8_lines_are_whole_in_macro_tiles_where_no_stores_wait(
 @pytest.mark.parametrize(("waits", "along"), [(False, True), (True, False)])
 def test_macro_tiles_of_bytes_are_along_rows_where_no_stores_wait(waits: bool, along: bool) -> None:
     source, destination = (layoutc.desc(name, (513, 513), "s8") for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, waits_for_lines=waits)).copies
+    (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10, waits_for_lines=waits)).copies
     assert copy.store == "normal"
     assert (513 in copy.macro) == along
+
+
+@pytest.mark.parametrize(
+    ("dims", "element", "tile", "inner"),
+    [
+        ((513, 513), "f64", (2, 8), (0, 1)),  # rows of both sides share sets
+        ((2049, 258), "f32", (8, 16), (0, 1)),  # rows of the destination do
+        ((1026, 3072), "bf16", (16, 16), (1, 0)),  # more rows of the source do
+        ((1000, 904), "f32", (16, 16), (0, 1)),  # rows do not
+        ((512, 544), "f64", (8, 8), (0, 1)),
+    ],
+)
+def test_tiles_have_few_rows_of_the_side_that_shares_sets_and_go_along_it(
+    dims: tuple[int, int], element: str, tile: tuple[int, int], inner: tuple[int, int]
+) -> None:
+    source, destination = (layoutc.desc(name, dims, element) for name in ("ab", "ba"))
+    target = replace(AVX512, shuffles="any", l1=48 << 10, waits_for_lines=False)
+    plan = choose_plan(source, destination, target)
+    (copy,) = plan.copies
+    assert parse_plan(plan_lines(plan)) == plan
+    assert (copy.load, copy.store, copy.tile, copy.inner_order) == ("normal", "normal", tile, inner)
+
+
+def test_a_buffer_that_whole_lines_leave_stays_where_stores_wait_for_lines() -> None:
+    source, destination = (layoutc.desc(name, (2049, 258), "f32") for name in ("ab", "ba"))
+    found = {
+        waits: choose_plan(source, destination, replace(AVX512, l1=48 << 10, waits_for_lines=waits)).copies[0].store
+        for waits in (False, True)
+    }
+    assert found == {False: "normal", True: "aligned"}
 
 
 @pytest.mark.parametrize(

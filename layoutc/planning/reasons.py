@@ -30,6 +30,16 @@ def listening() -> Generator[Reasons, None, None]:
         _listener.reset(token)
 
 
+@contextmanager
+def silently() -> Generator[None, None, None]:
+    """What is tried inside of the block has no reasons."""
+    token = _listener.set(None)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 def next_copy() -> None:
     """What follows is about one copy more."""
     if (reasons := _listener.get()) is not None:

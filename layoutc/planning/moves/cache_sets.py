@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
 from layoutc.planning.machine import Machine
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.plan import LINE, CopyPlan
 
 L1_SETS = 64
 """on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""
@@ -53,21 +53,46 @@ def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
     return 2 * most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits, sets=sets) > L2_WAYS
 
 
-def share_evicted(plan: CopyPlan, target: Machine) -> float:
+def share_evicted(plan: CopyPlan, side: SideName, target: Machine) -> float:
+    """
+    What share of the lines of a side is evicted before the next tile that takes a part of them.
+
+    Where more lines share a set than it holds, as many are left as it does.
+    """
+    steps = _steps_between(plan, side)
+    lines = {each: _lines(plan, each, steps, target) for each in SIDES}
+    sets = Counter(line % L1_SETS for found in lines.values() for line in found)
+    left = sum(min(1, l1_ways(target) / sets[line % L1_SETS]) for line in lines[side])
+    return 1 - left / len(lines[side])
+
+
+def _steps_between(plan: CopyPlan, side: SideName) -> tuple[int, ...]:
+    """Of each digit those that pass between two tiles side by side in a row of a side, or in a macro tile."""
+    loops = [position for position in plan.inner_order if plan.macro[position] > plan.tile[position]]
+    width = plan.widths.of(side)
+    near = (g for g, digit in contiguous(plan.copy, side) if digit.offset(side, plan.tile[g]) * width <= LINE)
+    row = next((position for position in near if position in loops), None)
+    if row is None:
+        return plan.macro
+    inside = loops[loops.index(row) + 1 :]
+    return tuple(plan.macro[g] if g in inside else size for g, size in enumerate(plan.tile))
+
+
+def share_without_room(plan: CopyPlan, target: Machine) -> float:
     """What share of the lines that a macro tile has on both sides finds no room in their sets beside the others."""
-    lines = [_lines(plan, side, target) for side in SIDES]
+    lines = [_lines(plan, side, plan.macro, target) for side in SIDES]
     sets = Counter(line % L1_SETS for found in lines for line in found)
     return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
 
 
-def _lines(plan: CopyPlan, side: SideName, target: Machine) -> set[int]:
-    """The lines that a macro tile has on a side, if both begin at a page."""
+def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine) -> set[int]:
+    """The lines of so many steps of each digit on a side, if both begin at a page."""
     rows, run = [0], 1
     for position, digit in enumerate(plan.copy.digits):
         if digit.stride(side) == 1:
-            run = plan.macro[position]
+            run = steps[position]
         else:
-            places = [digit.offset(side, step) for step in range(plan.macro[position])]
+            places = [digit.offset(side, step) for step in range(steps[position])]
             rows = [row + place for row in rows for place in places]
     width = plan.widths.of(side)
     spans = ((row * width // target.line, (row + run) * width - 1) for row in rows)

@@ -8,20 +8,15 @@ from layoutc.planning.copies.copy_digits import Carry, SideName
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_tiles import (
-    ALONG_COLLIDING,
-    GATHERED_IN_CACHES,
     WIDENED_ROWS,
+    MacroShape,
     loop_order,
     steps_along_rows,
     with_macro,
 )
-from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count, tile_of
-
-MOST_LOADED_AGAIN = 0.4
-"""times that a line comes from the second cache again, for each register of it: more take longer than a buffer"""
 
 
 def widens(plan: CopyPlan) -> bool:
@@ -39,62 +34,20 @@ def with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
     because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
     least = plan.vector_bytes // plan.widths.dst
     while stored_in_a_set(plan, target) > l1_ways(target) and lane_count(plan.source_lanes) > least:
-        if (fewer := _halved(plan, "src")) is None:
+        if (fewer := halved(plan, "src")) is None:
             break
         plan = fewer
     return with_macro(plan, WIDENED_ROWS)
 
 
-def of_colliding_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
-    """
-    The plan where rows of a tile evict each other from the first cache before the tile beside it loads their lines.
-
-    Loads of whole lines that straddle others take two of each row: tiles of fewer rows, one after the other along the
-    source, find them. Where loads take parts of lines, rows are gathered in a buffer first.
-    """
-    rows = _rows_of_a_set(plan, target)
-    if rows <= COLLIDING_ROWS or any(digit.carries for digit in plan.copy.digits):
-        return None
-    if lane_count(plan.source_lanes) * plan.element_bytes < target.line:
-        found, key = _gathered_by_rows(plan, target, rows), "loads"
-        why = f"gathered on the stack first, as {rows} rows of a tile share one set of the first cache"
-    else:
-        found, key = _with_half_the_rows(plan, target), "rows"
-        why = f"half as many in a tile, as {rows} of them share one set of the first cache"
-    if found is None or evict_each_other(found, target):
-        return None
-    because(key, why)
-    return found
-
-
-def _gathered_by_rows(plan: CopyPlan, target: Machine, rows: int) -> CopyPlan | None:
-    """The plan with its source rows gathered in a buffer, if many of their lines would come again without it."""
-    parts = target.line // (lane_count(plan.source_lanes) * plan.element_bytes)
-    again = (parts - 1 + straddles_lines(plan)) * (1 - l1_ways(target) / rows)
-    gathered = with_macro(plan, ALONG_COLLIDING)
-    if again <= MOST_LOADED_AGAIN * target.line / target.vector or not takes_parts_of_lines(gathered, target):
-        return None
-    return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
-
-
-def _with_half_the_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
-    """The plan with tiles of half as many rows, if loads straddle lines and stores have sets of their own."""
-    if not (is_plain(plan) and straddles_lines(plan)):
-        return None
-    fewer = _halved(plan, "dst")
-    if fewer is None or stored_in_a_set(fewer, target) > max(COLLIDING_ROWS, lane_count(plan.source_lanes) // 2):
-        return None
-    return with_macro(fewer, ALONG_COLLIDING)
-
-
-def gathered_in_caches(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+def gathered_in_caches(plan: CopyPlan, shape: MacroShape, target: Machine) -> CopyPlan | None:
     """
     The plan with its source rows gathered in a buffer, where loads take parts of their lines.
 
     By loops along the destination a line would be evicted before its next part is loaded, by others the rows of the
     destination would.
     """
-    gathered = with_macro(plan, GATHERED_IN_CACHES[plan.element_bytes])
+    gathered = with_macro(plan, shape)
     carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
     if carries or not takes_parts_of_lines(gathered, target):
         return None
@@ -121,12 +74,12 @@ def rows_collide(plan: CopyPlan, target: Machine) -> bool:
     carries = any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits)
     if carries and not steps_along_rows(plan, target):
         return False
-    return _rows_of_a_set(plan, target) > COLLIDING_ROWS
+    return rows_of_a_set(plan, target) > COLLIDING_ROWS
 
 
 def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with its source rows gathered in a buffer, as they collide."""
-    found = _rows_of_a_set(plan, target)
+    found = rows_of_a_set(plan, target)
     because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
     return replace(plan, load="staged", asks_by_tiles=bool(plan.prefetch) and not target.llc_is_far)
 
@@ -141,7 +94,8 @@ def stored_in_a_set(plan: CopyPlan, target: Machine) -> int:
     return most_in_a_set(plan, "dst", plan.tile, target, width=plan.widths.dst)
 
 
-def _rows_of_a_set(plan: CopyPlan, target: Machine) -> int:
+def rows_of_a_set(plan: CopyPlan, target: Machine) -> int:
+    """The most rows of the source that a tile loads from one set of the first cache."""
     return most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
 
 
@@ -157,7 +111,7 @@ def is_plain(plan: CopyPlan) -> bool:
     return not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
 
 
-def _halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:
+def halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:
     """The plan, whose lanes are powers of two, with half of those of one side; None if its tile stays as it is."""
     lanes = {"src": plan.source_lanes, "dst": plan.target_lanes}
     *others, last = lanes[side]

@@ -94,15 +94,18 @@ COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 25
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
 COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
 """the same where the last cache is near, by bytes of an element: longer runs are worth what the first one loses"""
-ALONG_COLLIDING = MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False)
-"""in the caches, where rows of a tile evict each other before the tile beside it loads their lines"""
+ALONG_ROWS_OF: dict[SideName, MacroShape] = {
+    "src": MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False),
+    "dst": MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False),
+}
+"""in the caches, for tiles of few rows of a side, as lines would evict each other before the next tile takes a part"""
 GATHERED_IN_CACHES = {
     1: MacroShape(32 << 10, 256, 256, "dst"),
     2: MacroShape(32 << 10, 256, 256, "dst"),
     4: MacroShape(32 << 10, 256, 512, "dst"),
     8: MacroShape(16 << 10, 256, 512, "dst"),
 }
-"""the same in the caches, where several tiles in turn take a line of each row"""
+"""rows that are gathered there, where several tiles in turn take a line of each"""
 STREAMED_COPY = MacroShape(32 << 10, 1024, 64, "src")
 """
 Rows that are copied as they are: along the destination's runs, `nhwc` to `nChw16c` of 512 channels of f32 takes 1.34

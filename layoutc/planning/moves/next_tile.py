@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import CopyDigit, chain_of
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, chain_of
 from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.planning.tiles.lanes import lane_count
 
@@ -91,9 +91,10 @@ def _next_period(digit: CopyDigit, step: int) -> int:
     return step if isinstance(stride, int) else -(-step // stride.period) * stride.period
 
 
-def straddles_lines(plan: CopyPlan) -> bool:
-    """Whether runs of the source begin anywhere in a line."""
-    line = LINE // plan.element_bytes
-    others = [digit for g, digit in enumerate(plan.copy.digits) if g not in plan.source_run_digits]
-    strides = [step for digit in others for _, step in digit.all_steps("src")]
-    return any(step % line for step in (plan.copy.src, *strides))
+def straddles_lines(plan: CopyPlan, side: SideName = "src") -> bool:
+    """Whether runs of a side begin anywhere in a line."""
+    line = LINE // plan.widths.of(side)
+    start, run = (plan.copy.src, plan.source_run_digits) if side == "src" else (plan.copy.dst, plan.packed_run_digits)
+    others = [digit for g, digit in enumerate(plan.copy.digits) if g not in run]
+    strides = [step for digit in others for _, step in digit.all_steps(side)]
+    return any(step % line for step in (start, *strides))

@@ -6,23 +6,24 @@ from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, contiguous
 from layoutc.planning.machine import Machine
-from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set, share_evicted
+from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set, share_without_room
 from layoutc.planning.moves.colliding_rows import (
     gathered_in_caches,
     gathers_rows,
     is_plain,
-    of_colliding_rows,
     stored_in_a_set,
     widens,
     with_fewer_rows,
     with_gathered_rows,
 )
+from layoutc.planning.moves.fewest_lines import with_fewest_lines
 from layoutc.planning.moves.macro_tiles import (
     ALIGNED,
     ALONG_ROWS,
     COLLIDING,
     COLLIDING_NEAR,
     COPIED_BY_SOURCE,
+    GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
     NORMAL_SQUARE,
@@ -58,20 +59,23 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
     if widens(plan) and (stored := stored_in_a_set(plan, target)) > l1_ways(target):
         return with_fewer_rows(plan, target, stored)
-    cached = with_macro(plan, _normal(plan, target))
     if plan.copy.is_fill or plan.converted_bytes:
-        return cached
+        return with_macro(plan, _normal(plan, target))
+    return with_fewest_lines(plan, _usual(plan, target), target)
+
+
+def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan whose rows are those of the tile, whatever of their lines comes again."""
+    cached = with_macro(plan, _normal(plan, target))
     ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
     evict = min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2
     if evict and not (stored_in_a_set(plan, target) > ways and _is_better_aligned(plan, target)):
-        gathered = gathered_in_caches(plan, target)
+        gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.element_bytes], target)
         if gathered is not None:
             because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
             return gathered
-    if (apart := of_colliding_rows(plan, target)) is not None:
-        return apart
     if stored > ways and _is_better_aligned(plan, target):
         because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
         return replace(with_macro(plan, ALIGNED), store="aligned")
@@ -135,7 +139,7 @@ def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan |
             return None
         because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
         return replace(with_macro(plan, ALIGNED), store="aligned")
-    if row >= MIN_ALIGNED_RUN and share_evicted(cached, target) > MOST_EVICTED:
+    if row >= MIN_ALIGNED_RUN and share_without_room(cached, target) > MOST_EVICTED:
         along_rows = with_macro(plan, ALONG_ROWS)
         because("macro tiles", "along rows of the destination, as lines would evict each other before they are whole")
         return along_rows

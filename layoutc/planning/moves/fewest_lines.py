@@ -1,0 +1,100 @@
+"""
+Ways to run tiles through the caches where lines evict each other: the one is taken whose lines come again least.
+
+A set of the first cache holds a few lines. What passes between two tiles that take parts of a line may fill it: rows of
+the tile, or of its neighbours along the other side, that lie a multiple of a page apart, or nearly so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
+from layoutc.planning.moves.colliding_rows import evict_each_other, gathered_in_caches, halved, is_plain, rows_of_a_set
+from layoutc.planning.moves.macro_tiles import ALONG_ROWS_OF, GATHERED_IN_CACHES, with_macro
+from layoutc.planning.moves.next_tile import straddles_lines
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because, silently
+from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
+
+REGISTER_TIME, BUFFER_TIME, END_TIME = 1 / 8, 1.0, 0.75
+"""of what a line takes that comes again from the second cache: a load or store; a buffer; the end of a run for that"""
+LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
+"""of a load, and of a store"""
+
+
+class _Way(NamedTuple):
+    """A plan, and why it is taken."""
+
+    plan: CopyPlan
+    topic: str
+    words: str
+
+
+def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The usual plan of a copy through the caches, or a way that costs less, if tiles transpose.
+
+    `plan` has macro tiles of one tile. Where stores wait for lines these cost more than is counted here: what rows of
+    the source evict is known to be worth it.
+    """
+    transposes = plan.source_lanes and plan.source_lanes != plan.target_lanes
+    if not transposes or any(digit.carries for digit in plan.copy.digits):
+        return usual
+    if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan, target) <= COLLIDING_ROWS):
+        return usual
+    if not any(_comes_again(usual, side, target) for side in SIDES):
+        return usual
+    with silently():
+        ways = list(_ways(plan, target))
+    found = min(ways, key=lambda way: _cost(way.plan, target), default=None)
+    if found is None or _cost(found.plan, target) >= _cost(usual, target):
+        return usual
+    because("stores", "normal, through the caches")
+    because(found.topic, f"{found.words}, as lines of others would evict each other from the first cache")
+    return found.plan
+
+
+def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
+    """Tiles of half the rows of a side, or less, one after the other along the rows of the other; gathered rows."""
+    for side, other in (SIDES, SIDES[::-1]):
+        fewer = plan
+        while (fewer := _with_fewer_rows(fewer, other)) is not None:
+            rows = lane_count(fewer.target_lanes if side == "src" else fewer.source_lanes)
+            name = {"src": "source", "dst": "destination"}[side]
+            yield _Way(with_macro(fewer, ALONG_ROWS_OF[side]), "rows", f"{rows} of the {name}, along which tiles go")
+    for shape in (GATHERED_IN_CACHES[plan.element_bytes], ALONG_ROWS_OF["src"]):
+        if (gathered := gathered_in_caches(plan, shape, target)) and not evict_each_other(gathered, target):
+            yield _Way(gathered, "loads", "gathered on the stack first")
+
+
+def _with_fewer_rows(plan: CopyPlan, other: SideName) -> CopyPlan | None:
+    """The plan with half as many rows in a tile, whose other side has half the lanes; None if these are too few."""
+    lanes = plan.source_lanes if other == "src" else plan.target_lanes
+    is_cut = is_plain(plan) and lane_count(lanes) * plan.widths.of(other) >= 2 * LEAST_BYTES[other]
+    return halved(plan, other) if is_cut else None
+
+
+def _cost(plan: CopyPlan, target: Machine) -> float:
+    """The time of a line of both sides, over that of a line that comes again."""
+    buffers = (plan.load == "staged") + (plan.store == "aligned")
+    registers = sum(_registers(plan, side, target) for side in SIDES)
+    ends = (plan.load == "staged") * straddles_lines(plan) * target.line / (plan.source_run * plan.widths.src)
+    again = sum(_comes_again(plan, side, target) for side in SIDES)
+    return REGISTER_TIME * registers + BUFFER_TIME * buffers + END_TIME * ends + again
+
+
+def _registers(plan: CopyPlan, side: SideName, target: Machine) -> float:
+    """In how many registers a line of a side is moved."""
+    lanes = plan.source_lanes if side == "src" else plan.target_lanes
+    return target.line / (lane_count(lanes) * plan.widths.of(side))
+
+
+def _comes_again(plan: CopyPlan, side: SideName, target: Machine) -> float:
+    """How often a line of a side does: for each register, and as it is fetched ahead, if others have evicted it."""
+    if plan.load == "staged" if side == "src" else plan.store == "aligned":
+        return 0
+    return (_registers(plan, side, target) + straddles_lines(plan, side)) * share_evicted(plan, side, target)
