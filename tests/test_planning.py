@@ -677,13 +677,58 @@ def test_tiles_ask_for_what_lies_ahead_of_gathered_rows_where_the_last_cache_is_
     source, destination = (layoutc.desc(name, (4096, 4096), "s8") for name in ("ab", "ba"))
     plan = choose_plan(source, destination, replace(AVX512, shuffles="any", llc_is_far=is_far))
     (copy,), lines = plan.copies, plan_lines(plan)
-    assert (copy.load, copy.asks_by_tiles) == ("staged", not is_far)
-    assert lines[1].endswith(f", prefetch {copy.prefetch}" + (" by tiles" if copy.asks_by_tiles else ""))
+    assert (copy.load, copy.asks) == ("staged", "" if is_far else "by tiles")
+    assert lines[1].endswith(f", prefetch {copy.prefetch}" + (" by tiles" if copy.asks else ""))
     assert parse_plan(lines) == plan
     text = layoutc.Kernel(source, destination, "c", target="avx512", plan=tuple(lines)).c_source
-    assert ("prefetch(src + (row + at), " in text) == copy.asks_by_tiles
+    assert ("prefetch(src + (row + at), " in text) == bool(copy.asks)
     with pytest.raises(LayoutcError, match="ahead of rows that are gathered"):
         parse_plan([lines[0], lines[1].replace(", staged loads", "").removesuffix(" by tiles") + " by tiles"])
+
+
+def _asks(read: str, written: str, dims: tuple[int, ...], element_type: str = "s8") -> str:
+    """Who asks for what lies ahead, in the plan of a reorder past the caches."""
+    source, destination = (layoutc.desc(name, dims, element_type) for name in (read, written))
+    copy = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies[0]
+    assert copy.store == "staged" and copy.prefetch
+    return copy.asks
+
+
+def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for() -> None:
+    assert _asks("nhwc", "nchw", (128, 256, 28, 28)) == "twice"
+    assert _asks("abcdef", "beafdc", (15, 15, 112, 15, 5, 32)) == "", "16 bytes of each row"
+    assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "", "three rows"
+    assert _asks("acb", "acB16b", (3, 3208, 1350), "bf16") == "", "rows that stay as they are"
+
+
+def test_what_leaves_a_buffer_asks_for_each_line_of_the_next_macro_tile() -> None:
+    """Each of 3 parts is 65 rows of 2 lines, 200 bytes apart."""
+    source = layoutc.desc("abc", (3, 65, 128), "s8", strides=(13000, 200, 1))
+    line = (
+        "copy 0 -> 0: 3x(13000, 8320) 128x(1, 65) 65x(200, 1), elements of 1, vectors of 64, any shuffles, "
+        "tile 1x16x64, lanes 1:16 -> 2:64, macro 1x128x65, outer 0 1 2, inner 0 1 2, staged stores, "
+        "prefetch 13000 twice"
+    )
+    assert plan_lines(parse_plan(("threads 1", line)))[1] == line
+    kernel = layoutc.Kernel(source, layoutc.desc("acb", (3, 65, 128), "s8"), "c", plan=("threads 1", line))
+    words = [words.strip() for words in kernel.c_source.splitlines()]
+    assert "prefetch(src + (row_2 + at_2), 13000);" in words
+    places = [
+        text.split(" = ")[1].rstrip(";").replace("/", "//") for text in words if "row_2 = " in text or "at_2 = " in text
+    ]
+    asked = {sum(eval(place, {"i0": i0, "k": k}) for place in places) for i0 in range(3) for k in range(0, 8320, 64)}
+    assert asked == {13000 * i0 + 200 * row + at for i0 in range(3) for row in range(65) for at in (0, 64)}
+
+
+@pytest.mark.parametrize(
+    ("words", "becomes"), [("staged stores", "normal stores"), (", prefetch", ", staged loads, prefetch")]
+)
+def test_only_lines_out_of_a_buffer_ask_twice(words: str, becomes: str) -> None:
+    source, destination = (layoutc.desc(name, (128, 256, 28, 28), "s8") for name in ("nhwc", "nchw"))
+    threads, copy = plan_lines(choose_plan(source, destination, AVX512))
+    assert copy.endswith(" twice")
+    with pytest.raises(LayoutcError, match="ask again where runs are loaded straight"):
+        parse_plan((threads, copy.replace(words, becomes)))
 
 
 def test_tiles_ask_for_nothing_where_the_next_macro_tile_has_the_same_rows() -> None:

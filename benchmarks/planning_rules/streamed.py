@@ -35,6 +35,12 @@ STREAMED_RULES = (
         (12 * MIB, IN_DRAM),
     ),
     Rule(
+        "MANY_ROWS",
+        "lines that leave a buffer ask again for what lies ahead, where macro tiles have parts of 32 rows",
+        {"never": {"_is_asked_twice": answering(False)}, "8 rows": {"MANY_ROWS": to(8)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "STREAMED_SMALL",
         "macro tiles past the caches, elements of 1 and 2 bytes",
         shapes("STREAMED_SMALL", prefetches=True),

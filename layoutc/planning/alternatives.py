@@ -115,7 +115,7 @@ def _copy_by_policy(
         raise LayoutcError("stores are no whole lines")
     order = loop_order(plan.copy.digits, outer)
     plan = replace(plan, store="normal", load="normal", prefetch=0, macro=plan.least_macro, outer_order=order)
-    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=False, asks_by_tiles=False)
+    plan = replace(with_macro(plan, shape), store=store, load=load, fetches=False, asks="")
     plan = replace(plan, side_by_side=plan.stages_stores and target.aligns_lines and plan.keeps_lines)
     check_parts(plan)
     return plan

@@ -117,7 +117,11 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
     beside = "; runs are whole lines, and do not overlap" if plan.side_by_side else ""
     yield f"stores: {why.get('stores', 'normal, through the caches')}{beside}"
     if plan.prefetch:
-        who = "each tile asks for its share of" if plan.asks_by_tiles else "each load asks for"
+        who = {
+            "": "each load asks for",
+            "by tiles": "each tile asks for its share of",
+            "twice": "each load, and again each line that leaves the buffer for its share, asks for",
+        }[plan.asks]
         yield f"prefetch: {who} what comes next, {plan.prefetch} elements further on"
     if plan.fetches:
         yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"

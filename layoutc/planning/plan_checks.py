@@ -132,8 +132,11 @@ def _check_numbers(plan: CopyPlan) -> None:
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
     if plan.side_by_side and not plan.stages_stores:
         raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
-    if plan.asks_by_tiles and (plan.load != "staged" or plan.converted_bytes or not plan.prefetch):
+    if plan.asks == "by tiles" and (plan.load != "staged" or plan.converted_bytes or not plan.prefetch):
         raise LayoutcError("tiles ask for what lies ahead of rows that are gathered, and moved as they are")
+    is_straight = plan.load == "normal" and plan.source_run_digits and not plan.converted_bytes
+    if plan.asks == "twice" and not (is_straight and plan.stages_stores and plan.prefetch):
+        raise LayoutcError("lines that leave a buffer ask again where runs are loaded straight, and moved as they are")
     if plan.prefetch > MAX_PREFETCH:
         raise LayoutcError(f"got prefetch {plan.prefetch}, expected at most 2^40")
 

@@ -24,16 +24,16 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, check_together
 from layoutc.planning.plans.copy_text import copy_text, joined, parse_strided
-from layoutc.planning.plans.plan import MAX_THREADS, CopyPlan, Load, Part, Plan, Store
+from layoutc.planning.plans.plan import MAX_THREADS, Asks, CopyPlan, Load, Part, Plan, Store
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
 
 SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "words", "unpack": "unpack"}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
+ASKS: tuple[Asks, ...] = ("by tiles", "twice")
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
 SIDE_BY_SIDE = ", side by side"
 FETCHED = ", fetched lines"
-BY_TILES = " by tiles"
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
@@ -77,7 +77,7 @@ def _line(plan: CopyPlan) -> str:
         f", outer {joined(plan.outer_order, ' ')}, inner {joined(plan.inner_order, ' ')}, {plan.store} stores"
         f"{SIDE_BY_SIDE if plan.side_by_side else ''}"
         f"{f', {plan.load} loads' if plan.load != 'normal' else ''}"
-        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}{BY_TILES if plan.asks_by_tiles else ''}"
+        f"{f', prefetch {plan.prefetch}' if plan.prefetch else ''}{f' {plan.asks}' if plan.asks else ''}"
         f"{FETCHED if plan.fetches else ''}"
     )
 
@@ -225,17 +225,18 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     side_by_side = line.take(SIDE_BY_SIDE)
     load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
     prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
-    by_tiles = prefetch > 0 and line.take(BY_TILES)
+    asks: Asks | None = next((word for word in ASKS if prefetch and line.take(f" {word}")), None)
     fetches = line.take(FETCHED)
     line.expect_end(
-        "', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ', fetched lines' or "
+        "', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ' twice', "
+        "', fetched lines' or "
     )
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
     how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
     widths = converted, when, (shared, shared_to)
-    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, by_tiles, side_by_side)
+    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, asks or "", side_by_side)
     check_parts(plan)
     return plan
 

@@ -77,7 +77,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
-        plan = replace(plan, asks_by_tiles=False)  # Rows ask while they are converted, whatever moves of them do.
+        plan = replace(plan, asks="")  # Rows ask while they are converted, whatever moves of them do.
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
         plan = _asking_ahead(plan, how.target) if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":

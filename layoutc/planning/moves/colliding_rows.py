@@ -81,7 +81,7 @@ def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with its source rows gathered in a buffer, as they collide."""
     found = rows_of_a_set(plan, target)
     because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
-    return replace(plan, load="staged", asks_by_tiles=bool(plan.prefetch) and not target.llc_is_far)
+    return replace(plan, load="staged", asks="by tiles" if plan.prefetch and not target.llc_is_far else "")
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:

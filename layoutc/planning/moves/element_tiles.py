@@ -40,7 +40,7 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
         because("loads", "straight")
         because("stores", "normal, through the caches")
     macro = tuple(max(t, m // t * t) for t, m in zip(tile, plan.macro, strict=True))
-    plan = replace(plan, source_lanes=(), target_lanes=(), load="normal", store="normal", prefetch=0)
+    plan = replace(plan, source_lanes=(), target_lanes=(), load="normal", store="normal", prefetch=0, asks="")
     return replace(plan, tile=tuple(tile), macro=macro)
 
 

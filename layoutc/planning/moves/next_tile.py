@@ -12,6 +12,8 @@ from layoutc.planning.tiles.lanes import lane_count
 
 LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
+MANY_ROWS = 32
+"""rows of a macro tile in the source, from which on these are asked for twice; so are those that are one run"""
 MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 MOST_BEYOND = 0.6
@@ -21,7 +23,24 @@ MOST_BEYOND = 0.6
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
     ahead = next_macro_tile(plan)
-    return replace(plan, prefetch=ahead, asks_by_tiles=plan.asks_by_tiles and ahead > 0)
+    asks = plan.asks if plan.asks == "by tiles" else "twice" if _is_asked_twice(plan) else ""
+    return replace(plan, prefetch=ahead, asks=asks if ahead else "")
+
+
+def _is_asked_twice(plan: CopyPlan) -> bool:
+    """
+    Whether the lines that leave a buffer ask for what lies ahead as well, of which loads ask for each by itself.
+
+    Nothing else is read meanwhile. Of few rows, and of those that are copied as they are, the processor knows itself
+    what comes next; of short ones most of a line is asked for already. Where digits carry it takes too long to say.
+    """
+    if plan.store != "staged" or plan.load != "normal" or plan.merges or plan.converted_bytes:
+        return False
+    stored = {part.digit for part in plan.target_lanes}
+    if any(part.digit in stored for part in plan.source_lanes) or any(digit.carries for digit in plan.copy.digits):
+        return False
+    rows = prod(plan.macro) // plan.source_run
+    return 2 * plan.source_run * plan.element_bytes > LINE and (rows == 1 or rows >= MANY_ROWS)
 
 
 def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:

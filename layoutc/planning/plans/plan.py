@@ -14,6 +14,7 @@ from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.row_spans import row_span
 from layoutc.planning.plans.turns import Through, Together
 
+Asks = Literal["", "by tiles", "twice"]
 Store = Literal["normal", "nontemporal", "aligned", "staged", "packed"]
 """into the caches; past them; out of a buffer, by whole lines into the caches, and past them; by whole bytes"""
 
@@ -80,8 +81,11 @@ class CopyPlan:
     """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
     fetches: bool = False
     """whether a tile asks for the lines that it will store into, before it loads"""
-    asks_by_tiles: bool = False
-    """whether tiles ask for what lies `prefetch` elements ahead of gathered rows, not the loads of these"""
+    asks: Asks = ""
+    """
+    who asks for what lies `prefetch` elements ahead: each load, each tile for a share of what is gathered, or each load
+    and again each line that leaves the buffer of the destination, for a share
+    """
     side_by_side: bool = False
     """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""
 

@@ -85,7 +85,7 @@ def _turns(half: Halves, how: Converting) -> Through:
     of_turn = replace(how.target, alignment=gcd(how.target.alignment, *turns))
     plans = _plans(half.out_of, replace(how, target=of_turn), converts=not is_early)
     # The buffer is in the caches: nothing is asked for ahead.
-    out_of = tuple(replace(plan, prefetch=0, asks_by_tiles=False) for plan in plans)
+    out_of = tuple(replace(plan, prefetch=0, asks="") for plan in plans)
     return Through(half.loops, into, out_of)
 
 

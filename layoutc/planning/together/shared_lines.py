@@ -200,7 +200,7 @@ def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
     ahead = steps[0]
     if ahead < LINE:
         ahead = next((step for step in steps if LINE <= step < NEAR), ahead * -(-LINE // max(ahead, 1)))
-    return replace(plan, prefetch=ahead // plan.element_bytes)
+    return replace(plan, prefetch=ahead // plan.element_bytes, asks="")
 
 
 def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, target: Machine) -> bool:

@@ -20,8 +20,9 @@ from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.planned.byte_stage import ByteStage
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.gathered_loads import GatheredLoads
+from layoutc.transforms.planned.lines_ahead import LinesAhead
 from layoutc.transforms.planned.tiled_nest import TiledCopy
-from layoutc.transforms.planned.whole_lines import StoreStage
+from layoutc.transforms.planned.whole_lines import Asks, StoreStage, run_loops
 from layoutc.transforms.values.tile_loops import Term
 
 
@@ -74,14 +75,25 @@ class BufferedCopy(TiledCopy):
         inner = self.loops.serial(self.inner)
         terms = (*outer, *inner)
         self.find_params(terms)
-        if isinstance(self.load_stage, GatheredLoads) and self.plan.asks_by_tiles:
+        if isinstance(self.load_stage, GatheredLoads) and self.plan.asks == "by tiles":
             self.load_stage.ask_ahead(self.loops.inside(), outer, inner, self.src_strides)
         src = self.source(terms) if self.load_stage is None else self.load_stage.place(self.loops, inner)
         dst = self.destination(terms) if self.store_stage is None else self.store_stage.place(self.loops, inner)
         self.body.build(self.loops.builder, src, dst)
-        if self.store_stage is not None:
+        if isinstance(self.store_stage, StoreStage):
+            self.store_stage.copy_out(out, outer, self.dst_strides, self._asks_again(outer))
+        elif self.store_stage is not None:
             self.store_stage.copy_out(out, outer, self.dst_strides)
         return self.loops.outermost or first
+
+    def _asks_again(self, outer: Sequence[Term]) -> Asks | None:
+        """How each line that leaves the buffer asks for lines of the source as well; None if loads alone do."""
+        plan = self.plan
+        if plan.asks != "twice":
+            return None
+        run, steps = plan.source_run_digits, [plan.loaded_steps(g) for g in range(len(plan.macro))]
+        ahead = LinesAhead(plan, self.memory, self.memory.source, run_loops(plan, run, steps), run[0], self.ratio)
+        return lambda loops, number, turns: ahead.ask(loops, outer, self.src_strides, number, turns)
 
     def _open_outer_with_buffers(self) -> tuple[list[Term], Operation]:
         """The loops over macro tiles; the buffers are those of the function, or of each thread, or turn."""

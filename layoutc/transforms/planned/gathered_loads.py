@@ -13,7 +13,6 @@ from math import lcm, prod
 from xdsl.builder import Builder
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
-from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
 from layoutc.planning.copies.copy_digits import Carry, Stride
@@ -35,6 +34,7 @@ from layoutc.transforms.building.vector_ops import (
 )
 from layoutc.transforms.planned.byte_stage import ByteStage
 from layoutc.transforms.planned.copy_memory import Memory
+from layoutc.transforms.planned.lines_ahead import LinesAhead, numbered
 from layoutc.transforms.planned.step_table import Place, RowSteps
 from layoutc.transforms.planned.whole_lines import run_loops
 from layoutc.transforms.values.lane_params import ParamSite, PieceParams, param_sites
@@ -190,28 +190,8 @@ class GatheredLoads:
 
     def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
         """A tile asks for its share of the lines of the next macro tile: by its number, the next ones of all."""
-        number: AffineExpr = AffineExpr.constant(0)
-        for steps, term in zip(self.inner, inner, strict=True):
-            number = number * steps.count + steps.number(term.position)
-        lines = self._lines()
-        share = -(-prod(loop.count for loop in lines) // prod(loop.count for loop in self.inner))
-        left = number * share + loops.serial([Steps.of(0, 1, share)])[0].position
-        terms: list[Term] = []
-        for steps in reversed(lines):
-            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
-            left = left // steps.count
-        along: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(src)]
-        row = loops.offset((*outer, *terms[:-1]), src, self.plan.copy.src * self.ratio, "row")
-        at = loops.offset(terms[-1:], along, 0, "at")
-        one = vector_type(self.source_element, 1)
-        here = inserted(loops.builder, sum_of(row, at))
-        loops.builder.insert(load(self.source, here, one, self.plan.prefetch * self.ratio))
-
-    def _lines(self) -> list[Steps]:
-        """Loops over the lines of the runs in the source."""
-        line = LINE * self.ratio // self.plan.element_bytes
-        lines = -(-self.plan.source_run * self.ratio // line)
-        return [*self.rows, Steps.of(row_digits(self.plan)[0], line, lines * line)]
+        ahead = LinesAhead(self.plan, self.memory, self.source, self.rows, row_digits(self.plan)[0], self.ratio)
+        ahead.ask(loops, outer, src, numbered(self.inner, inner), prod(loop.count for loop in self.inner))
 
     @property
     def is_looped(self) -> bool:
@@ -250,7 +230,7 @@ class GatheredLoads:
 
     def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
         """So many lanes of a row, those that share bytes in a byte each."""
-        asks = self.bytes is None and not self.plan.asks_by_tiles
+        asks = self.bytes is None and self.plan.asks != "by tiles"
         ahead = self.plan.prefetch * self.ratio // self.share if asks else 0
         type = vector_type(self.source_element, lanes // self.share)
         here = self._further(builder, row, start // self.share)

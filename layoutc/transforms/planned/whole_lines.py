@@ -7,7 +7,8 @@ writes the lines that start in its part of a run; only the ends of a whole row a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -21,8 +22,12 @@ from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import element, load, store, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
+from layoutc.transforms.planned.lines_ahead import numbered
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
+
+Asks = Callable[[TileLoops, AffineExpr, int], None]
+"""what asks for lines ahead: in some loops, in which turn of how many"""
 
 
 def run_loops(plan: CopyPlan, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
@@ -65,11 +70,18 @@ class StoreStage:
         """Where a tile lies in the buffer."""
         return Place(loops.offset(inner, self.strides, 0, "store_offset"))
 
-    def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+    def copy_out(
+        self,
+        loops: TileLoops,
+        outer: Sequence[Term],
+        strides: Sequence[Stride],
+        asks: Asks | None = None,
+    ) -> None:
         """
         Each run: the head of a row, whole lines, the tail of a row.
 
-        The terms are of loops over digits that have these strides in the destination.
+        The terms are of loops over digits that have these strides in the destination. Each line asks for what lies
+        ahead, if it is told how.
         """
         runs = loops.serial(self.runs)
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
@@ -101,7 +113,12 @@ class StoreStage:
         else:
             self._elements(builder, start, lines, row, stage)
             self._elements(builder, lines_end, stop, row, stage)
-        self._lines(builder, lines, lines_end, row, stage)
+        inner, at = self._lines(builder, lines, lines_end, row, stage)
+        if asks is not None:
+            along, count = loops.inside(), -(-length // line)
+            along.builder, along.counters = inner, [*along.counters, at]
+            number = numbered(self.runs, runs) * count + AffineExpr.dimension(len(loops.counters)) // line
+            asks(along, number, count * prod(loop.count for loop in self.runs))
 
     def _to_line(self, place: AffineExpr) -> AffineExpr:
         """How far the next line is; as a remainder, in which C compilers see that it is less than a line."""
@@ -121,7 +138,10 @@ class StoreStage:
         value = inserted(inner, element(self.buffer, offset))
         inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
 
-    def _lines(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
+    def _lines(
+        self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue
+    ) -> tuple[Builder, SSAValue]:
+        """Whole lines; returns where each is stored, and the counter along the run there."""
         inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
         type = vector_type(self.memory.element, self.lanes)
         loaded: list[SSAValue] = []
@@ -130,6 +150,7 @@ class StoreStage:
         for number, value in enumerate(loaded):
             index = self._at(inner, at, number * self.lanes)
             inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
+        return inner, inner.insertion_point.block.args[0]
 
     def _loop(
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue

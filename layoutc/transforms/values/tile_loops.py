@@ -58,6 +58,8 @@ class Steps:
 
     def number(self, position: AffineExpr) -> AffineExpr:
         """Which of the pieces starts at a position."""
+        if self.step == 1:
+            return position
         if isinstance(position, AffineBinaryOpExpr) and position.rhs == AffineExpr.constant(self.step):
             return position.lhs
         return position.ceil_div(self.step)
