@@ -79,7 +79,7 @@ WORDS = {
     "normal stores": (
         "normal stores\r",
         "\r",
-        "expected ', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', "
+        "expected ', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ' twice', "
         "', fetched lines' or the",
     ),
     "vectors of 64": (f"vectors of {10**30}", "1000", "expected a number of at most 19 digits"),
