@@ -18,8 +18,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-CLOSEST = 3
-"""locality of what is asked for into the first cache"""
+CLOSEST, NEXT = 3, 2
+"""localities of what is asked for into the first cache, and into the second one"""
 
 
 @irdl_op_definition
@@ -91,6 +91,8 @@ def _properties(is_write: bool, locality: int, is_data: bool) -> dict[str, Attri
 
 TO_WRITE = _properties(True, CLOSEST, True)
 """the properties of an op that asks for a line into which something will be stored soon"""
+TO_READ = _properties(False, NEXT, True)
+"""the same of a line that will be loaded later, into the second cache"""
 
 # Importing it twice, as tests do, must not name it twice.
 _operations = MemRef._operations  # pyright: ignore[reportPrivateUsage]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -696,9 +698,22 @@ def _asks(read: str, written: str, dims: tuple[int, ...], element_type: str = "s
 
 def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for() -> None:
     assert _asks("nhwc", "nchw", (128, 256, 28, 28)) == "twice"
-    assert _asks("abcdef", "beafdc", (15, 15, 112, 15, 5, 32)) == "", "16 bytes of each row"
+    assert _asks("abcdef", "beafdc", (15, 15, 112, 15, 5, 32)) == "twice", "16 bytes of each row"
+    assert _asks("abcdef", "fedcba", (112, 15, 15, 15, 5, 32)) == "", "the same in small macro tiles"
     assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "", "three rows"
     assert _asks("acb", "acB16b", (3, 3208, 1350), "bf16") == "", "rows that stay as they are"
+
+
+def _asked(kernel: layoutc.Kernel, counters: Mapping[str, Sequence[int]]) -> set[int]:
+    """Where in the source the lines that leave a buffer ask for what lies ahead, in all turns of their loops."""
+    named = re.findall(r"const int64_t (later\d*|row_2|at_2) = (.*);", kernel.c_source)
+    asked = set[int]()
+    for turn in product(*counters.values()):
+        values: dict[str, Any] = {"min_signed": min, **dict(zip(counters, turn, strict=True))}
+        for name, text in named:
+            values[name] = eval(text.replace("/", "//"), values)
+        asked.add(values["row_2"] + values.get("at_2", 0))
+    return asked
 
 
 def test_what_leaves_a_buffer_asks_for_each_line_of_the_next_macro_tile() -> None:
@@ -711,13 +726,25 @@ def test_what_leaves_a_buffer_asks_for_each_line_of_the_next_macro_tile() -> Non
     )
     assert plan_lines(parse_plan(("threads 1", line)))[1] == line
     kernel = layoutc.Kernel(source, layoutc.desc("acb", (3, 65, 128), "s8"), "c", plan=("threads 1", line))
-    words = [words.strip() for words in kernel.c_source.splitlines()]
-    assert "prefetch(src + (row_2 + at_2), 13000);" in words
-    places = [
-        text.split(" = ")[1].rstrip(";").replace("/", "//") for text in words if "row_2 = " in text or "at_2 = " in text
-    ]
-    asked = {sum(eval(place, {"i0": i0, "k": k}) for place in places) for i0 in range(3) for k in range(0, 8320, 64)}
-    assert asked == {13000 * i0 + 200 * row + at for i0 in range(3) for row in range(65) for at in (0, 64)}
+    assert "prefetch(src + (row_2 + at_2), 13000);" in kernel.c_source
+    lines = {13000 * i0 + 200 * row + at for i0 in range(3) for row in range(65) for at in (0, 64)}
+    assert _asked(kernel, {"i0": range(3), "k": range(0, 8320, 64)}) == lines
+
+
+def test_macro_tiles_that_take_parts_of_lines_in_turn_ask_for_some_each() -> None:
+    """Of 64 rows of 3 lines, 16 bytes of each row; four macro tiles later the next line of all rows is there."""
+    source, destination = (layoutc.desc(name, (64, 192), "s8") for name in ("ab", "ba"))
+    line = (
+        "copy 0 -> 0: 192x(1, 64) 64x(192, 1), elements of 1, vectors of 64, any shuffles, tile 16x64, "
+        "lanes 0:16 -> 1:64, macro 16x64, outer 1 0, inner 1 0, staged stores, side by side, prefetch 80 twice"
+    )
+    kernel = layoutc.Kernel(source, destination, "c", plan=("threads 1", line))
+    assert "__builtin_prefetch(src + row_2, 0, 2);" in kernel.c_source
+    for first in (0, 4):
+        asked = [_asked(kernel, {"i0": [i0], "k": range(0, 1024, 64)}) for i0 in range(first, first + 4)]
+        assert [len(places) for places in asked] == [16] * 4
+        assert {place // 64 for places in asked for place in places} == {3 * row + first // 4 + 1 for row in range(64)}
+    assert all(place < 64 * 192 for place in _asked(kernel, {"i0": range(12), "k": range(0, 1024, 64)}))
 
 
 @pytest.mark.parametrize(

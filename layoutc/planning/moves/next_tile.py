@@ -14,6 +14,8 @@ LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
 MANY_ROWS = 32
 """rows of a macro tile in the source, from which on these are asked for twice; so are those that are one run"""
+LARGE = 8 << 10
+"""bytes of a macro tile, above which rows of half a line and less are asked for twice"""
 MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 MOST_BEYOND = 0.6
@@ -23,8 +25,10 @@ MOST_BEYOND = 0.6
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
     ahead = next_macro_tile(plan)
-    asks = plan.asks if plan.asks == "by tiles" else "twice" if _is_asked_twice(plan) else ""
-    return replace(plan, prefetch=ahead, asks=asks if ahead else "")
+    if not ahead:
+        return replace(plan, prefetch=0, asks="")
+    by_tiles = plan.asks == "by tiles"
+    return replace(plan, prefetch=ahead, asks="by tiles" if by_tiles else "twice" if _is_asked_twice(plan) else "")
 
 
 def _is_asked_twice(plan: CopyPlan) -> bool:
@@ -32,7 +36,8 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     Whether the lines that leave a buffer ask for what lies ahead as well, of which loads ask for each by itself.
 
     Nothing else is read meanwhile. Of few rows, and of those that are copied as they are, the processor knows itself
-    what comes next; of short ones most of a line is asked for already. Where digits carry it takes too long to say.
+    what comes next. Where digits carry it takes too long to say, and so it does where several small macro tiles take a
+    line of each row in turn.
     """
     if plan.store != "staged" or plan.load != "normal" or plan.merges or plan.converted_bytes:
         return False
@@ -40,7 +45,10 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     if any(part.digit in stored for part in plan.source_lanes) or any(digit.carries for digit in plan.copy.digits):
         return False
     rows = prod(plan.macro) // plan.source_run
-    return 2 * plan.source_run * plan.element_bytes > LINE and (rows == 1 or rows >= MANY_ROWS)
+    if plan.macro_tiles_of_a_line == 1:
+        return rows == 1 or rows >= MANY_ROWS
+    goes_on = _goes_on(plan, outer_loops(plan, plan.outer_order)[-1])
+    return rows >= MANY_ROWS and goes_on and prod(plan.macro) * plan.element_bytes > LARGE
 
 
 def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:

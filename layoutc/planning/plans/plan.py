@@ -250,6 +250,11 @@ class CopyPlan:
         """Elements of a run of the source."""
         return prod(map(self.loaded_steps, self.source_run_digits))
 
+    @property
+    def macro_tiles_of_a_line(self) -> int:
+        """How many macro tiles in turn take a line of the source, of which each has a run."""
+        return max(LINE // (self.source_run * self.element_bytes), 1)
+
     @cached_property
     def load_stage(self) -> tuple[tuple[int, ...], int]:
         """Strides and size of the buffer that a macro tile of the source is gathered in."""

@@ -31,7 +31,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from layoutc.memref_prefetch import TO_WRITE, PrefetchOp
+from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
 from layoutc.transforms.building.creation import NOTHING, created
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
 
@@ -102,9 +102,9 @@ def store(value: SSAValue, memory: SSAValue, offset: SSAValue, streams: bool = F
     return created(vector.StoreOp, (value, memory, offset), None, STREAMS if streams else NOTHING)
 
 
-def fetch(memory: SSAValue, offset: SSAValue) -> PrefetchOp:
-    """Asks for the line of an element that will be stored."""
-    return created(PrefetchOp, (memory, offset), None, TO_WRITE)
+def fetch(memory: SSAValue, offset: SSAValue, writes: bool = False) -> PrefetchOp:
+    """Asks for the line of an element that will be loaded, or stored."""
+    return created(PrefetchOp, (memory, offset), None, TO_WRITE if writes else TO_READ)
 
 
 def load_masked(

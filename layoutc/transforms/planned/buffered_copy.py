@@ -23,7 +23,7 @@ from layoutc.transforms.planned.gathered_loads import GatheredLoads
 from layoutc.transforms.planned.lines_ahead import LinesAhead
 from layoutc.transforms.planned.tiled_nest import TiledCopy
 from layoutc.transforms.planned.whole_lines import Asks, StoreStage, run_loops
-from layoutc.transforms.values.tile_loops import Term
+from layoutc.transforms.values.tile_loops import Term, TileLoops
 
 
 class BufferedCopy(TiledCopy):
@@ -81,19 +81,21 @@ class BufferedCopy(TiledCopy):
         dst = self.destination(terms) if self.store_stage is None else self.store_stage.place(self.loops, inner)
         self.body.build(self.loops.builder, src, dst)
         if isinstance(self.store_stage, StoreStage):
-            self.store_stage.copy_out(out, outer, self.dst_strides, self._asks_again(outer))
+            self.store_stage.copy_out(out, outer, self.dst_strides, self._asks_again(out, outer))
         elif self.store_stage is not None:
             self.store_stage.copy_out(out, outer, self.dst_strides)
         return self.loops.outermost or first
 
-    def _asks_again(self, outer: Sequence[Term]) -> Asks | None:
+    def _asks_again(self, loops: TileLoops, outer: Sequence[Term]) -> Asks | None:
         """How each line that leaves the buffer asks for lines of the source as well; None if loads alone do."""
         plan = self.plan
         if plan.asks != "twice":
             return None
         run, steps = plan.source_run_digits, [plan.loaded_steps(g) for g in range(len(plan.macro))]
-        ahead = LinesAhead(plan, self.memory, self.memory.source, run_loops(plan, run, steps), run[0], self.ratio)
-        return lambda loops, number, turns: ahead.ask(loops, outer, self.src_strides, number, turns)
+        rows = run_loops(plan, run, steps)
+        ahead = LinesAhead(plan, self.memory, self.memory.source, self.outer, rows, run[0], self.ratio)
+        at = ahead.take_turns(loops, outer) if plan.macro_tiles_of_a_line > 1 else outer
+        return lambda loops, number, turns: ahead.ask(loops, at, self.src_strides, number, turns)
 
     def _open_outer_with_buffers(self) -> tuple[list[Term], Operation]:
         """The loops over macro tiles; the buffers are those of the function, or of each thread, or turn."""

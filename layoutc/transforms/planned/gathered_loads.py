@@ -34,12 +34,12 @@ from layoutc.transforms.building.vector_ops import (
 )
 from layoutc.transforms.planned.byte_stage import ByteStage
 from layoutc.transforms.planned.copy_memory import Memory
-from layoutc.transforms.planned.lines_ahead import LinesAhead, numbered
+from layoutc.transforms.planned.lines_ahead import LinesAhead
 from layoutc.transforms.planned.step_table import Place, RowSteps
 from layoutc.transforms.planned.whole_lines import run_loops
 from layoutc.transforms.values.lane_params import ParamSite, PieceParams, param_sites
 from layoutc.transforms.values.shared_bytes import unpacked
-from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
+from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
 
 MOST_REPEATED = 1.125
 """times the elements of a row that its vectors may convert, as the last one begins earlier"""
@@ -190,7 +190,7 @@ class GatheredLoads:
 
     def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
         """A tile asks for its share of the lines of the next macro tile: by its number, the next ones of all."""
-        ahead = LinesAhead(self.plan, self.memory, self.source, self.rows, row_digits(self.plan)[0], self.ratio)
+        ahead = LinesAhead(self.plan, self.memory, self.source, (), self.rows, row_digits(self.plan)[0], self.ratio)
         ahead.ask(loops, outer, src, numbered(self.inner, inner), prod(loop.count for loop in self.inner))
 
     @property

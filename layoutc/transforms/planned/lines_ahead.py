@@ -11,40 +11,51 @@ from xdsl.ir.affine import AffineExpr
 from layoutc.planning.copies.copy_digits import Stride
 from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.transforms.building.creation import inserted
-from layoutc.transforms.building.vector_ops import load, sum_of, vector_type
+from layoutc.transforms.building.loop_nest import apply
+from layoutc.transforms.building.vector_ops import fetch, load, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
-from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
-
-
-def numbered(loops: Sequence[Steps], terms: Sequence[Term]) -> AffineExpr:
-    """Which turn of some loops, counted through, terms are of."""
-    number = AffineExpr.constant(0)
-    for steps, term in zip(loops, terms, strict=True):
-        number = number * steps.count + steps.number(term.position)
-    return number
+from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
 
 
 class LinesAhead:
     """
     The lines of a macro tile's runs in the source, as far ahead as the plan asks for them.
 
-    The runs go along the digit `row`, `rows` are loops over the others, `source` is what is loaded from, and `ratio`
-    the elements of the memory in one of the plan.
+    `outer` are the loops over macro tiles; the runs go along the digit `row`, `rows` are loops over the others. `ratio`
+    is the elements of the memory in one of the plan, and `source` what is loaded from.
     """
 
-    def __init__(self, plan: CopyPlan, memory: Memory, source: SSAValue, rows: Sequence[Steps], row: int, ratio: int):
-        self.plan, self.source, self.ratio = plan, source, ratio
+    def __init__(
+        self,
+        plan: CopyPlan,
+        memory: Memory,
+        source: SSAValue,
+        outer: Sequence[Steps],
+        rows: Sequence[Steps],
+        row: int,
+        ratio: int,
+    ):
+        self.plan, self.source, self.outer, self.ratio = plan, source, outer, ratio
         self.one = vector_type(memory.converted_from or memory.element, 1)
         line = LINE * ratio // plan.element_bytes
         lines = -(-plan.source_run * ratio // line)
         self.lines = [*rows, Steps.of(row, line, lines * line)]
+        self.part: AffineExpr | None = None
+        """which part of the lines is asked for, where macro tiles do so in turn"""
         self.count = prod(loop.count for loop in self.lines)
         self.is_all = plan.asks == "by tiles"
         """whether nobody else asks for these lines"""
 
-    def share(self, turns: int) -> int:
-        """How many lines each of so many turns asks for."""
-        return -(-self.count // turns) if self.is_all else max(round(self.count / turns), 1)
+    def take_turns(self, loops: TileLoops, outer: Sequence[Term]) -> list[Term]:
+        """
+        Has macro tiles that take parts of the same lines each ask for some: of those that as many turns later take
+        further ones. Returns the terms of that macro tile, in place of these.
+        """
+        parts = self.plan.macro_tiles_of_a_line
+        over = [next(term for term in outer if term.digit == steps.digit) for steps in self.outer]
+        others = [term for term in outer if all(term.digit != steps.digit for steps in self.outer)]
+        self.part, self.count = numbered(self.outer, over) % parts, self.count // parts
+        return [*others, *loops.further(self.outer, over, parts)]
 
     def ask(
         self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride], number: AffineExpr, turns: int
@@ -54,16 +65,25 @@ class LinesAhead:
 
         The outer terms are of loops over digits that have these strides in the source.
         """
-        share = self.share(turns)
+        share = -(-self.count // turns) if self.is_all else max(round(self.count / turns), 1)
         left = number * share
         if share > 1:
             left = left + loops.serial([Steps.of(0, 1, share)])[0].position
-        terms: list[Term] = []
-        for steps in reversed(self.lines):
-            terms.insert(0, Term(steps.digit, left % steps.count * steps.step))
+        if self.part is not None:
+            left = left + self.part * (turns * share)
+        *rows, along = self.lines
+        at = None
+        if along.count > 1:
+            at = apply(loops.builder, left % along.count * along.step, loops.counters, "at")
+            left = left // along.count
+        terms = list(outer)
+        for steps in reversed(rows):
+            terms.append(Term(steps.digit, left % steps.count))
             left = left // steps.count
-        along: list[Stride] = [1 if g == terms[-1].digit else stride for g, stride in enumerate(strides)]
-        row = loops.offset((*outer, *terms[:-1]), strides, self.plan.copy.src * self.ratio, "row")
-        at = loops.offset(terms[-1:], along, 0, "at")
-        here = inserted(loops.builder, sum_of(row, at))
-        loops.builder.insert(load(self.source, here, self.one, self.plan.prefetch * self.ratio))
+        here = loops.offset(terms, strides, self.plan.copy.src * self.ratio, "row")
+        if at is not None:
+            here = inserted(loops.builder, sum_of(here, at))
+        if self.part is None:
+            loops.builder.insert(load(self.source, here, self.one, self.plan.prefetch * self.ratio))
+        else:
+            loops.builder.insert(fetch(self.source, here))

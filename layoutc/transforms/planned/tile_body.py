@@ -147,7 +147,7 @@ class VectorBody:
         for step, distance in self.fetched:
             base = self._static(starts, "dst") + distance
             place = further(self.builder, self.copy.nest, self.site.dst, step, base)
-            insert(self.builder, vector_ops.fetch(self.copy.target, place))
+            insert(self.builder, vector_ops.fetch(self.copy.target, place, writes=True))
         if self.is_fill:
             assert self.zero is not None
             results = [self.zero] * len(self.stores)

@@ -22,9 +22,8 @@ from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import element, load, store, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
-from layoutc.transforms.planned.lines_ahead import numbered
 from layoutc.transforms.planned.step_table import Place
-from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
+from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
 
 Asks = Callable[[TileLoops, AffineExpr, int], None]
 """what asks for lines ahead: in some loops, in which turn of how many"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from xdsl.builder import Builder
@@ -192,6 +193,21 @@ class TileLoops:
         self.counters.append(op.result)
         return Term(loop.digit, AffineExpr.dimension(len(self.counters) - 1))
 
+    def further(self, loops: Sequence[Steps], terms: Sequence[Term], turns: int) -> list[Term]:
+        """Where these terms of loops are so many turns later, or in the last turn; as values that are known here."""
+        last = AffineExpr.constant(prod(steps.count for steps in loops) - 1)
+        self.counters.append(self._least((numbered(loops, terms) + turns, last), "later"))
+        left: AffineExpr = AffineExpr.dimension(len(self.counters) - 1)
+        found = list[Term]()
+        for steps in reversed(loops):
+            at = (left % steps.count if len(found) + 1 < len(loops) else left) * steps.step
+            left = left // steps.count
+            self.counters.append(
+                self._least((at, AffineExpr.constant(steps.extent - steps.size)), f"later{steps.digit}")
+            )
+            found.append(Term(steps.digit, AffineExpr.dimension(len(self.counters) - 1)))
+        return found
+
     def offset(
         self, terms: Sequence[Term], strides: Sequence[Stride], base: int, name: str, share: int = 1
     ) -> SSAValue:
@@ -226,6 +242,14 @@ class TileLoops:
         """Where a digit stands."""
         positions = [term.position for term in terms if term.digit == digit]
         return sum(positions[1:], start=positions[0]) if positions else AffineExpr.constant(0)
+
+
+def numbered(loops: Sequence[Steps], terms: Sequence[Term]) -> AffineExpr:
+    """Which turn of some loops, counted through, terms are of."""
+    number = AffineExpr.constant(0)
+    for steps, term in zip(loops, terms, strict=True):
+        number = number * steps.count + steps.number(term.position)
+    return number
 
 
 def exact_quotient(expr: AffineExpr, divisor: int) -> AffineExpr | None:
