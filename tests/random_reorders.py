@@ -27,7 +27,7 @@ from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, Store
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
@@ -279,12 +279,22 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
                 side_by_side=store in ("aligned", "staged") and draw.random() < 0.5,
                 load="normal" if plan.copy.is_fill else draw.choice(get_args(Load)),
                 prefetch=draw.choice((0, 64, 100_000)),
+                asks="",
             )
             check_parts(changed)
         except LayoutcError:
             continue
-        return changed
+        return _asked_by_others(draw, changed)
     return plan
+
+
+def _asked_by_others(draw: random.Random, plan: CopyPlan) -> CopyPlan:
+    """The plan whose tiles, or lines that leave a buffer, ask for what lies ahead, if the checks let it pass."""
+    try:
+        check_parts(changed := replace(plan, asks=draw.choice(get_args(Asks))))
+    except LayoutcError:
+        return plan
+    return changed
 
 
 def _with_same_stores(plan: CopyPlan, **changes: object) -> CopyPlan:

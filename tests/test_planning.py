@@ -758,6 +758,17 @@ def test_only_lines_out_of_a_buffer_ask_twice(words: str, becomes: str) -> None:
         parse_plan((threads, copy.replace(words, becomes)))
 
 
+def test_zeros_ask_for_nothing_twice() -> None:
+    """They have digits without a source, of which a line that leaves the buffer would ask for."""
+    line = (
+        "fill -> 0: 94x(1, 1), elements of 8, vectors of 16, any shuffles, tile 16, lanes - -> 0:2, macro 94, outer 0, "
+        "inner 0, staged stores"
+    )
+    assert parse_plan(("threads 1", line))
+    with pytest.raises(LayoutcError, match="ask again where runs are loaded straight"):
+        parse_plan(("threads 1", f"{line}, prefetch 64 twice"))
+
+
 def test_tiles_ask_for_nothing_where_the_next_macro_tile_has_the_same_rows() -> None:
     """Along an axis whose steps are the same elements of the source nothing lies ahead."""
     source = layoutc.desc("memref<3x4096x4096xi8, strided<[0, 4096, 1]>>")

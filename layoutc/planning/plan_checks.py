@@ -134,7 +134,7 @@ def _check_numbers(plan: CopyPlan) -> None:
         raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
     if plan.asks == "by tiles" and (plan.load != "staged" or plan.converted_bytes or not plan.prefetch):
         raise LayoutcError("tiles ask for what lies ahead of rows that are gathered, and moved as they are")
-    is_straight = plan.load == "normal" and plan.source_run_digits and not plan.converted_bytes
+    is_straight = plan.load == "normal" and plan.source_run_digits and not (plan.converted_bytes or plan.copy.is_fill)
     if plan.asks == "twice" and not (is_straight and plan.stages_stores and plan.prefetch):
         raise LayoutcError("lines that leave a buffer ask again where runs are loaded straight, and moved as they are")
     if plan.prefetch > MAX_PREFETCH:

@@ -1,7 +1,7 @@
 """
 A planned copy as IR: macro tiles, tiles, and in each tile loads, shuffles and stores of whole registers.
 
-Requires a plan (`planning.plan.CopyPlan`). Leaves scf, affine, arith, memref and vector ops on flat buffers.
+Requires a plan (`planning.plans.plan.CopyPlan`). Leaves scf, affine, arith, memref and vector ops on flat buffers.
 """
 
 from __future__ import annotations
