@@ -50,6 +50,25 @@ def test_every_copy_is_explained_as_it_is_planned(name: str, llc: int) -> None:
             assert any(line.startswith("prefetch: ") for line in lines) == bool(copy.prefetch)
 
 
+def test_macro_tiles_are_those_of_the_way_that_was_taken() -> None:
+    """Of tiles of fewer rows, whose lines would evict each other, the loops follow the side along which they go."""
+    machine = replace(TARGETS["avx512"], waits_for_lines=False, llc=64 << 20)
+    source, destination = (desc(name, (4096, 808), "bf16") for name in ("ab", "ba"))
+    text = "\n".join(explain_plan(source, destination, machine, 1))
+    assert "8 of the destination, along which tiles go" in text
+    assert "16384 bytes; the loops inside follow the destination" in text
+
+
+def test_who_asks_for_what_comes_next_is_said() -> None:
+    machine = replace(TARGETS["avx512"], llc=0)
+    for dims, layouts, words in (
+        ((128, 256, 28, 28), ("nhwc", "nchw"), "further on; each line that leaves the buffer for its share of that"),
+        ((15, 15, 112, 15, 5, 32), ("abcdef", "beafdc"), "for its share of what comes 4 macro tiles later"),
+    ):
+        source, destination = (desc(name, dims, "s8") for name in layouts)
+        assert words in "\n".join(explain_plan(source, destination, machine, 1))
+
+
 def explained(source: str, destination: str, dims: tuple[int, ...], dtype: str = "f32", **options: object) -> str:
     pair = (desc(name, dims, dtype) for name in (source, destination))
     return layoutc.Kernel(*pair, **{"target": "avx512", **options}).explain()  # pyright: ignore[reportArgumentType]

@@ -8,13 +8,14 @@ the tile, or of its neighbours along the other side, that lie a multiple of a pa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
 from layoutc.planning.moves.colliding_rows import evict_each_other, gathered_in_caches, halved, is_plain, rows_of_a_set
-from layoutc.planning.moves.macro_tiles import ALONG_ROWS_OF, GATHERED_IN_CACHES, with_macro
+from layoutc.planning.moves.macro_tiles import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape, with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, silently
@@ -30,6 +31,7 @@ class _Way(NamedTuple):
     """A plan, and why it is taken."""
 
     plan: CopyPlan
+    shape: MacroShape
     topic: str
     words: str
 
@@ -54,6 +56,8 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     if found is None or _cost(found.plan, target) >= _cost(usual, target):
         return usual
     because("stores", "normal, through the caches")
+    because("loads", "straight")
+    because("macro tiles", found.shape.reason)
     because(found.topic, f"{found.words}, as lines of others would evict each other from the first cache")
     return found.plan
 
@@ -65,10 +69,11 @@ def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
         while (fewer := _with_fewer_rows(fewer, other)) is not None:
             rows = lane_count(fewer.target_lanes if side == "src" else fewer.source_lanes)
             name = {"src": "source", "dst": "destination"}[side]
-            yield _Way(with_macro(fewer, ALONG_ROWS_OF[side]), "rows", f"{rows} of the {name}, along which tiles go")
-    for shape in (GATHERED_IN_CACHES[plan.element_bytes], ALONG_ROWS_OF["src"]):
+            shape = ALONG_ROWS_OF[side]
+            yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
+    for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
         if (gathered := gathered_in_caches(plan, shape, target)) and not evict_each_other(gathered, target):
-            yield _Way(gathered, "loads", "gathered on the stack first")
+            yield _Way(gathered, shape, "loads", "gathered on the stack first")
 
 
 def _with_fewer_rows(plan: CopyPlan, other: SideName) -> CopyPlan | None:
