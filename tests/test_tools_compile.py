@@ -41,14 +41,15 @@ def test_the_last_stage_is_the_default(capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("command", ["compile", "tune"])
-def test_dims_are_those_that_either_text_gives(command: str, capsys: Capture, tmp_path: Path) -> None:
-    texts = ["nhwc", "memref<1x2x3x4xf32>"]
+def test_dims_and_element_type_are_those_that_either_text_gives(command: str, capsys: Capture, tmp_path: Path) -> None:
+    texts = ["nhwc", "memref<1x2x3x4xbf16>"]
     tuned = ["-o", str(tmp_path / "plans.json"), "--tries", "1", "--rounds", "1"]
     more = {"compile": ["--target", "plain"], "tune": tuned}[command]
     for one, other in (texts, reversed(texts)):
         assert main([command, "--from", one, "--to", other, *more]) == 0
         said = capsys.readouterr()
-        assert "1x2x3x4xf32, (n, c, h, w) -> (n, h, w, c)" in said.out + said.err, command
+        assert "1x2x3x4xbf16, (n, c, h, w) -> (n, h, w, c)" in said.out + said.err, command
+        assert "f32" not in said.out + said.err
 
 
 @pytest.mark.parametrize(

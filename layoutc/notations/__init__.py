@@ -156,9 +156,11 @@ def destination(text: str | Layout, source: MemoryDesc, element_type: str | Elem
     return desc(text, source.dims, element_type or stated or source.element_type)
 
 
-def stated_dims(*texts: str) -> tuple[int, ...] | None:
-    """The dims that the first of the texts gives which gives any."""
-    return next((dims for text in texts if (dims := read(checked_text(text)).dims) is not None), None)
+def stated(*texts: str) -> tuple[tuple[int, ...] | None, ElementType | None]:
+    """The dims, and the element type, that the first of the texts gives which gives any."""
+    found = [read(checked_text(text)) for text in texts]
+    dims = next((each.dims for each in found if each.dims is not None), None)
+    return dims, next((each.element_type for each in found if each.element_type is not None), None)
 
 
 def checked_text(text: object) -> str:

@@ -68,7 +68,8 @@ def command(
         emit = "explanation"
     if emit == "so" and output is None:
         raise click.UsageError("--emit so needs -o FILE")
-    src = notations.desc(source, dims or notations.stated_dims(source, target), dtype)
+    stated_dims, stated_type = notations.stated(source, target)
+    src = notations.desc(source, dims or stated_dims, dtype or stated_type)
     dst = notations.destination(target, src, to_dtype)
     given = given_attributes(attributes)
     # The reference executor stands for none here: text needs no compiler.

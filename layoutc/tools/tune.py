@@ -70,7 +70,8 @@ def command(
 
 
 def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None) -> Pair:
-    src = notations.desc(source, dims or notations.stated_dims(source, target), dtype)
+    stated_dims, stated_type = notations.stated(source, target)
+    src = notations.desc(source, dims or stated_dims, dtype or stated_type)
     return src, notations.desc(target, src.dims, src.element_type)
 
 
