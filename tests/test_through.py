@@ -169,6 +169,17 @@ def test_turns_have_all_of_an_axis_whose_rest_shares_lines_with_its_periods() ->
     assert [loop.extent for loop in turns.loops] == [16, 64]
 
 
+def test_turns_have_a_part_of_a_short_axis_where_all_of_it_is_too_large() -> None:
+    """A period of 1536 times 197 is more than a turn has."""
+    source, destination = (layoutc.desc(layout, (197, 1700), "bf16") for layout in ("Ba64b8b", "AB32a3b4a"))
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert is_through(plan)
+    assert any(loop.step < loop.extent for part in plan.parts if isinstance(part, Through) for loop in part.loops)
+    read, written, expected = buffers(source, destination)
+    layoutc.compile(source, destination)(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
 @pytest.mark.parametrize(
     ("places", "lines"),
     [

@@ -120,7 +120,7 @@ def through_buffers(
     The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
 
     The copies that convert say where parameters are, one list for each of `groupings`. None where no blocks need a
-    buffer and one that `has_blocks` is asked for, groups cut an axis, or it is too large. Raises NotStridedError as
+    buffer and one that `has_blocks` is asked for, groups cut an axis, or all are too large. Raises NotStridedError as
     `strided_copies` does.
     """
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
@@ -128,14 +128,15 @@ def through_buffers(
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     if has_blocks and all(_period(axis) is None for axis in axes):
         return None
-    usual, *others = (
+    ways = (
         turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole)
         for whole in product(*(_ways(axis, widths) for axis in axes))
     )
-    if usual is None:
+    found = [Buffered(*turns) for turns in ways if turns is not None]
+    if not found:
         return None
-    best = Buffered(*usual)
-    for other in (Buffered(*found) for found in others if found is not None):
+    best, *others = found
+    for other in others:
         if other.passing < PASSING_GAIN * best.passing and other.count <= max(MOST_CUT_COPIES, best.count):
             best = other
     return best
