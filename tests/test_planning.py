@@ -699,7 +699,8 @@ def _asks(read: str, written: str, dims: tuple[int, ...], element_type: str = "s
 def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for() -> None:
     assert _asks("nhwc", "nchw", (128, 256, 28, 28)) == "twice"
     assert _asks("abcdef", "beafdc", (15, 15, 112, 15, 5, 32)) == "twice", "16 bytes of each row"
-    assert _asks("abcdef", "fedcba", (112, 15, 15, 15, 5, 32)) == "", "the same in small macro tiles"
+    assert _asks("abcde", "bdaec", (28, 28, 352, 4, 48)) == "twice", "rows of which a page has many, in few bytes"
+    assert _asks("abcdef", "fedcba", (112, 15, 15, 15, 5, 32)) == "", "rows in pages of their own"
     assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "", "three rows"
     assert _asks("acb", "acB16b", (3, 3208, 1350), "bf16") == "", "rows that stay as they are"
 
@@ -1200,3 +1201,28 @@ def test_rows_that_are_joined_to_far_more_than_the_first_cache_holds_may_share_i
     source, destination = (desc(tag, (198, 8, 8, 246, 8), "bf16") for tag in ("cdeba", "ceabd"))
     (copy,) = choose_plan(source, destination, replace(AVX512, l2=2 << 20, llc=64 << 20, llc_is_far=True)).copies
     assert copy.store == "staged" and copy.macro[2:] == (32, 8, 246)
+
+
+@pytest.mark.parametrize(
+    ("dims", "read", "written", "macro"),
+    [
+        ((28, 28, 352, 4, 48), "abcde", "bdaec", (1, 1, 1, 16, 352)),  # 48 rows in tiles of 16, not of 32 and 32
+        ((608, 96), "ab", "ba", (96, 608)),  # one run of the source
+    ],
+)
+def test_macro_tiles_that_whole_lines_leave_do_not_overlap_by_far(
+    dims: tuple[int, ...], read: str, written: str, macro: tuple[int, ...]
+) -> None:
+    source, destination = (desc(f"onednn:{tag}", dims, "s8") for tag in (read, written))
+    (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10, llc=16 << 10, shuffles="any")).copies
+    assert copy.store == "staged" and copy.macro == macro
+
+
+@pytest.mark.parametrize(("is_far", "columns"), [(False, 32), (True, 96)])
+def test_rows_that_the_first_cache_does_not_hold_leave_it_in_parts_of_a_line(is_far: bool, columns: int) -> None:
+    """Rows of 608, of 96 bytes each."""
+    source, destination = (desc(f"onednn:{tag}", (75, 608, 12, 96), "s8") for tag in ("abcd", "dacb"))
+    target = replace(AVX512, l1=48 << 10, shuffles="any", llc_is_far=is_far)
+    (copy,) = choose_plan(source, destination, target).copies
+    assert copy.store == "staged" and copy.macro == (columns, 1, 1, 608)
+    assert columns == 96 or copy.outer_order[-1] == 0, "the next part of the same lines comes next"

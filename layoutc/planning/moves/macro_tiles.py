@@ -145,6 +145,8 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.target_run, shape.budget, shape.overlaps)
     _grow(plan, macro, "src", shape.source_run, shape.budget)
     _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
+    if shape.overlaps:
+        _divide(plan, macro, shape.target_run)
     because("macro tiles", shape.reason)
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return asking_ahead(plan) if shape.prefetch else plan
@@ -289,6 +291,28 @@ def _near_digits(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, int]]
         reach = stride * copy.digits[position].steps(side, stride)
     if found:
         yield from across_gaps(copy, side, found, reach)
+
+
+MOST_OVERLAPPING = 1.125
+"""times the elements that macro tiles move which overlap, where smaller ones overlap less"""
+
+
+def _divide(plan: CopyPlan, macro: list[int], run: int) -> None:
+    """
+    Makes macro tiles smaller, by half at most, where they overlap by far more than smaller ones do.
+
+    Runs of the destination are not cut, or remain `run` bytes of whole lines.
+    """
+    run_digits = replace(plan, macro=tuple(macro)).run_digits
+    for position, (digit, size, tile) in enumerate(zip(plan.copy.digits, macro, plan.tile, strict=True)):
+        sizes = range(size, max(size // 2, tile) - 1, -tile)
+        moved = {each: -(-digit.extent // each) * each for each in sizes}
+        least = min(sizes, key=lambda each: moved[each])
+        divided = replace(plan, macro=(*macro[:position], least, *macro[position + 1 :]))
+        is_long = divided.keeps_lines and divided.run * plan.widths.dst >= run
+        keeps_runs = position not in run_digits or is_long
+        if keeps_runs and moved[size] > MOST_OVERLAPPING * moved[least]:
+            macro[position] = least
 
 
 def _balance(macro: int, extent: int, tile: int, overlap: int = 0) -> int:

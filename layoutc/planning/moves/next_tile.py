@@ -7,15 +7,15 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, chain_of
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import LINE, PAGE, CopyPlan
 from layoutc.planning.tiles.lanes import lane_count
 
 LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
 MANY_ROWS = 32
 """rows of a macro tile in the source, from which on these are asked for twice; so are those that are one run"""
-LARGE = 8 << 10
-"""bytes of a macro tile, above which rows of half a line and less are asked for twice"""
+ROWS_OF_A_PAGE = 3
+"""rows of a macro tile in each page it has, from which on those of half a line and less are asked for twice"""
 MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 MOST_BEYOND = 0.6
@@ -36,8 +36,8 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     Whether the lines that leave a buffer ask for what lies ahead as well, of which loads ask for each by itself.
 
     Nothing else is read meanwhile. Of few rows, and of those that are copied as they are, the processor knows itself
-    what comes next. Where digits carry it takes too long to say, and so it does where several small macro tiles take a
-    line of each row in turn.
+    what comes next. Where digits carry it takes too long to say, and so it does where several macro tiles take a line
+    of each row in turn, and rows lie in pages of their own.
     """
     if plan.store != "staged" or plan.load != "normal" or plan.merges or plan.converted_bytes:
         return False
@@ -48,7 +48,19 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     if plan.macro_tiles_of_a_line == 1:
         return rows == 1 or rows >= MANY_ROWS
     goes_on = _goes_on(plan, outer_loops(plan, plan.outer_order)[-1])
-    return rows >= MANY_ROWS and goes_on and prod(plan.macro) * plan.element_bytes > LARGE
+    return rows >= MANY_ROWS and goes_on and rows >= ROWS_OF_A_PAGE * _pages(plan)
+
+
+def _pages(plan: CopyPlan) -> int:
+    """About how many pages the source rows of a macro tile lie in."""
+    pages, reach = 1, 0
+    for digit, steps in zip(plan.copy.digits, plan.macro, strict=True):
+        step = digit.offset("src", 1) * plan.element_bytes
+        if step < PAGE:
+            reach += (steps - 1) * step
+        else:
+            pages *= steps
+    return pages * -(-reach // PAGE)
 
 
 def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:

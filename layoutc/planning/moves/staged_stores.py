@@ -8,8 +8,8 @@ from math import prod
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import overflow_sets, share_sets, source_bytes
-from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, with_gathered_rows
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, rows_of_a_set, with_gathered_rows
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import (
     LINE_CHUNKS,
@@ -21,7 +21,7 @@ from layoutc.planning.moves.macro_tiles import (
     with_joined_rows,
     with_macro,
 )
-from layoutc.planning.moves.next_tile import straddles_lines
+from layoutc.planning.moves.next_tile import asking_ahead, straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import choose_lanes, lane_count
@@ -63,8 +63,27 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     joined = with_joined_rows(replace(staged, store="staged"), target)
     joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
     if joined.macro != staged.macro:
-        return joined
+        return _in_parts(joined, target)
     return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
+
+
+def _in_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with macro tiles that take half a line of each row in turn, if the first cache does not hold whole ones.
+
+    Where the last cache is near, and a tile leaves what it has loaded of a line there.
+    """
+    row = next((position for position, _ in contiguous(plan.copy, "src")), None)
+    if row is None or row in plan.run_digits or plan.macro[row] < plan.copy.digits[row].extent:
+        return plan
+    if plan.merges or target.llc_is_far or rows_of_a_set(plan, target) > COLLIDING_ROWS:
+        return plan
+    size, tile = prod(plan.macro) * plan.widths.dst, plan.tile[row]
+    parts = [n for n in range(tile, target.line // 2 // plan.element_bytes + 1, tile) if plan.macro[row] % n == 0]
+    if not parts or size <= target.l1 or plan.source_run == prod(plan.macro):
+        return plan
+    because("macro tiles", f"with {parts[-1]} elements of each source row in turn, as all fill {size} bytes")
+    return asking_ahead(replace(plan, macro=(*plan.macro[:row], parts[-1], *plan.macro[row + 1 :])))
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:

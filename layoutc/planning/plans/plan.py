@@ -26,7 +26,7 @@ MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
 ELEMENT_TILE = 16
 """elements of a tile without lanes that are converted at once, at most"""
-LINE = 64
+LINE, PAGE = 64, 4 << 10
 """bytes of a cache line, which a non-temporal store should fill"""
 
 
