@@ -612,6 +612,37 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
 
 
 @pytest.mark.parametrize(
+    ("tags", "dims", "element", "run", "otherwise"),
+    [
+        (("abc", "cba"), (512, 24, 15), "f64", 64, 32),  # rows a multiple of 4 KiB apart, in 4 sets
+        (("abc", "acb"), (8, 1024, 96), "bf16", 256, 64),  # pairs of them are
+        (("abc", "cba"), (520, 24, 15), "f64", 32, 32),  # 4160 bytes apart
+    ],
+)
+def test_rows_of_the_destination_that_evict_each_other_have_longer_runs(
+    tags: tuple[str, str], dims: tuple[int, ...], element: str, run: int, otherwise: int
+) -> None:
+    source, destination = (layoutc.desc(tag, dims, element) for tag in tags)
+    waiting = replace(AVX512, shuffles="single", l1=48 << 10)
+    for target, expected in ((replace(waiting, waits_for_lines=False), run), (waiting, otherwise)):
+        plan = choose_plan(source, destination, target)
+        assert parse_plan(plan_lines(plan)) == plan, "a right one"
+        (copy,) = plan.copies
+        along = next(position for position, digit in enumerate(copy.copy.digits) if digit.dst == 1)
+        assert (copy.store, copy.macro[along]) == ("normal", expected)
+
+
+def test_loops_follow_rows_of_the_destination_that_evict_each_other() -> None:
+    """Though digits of the source carry, whose places are then counted out more often."""
+    source, destination = (layoutc.desc(tag, (7, 1024, 24), "f64") for tag in ("abc", "cba"))
+    waiting = replace(AVX512, shuffles="single", l1=48 << 10)
+    for target, order in ((replace(waiting, waits_for_lines=False), (0, 1)), (waiting, (1, 0))):
+        (copy,) = choose_plan(source, destination, target).copies
+        assert copy.copy.digits[1].carries
+        assert copy.inner_order == order
+
+
+@pytest.mark.parametrize(
     ("dims", "tags", "element", "begins"),
     [
         ((20, 4097), ("ab", "ba"), "f16", 0),  # rows of no power of two

@@ -78,6 +78,11 @@ def _steps_between(plan: CopyPlan, side: SideName) -> tuple[int, ...]:
     return tuple(plan.macro[g] if g in inside else size for g, size in enumerate(plan.tile))
 
 
+def stored_sets(plan: CopyPlan, target: Machine) -> int:
+    """How many sets the lines lie in that a macro tile stores."""
+    return len({line % L1_SETS for line in _lines(plan, "dst", plan.macro, target)})
+
+
 def share_without_room(plan: CopyPlan, target: Machine) -> float:
     """What share of the lines that a macro tile has on both sides finds no room in their sets beside the others."""
     lines = [_lines(plan, side, plan.macro, target) for side in SIDES]

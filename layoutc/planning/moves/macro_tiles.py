@@ -72,6 +72,8 @@ NORMAL_BY_SOURCE = replace(NORMAL, inner="src")
 """where only the source's rows evict each other: 4 times as fast with 16-byte registers"""
 NORMAL_SQUARE = replace(NORMAL, source_run=128, target_run=128, filled=128)
 """where the second cache holds both sides, and nothing waits for lines: two lines of few rows on both sides"""
+NORMAL_LONG = replace(NORMAL, target_run=512)
+"""where rows of the destination evict each other, and shorter runs of these lie in few sets of the first cache"""
 COPIED_BY_SOURCE = replace(NORMAL_BY_SOURCE, source_run=512)
 """
 The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 and 1024 channels of f32 takes 0.76 and 0.52

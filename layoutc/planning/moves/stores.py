@@ -6,7 +6,13 @@ from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, contiguous
 from layoutc.planning.machine import Machine
-from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set, share_without_room
+from layoutc.planning.moves.cache_sets import (
+    l1_ways,
+    most_in_a_set,
+    share_evicted,
+    share_without_room,
+    stored_sets,
+)
 from layoutc.planning.moves.colliding_rows import (
     gathered_in_caches,
     gathers_rows,
@@ -26,6 +32,7 @@ from layoutc.planning.moves.macro_tiles import (
     GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
+    NORMAL_LONG,
     NORMAL_SQUARE,
     STREAMED,
     STREAMED_ALONG_ROWS,
@@ -49,6 +56,8 @@ SQUARE_ELEMENT = 4
 """bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
 MOST_EVICTED = 0.3
 """of the lines of a macro tile, where the second cache holds both sides"""
+FEWEST_SETS = 8
+"""of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
 SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
 HELD_LINES = 0.5
@@ -66,7 +75,7 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan whose rows are those of the tile, whatever of their lines comes again."""
-    cached = with_macro(plan, _normal(plan, target))
+    cached = _over_more_sets(with_macro(plan, _normal(plan, target)), plan, target)
     ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
@@ -88,6 +97,28 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan of a transpose, whose rows of the destination do not wait for each other in a few sets of the first cache.
+
+    `plan` has macro tiles of one tile. What processors that wait for lines gain is not known.
+    """
+    if target.waits_for_lines or plan.source_lanes == plan.target_lanes:
+        return cached
+    stored = most_in_a_set(cached, "dst", cached.macro, target)
+    if stored <= l1_ways(target):
+        return cached
+    why = f"as {stored} of them share one set of the first cache"
+    for shape in (NORMAL, NORMAL_LONG):
+        if stored_sets(cached, target) < FEWEST_SETS and stores_whole_lines(plan, target):
+            cached = with_macro(plan, shape)
+            because("macro tiles", f"{shape.reason}; runs of rows of the destination are longer, {why}")
+    if any(digit.carries for digit in plan.copy.digits) and share_evicted(cached, "dst", target) > 0:
+        because("macro tiles", f"grown as others; the loops inside follow rows of the destination, {why}")
+        cached = replace(cached, inner_order=loop_order(plan.copy.digits, "dst"))
+    return cached
 
 
 def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
