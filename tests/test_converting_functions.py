@@ -19,7 +19,14 @@ CASES = [
     ("ab", "ba", (64, 17), "f8_e5m2", "f16", Conversion(src_scale=Param(axes=(1,)))),
     ("ba", "ba", (14, 96), "boolean", "bf16", Conversion(src_scale=Param(axes=(0,)), src_zero_point=3)),
     ("BA16a6a6b", "ba", (75, 64), "bf16", "s32", Conversion()),
-    ("ab", "ba", (64, 64), "s8", "s32", Conversion(src_scale=0.5, dst_zero_point=Param((0.25,), dtype="f32"))),
+    (
+        "ab",
+        "ba",
+        (64, 64),
+        "s8",
+        "s32",
+        Conversion(src_scale=Param(axes=(0,)), dst_zero_point=Param((0.25,), dtype="f32")),
+    ),
     ("ab", "ba", (64, 64), "s16", "s16", Conversion(src_scale=0.5, sum=0.5)),
 ]
 TARGETS = {"avx512": "-march=x86-64-v4", "avx2": "-march=x86-64-v3", "sse2": "-march=x86-64"}

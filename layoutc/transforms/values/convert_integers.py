@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from layoutc.element_type import ElementType
 from layoutc.transforms.building.lanes import F32, F64, Lanes
+from layoutc.transforms.values.known_numbers import UNKNOWN, Known
 
 PRECISION = {32: 24, 64: 53}
 """bits of a float -> bits of its significand"""
@@ -65,23 +66,27 @@ def to_odd(lanes: Lanes, number: SSAValue, is_signed: bool) -> SSAValue:
     return lanes.to_float(lanes.select(is_small, number, odd), FLOAT[bits], is_signed, "number")
 
 
-def float_to_integer(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
-    """An f32 or f64 as the nearest integer of a type, half to even; NaN is 0."""
+def float_to_integer(lanes: Lanes, number: SSAValue, type: ElementType, known: Known = UNKNOWN) -> SSAValue:
+    """An f32 or f64 as the nearest integer of a type, half to even; NaN is 0. What is known is not asked."""
     if type.integer_range[-1].bit_length() <= PRECISION[lanes.bits(number)]:
-        return _to_short(lanes, number, type)
-    return _to_long(lanes, number, type)
+        return _to_short(lanes, number, type, known)
+    return _to_long(lanes, number, type, known)
 
 
-def _to_short(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
+def _to_short(lanes: Lanes, number: SSAValue, type: ElementType, known: Known) -> SSAValue:
     """To a type whose limits are numbers of the float type: clamped, then rounded."""
     low, high = type.integer_range[0], type.integer_range[-1]
     has_low_bits = lanes.count is not None and high.bit_length() < PRECISION[lanes.bits(number)] - 1
     # NaN is not greater than the lower limit, which is right where that is 0.
-    is_nan = lanes.compare("uno", number, number) if low < 0 else None
+    is_nan = lanes.compare("uno", number, number) if low < 0 and known.has_nan else None
     if is_nan is not None and not has_low_bits:
         number = lanes.select(is_nan, 0.0, number, "number")
-    number = lanes.select(lanes.compare("ogt", number, float(low)), number, lanes.like(float(low), number), "clamped")
-    number = lanes.select(lanes.compare("olt", number, float(high)), number, lanes.like(float(high), number), "clamped")
+    if known.least < low or (known.has_nan and is_nan is None):
+        limit = lanes.like(float(low), number)
+        number = lanes.select(lanes.compare("ogt", number, float(low)), number, limit, "clamped")
+    if known.greatest > high:
+        limit = lanes.like(float(high), number)
+        number = lanes.select(lanes.compare("olt", number, float(high)), number, limit, "clamped")
     if has_low_bits:
         return _low_bits(lanes, number, is_nan, max(8, type.bits))
     whole = lanes.round_even(number, "whole")
@@ -106,14 +111,20 @@ def _low_bits(lanes: Lanes, number: SSAValue, is_zero: SSAValue | None, width: i
     return lanes.resize(lanes.as_bits(rounded, "bits"), width, is_signed=True, name="value")
 
 
-def _to_long(lanes: Lanes, number: SSAValue, type: ElementType) -> SSAValue:
+def _to_long(lanes: Lanes, number: SSAValue, type: ElementType, known: Known) -> SSAValue:
     """To a type whose upper limit is no number of the float type, but the power of two behind it is."""
-    low, high = type.integer_range[0], type.integer_range[-1]
-    inside = lanes.select(lanes.compare("olt", number, float(high + 1)), number, lanes.like(0.0, number), "inside")
-    inside = lanes.select(lanes.compare("ogt", inside, float(low)), inside, lanes.like(float(low), inside), "inside")
+    low, behind = type.integer_range[0], float(type.integer_range[-1] + 1)
+    is_past, inside = known.greatest >= behind, number
+    if is_past or known.has_nan:
+        inside = lanes.select(lanes.compare("olt", number, behind), number, lanes.like(0.0, number), "inside")
+    if known.least < low:
+        limit = lanes.like(float(low), inside)
+        inside = lanes.select(lanes.compare("ogt", inside, float(low)), inside, limit, "inside")
     whole = lanes.round_even(inside, "whole")
     integer = lanes.to_integer(whole, type.bits, is_signed=low < 0, name="integer")
-    return lanes.select(lanes.compare("oge", number, float(high + 1)), high, integer, "value")
+    if not is_past:
+        return integer
+    return lanes.select(lanes.compare("oge", number, behind), type.integer_range[-1], integer, "value")
 
 
 # --- zero points ---------------------------------------------------------------------------------------------------

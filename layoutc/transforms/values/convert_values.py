@@ -31,6 +31,7 @@ from layoutc.transforms.values.convert_integers import (
     saturate,
     to_odd,
 )
+from layoutc.transforms.values.known_numbers import UNKNOWN, Known, factor_of_quotients, known_numbers
 
 F16 = Float16Type()
 KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
@@ -38,6 +39,8 @@ KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
 FAR = ("bf16", "e8m0")
 """formats that reach further than integers of 64 bits, so that those are rounded to them once"""
 
+SHORT_BITS = 16
+"""of integers that are the low bits of a sum"""
 LEAST_NORMAL = 2.0**-126
 """of f32"""
 HAVE_SUBNORMALS = ("f64", "f32", "bf16", "e8m0")
@@ -79,7 +82,10 @@ def convert(
         case "integer":
             return _in_integers(lanes, value, source, destination, values)
         case "f32":
-            number = _in_f32(lanes, to_f32(lanes, value, source), destination, conversion, values)
+            number = _in_f32(lanes, to_f32(lanes, value, source), source, destination, conversion, values)
+            if destination.is_integer and destination.name != "boolean":
+                known = _known(source, destination, conversion)
+                return float_to_integer(lanes, number, destination, known)
             if not destination.is_integer and has_no_nan(source, conversion):
                 is_normal = scales_whole_numbers(source, conversion)
                 return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=is_normal)
@@ -106,7 +112,7 @@ def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destina
         return _from_integer(lanes, as_number(lanes, value, source), source, destination)
     number = value if source.name == "f64" else to_f32(lanes, value, source)
     if destination.is_integer:
-        return float_to_integer(lanes, number, destination)
+        return float_to_integer(lanes, number, destination, _known(source, destination, Conversion()))
     return _from_float(lanes, number, destination, is_normal=source.name not in HAVE_SUBNORMALS)
 
 
@@ -166,7 +172,14 @@ def _from_float(
 # --- attributes ----------------------------------------------------------------------------------------------------
 
 
-def _in_f32(lanes: Lanes, v: SSAValue, destination: ElementType, conversion: Conversion, values: Values) -> SSAValue:
+def _in_f32(
+    lanes: Lanes,
+    v: SSAValue,
+    source: ElementType,
+    destination: ElementType,
+    conversion: Conversion,
+    values: Values,
+) -> SSAValue:
     """The formula, each step one rounding (see `layoutc.conversion`)."""
     params = values.params
     if (zero_point := params.get("src_zero_point")) is not None:
@@ -178,7 +191,7 @@ def _in_f32(lanes: Lanes, v: SSAValue, destination: ElementType, conversion: Con
         old = to_f32(lanes, values.old, destination)
         v = lanes.add(v, lanes.mul(old, conversion.sum, "product"), "total")
     if (scale := params.get("dst_scale")) is not None:
-        v = _divided(lanes, v, scale, destination, conversion)
+        v = _divided(lanes, v, scale, source, destination, conversion)
     if (zero_point := params.get("dst_zero_point")) is not None:
         v = lanes.add(v, zero_point, "shifted")
     return v
@@ -210,15 +223,44 @@ def _is_normal(param: Param | None) -> bool:
     return param is None or (param.is_constant and all(LEAST_NORMAL <= abs(v) < inf for v in param.values or ()))
 
 
-def _divided(lanes: Lanes, v: SSAValue, scale: SSAValue, destination: ElementType, conversion: Conversion) -> SSAValue:
+def _divided(
+    lanes: Lanes,
+    v: SSAValue,
+    scale: SSAValue,
+    source: ElementType,
+    destination: ElementType,
+    conversion: Conversion,
+) -> SSAValue:
     if conversion.reciprocal:
         reciprocal = lanes.div(lanes.constant(1.0, F32), scale, "reciprocal")
         return lanes.mul(v, reciprocal, "scaled")
+    becomes_integer = _becomes_an_integer(destination, conversion)
+    is_tried = becomes_integer and not _are_bytes(source, destination)
+    if is_tried and (factor := factor_of_quotients(source, destination, conversion)) is not None:
+        return lanes.mul(v, factor, "scaled")
     scaled = lanes.div(v, scale, "scaled")
-    if lanes.count is not None and _becomes_an_integer(destination, conversion):
+    if lanes.count is not None and becomes_integer:
         assert isinstance(scaled.owner, Operation)
         scaled.owner.attributes[TO_INTEGER] = UnitAttr()
     return scaled
+
+
+def _known(source: ElementType, destination: ElementType, conversion: Conversion) -> Known:
+    """
+    What is known of the numbers that become integers, if their code is shorter by that.
+
+    A function of a byte is looked up. And C has one macro for a quotient and all that makes a short integer of it.
+    """
+    if _are_bytes(source, destination):
+        return UNKNOWN
+    divides = "dst_scale" in conversion.params and not conversion.reciprocal
+    if divides and destination.bits <= SHORT_BITS and factor_of_quotients(source, destination, conversion) is None:
+        return UNKNOWN
+    return known_numbers(source, conversion)
+
+
+def _are_bytes(source: ElementType, destination: ElementType) -> bool:
+    return max(source.bits, destination.bits) <= 8
 
 
 def _becomes_an_integer(destination: ElementType, conversion: Conversion) -> bool:
