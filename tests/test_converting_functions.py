@@ -28,6 +28,7 @@ CASES = [
         Conversion(src_scale=Param(axes=(0,)), dst_zero_point=Param((0.25,), dtype="f32")),
     ),
     ("ab", "ba", (64, 64), "s16", "s16", Conversion(src_scale=0.5, sum=0.5)),
+    ("abcd", "aBcd16b", (1, 64, 4, 56), "f32", "s8", Conversion(dst_scale=0.25, dst_zero_point=3)),
 ]
 TARGETS = {"avx512": "-march=x86-64-v4", "avx2": "-march=x86-64-v3", "sse2": "-march=x86-64"}
 
@@ -75,6 +76,15 @@ def test_small_conversions_stay_in_place() -> None:
     wide = layoutc.Kernel(layoutc.desc("ab", (64, 64), "s8"), layoutc.desc("ba", (64, 64), "s16"), target="avx512")
     few = layoutc.Kernel(layoutc.desc("ab", (4, 64), "f32"), layoutc.desc("ab", (4, 64), "s8"), target="avx512")
     assert "_convert(" not in wide.c_source + few.c_source
+
+
+def test_registers_of_several_pieces_have_one_call() -> None:
+    source, destination = layoutc.desc("nchw", (1, 64, 4, 56), "f32"), layoutc.desc("nChw16c", (1, 64, 4, 56), "s8")
+    text = layoutc.Kernel(source, destination, target="avx512", conversion=Conversion(dst_scale=0.25)).c_source
+    assert "reorder_convert(given, given_2, given_3, given_4)" in text
+    macro, tiles = text.split("void reorder(")
+    assert "low_bytes_of_pair(bits_5_in, bits_6_in)" in macro
+    assert "low_bytes_of_pair(" not in tiles.split("#undef")[0]
 
 
 def test_functions_of_two_reorders_have_names_of_their_own() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from layoutc.transforms.sums.running_sums import RunningSums
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.register_parts import Calls, RegisterPart
+from layoutc.transforms.values.register_parts import Calls, Join, RegisterPart
 
 Convert = Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue]
 """
@@ -23,9 +23,23 @@ Call = Callable[[Builder, SSAValue, RegisterPart, int, PieceParams, SSAValue | N
 """The same for a part of a register, by a function if calls are made."""
 
 
+CallJoining = Callable[
+    [Builder, Attribute, int, Sequence[PieceParams], Join, Calls], "Callable[[Sequence[SSAValue]], SSAValue] | None"
+]
+"""
+What gives a register for its pieces, by a function that converts and joins them; None if none is called. The pieces are
+of one type, of so many lanes, and have these parameters.
+"""
+
+
 def unchanged(_: Builder, loaded: SSAValue, *_how: object) -> SSAValue:
     """What is stored of elements that are moved as they are."""
     return loaded
+
+
+def without_call(*_: object) -> None:
+    """No function converts and joins."""
+    return
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,8 @@ class Memory:
     convert: Convert = unchanged
     call: Call = unchanged
     """the same, by functions that are called for many registers"""
+    call_joining: CallJoining = without_call
+    """by those that are called for many registers of several pieces"""
     adds: bool = False
     """whether what the destination holds counts"""
     sums: RunningSums | None = None

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
@@ -29,7 +29,7 @@ from layoutc.transforms.values.convert_integers import as_number, has_table
 from layoutc.transforms.values.converting_functions import ConvertingFunctions, Param
 from layoutc.transforms.values.element_access import BYTE, Conversions, from_register, to_register
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.register_parts import Calls, RegisterPart
+from layoutc.transforms.values.register_parts import Calls, Join, RegisterPart
 
 
 def build_planned_nest(
@@ -53,7 +53,7 @@ def build_planned_nest(
         converting = Converting(nest, conversions, vector_bytes, plan.copies[0].shuffles)
         adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
         memory = replace(memory, converted_from=loaded, adds=adds, widest_bytes=widest)
-        memory = replace(memory, convert=converting.convert, call=converting.call)
+        memory = replace(memory, convert=converting.convert, call=converting.call, call_joining=converting.joining)
         fills_early = needs_zero and any(isinstance(part, Through) and part.converts_rows for part in plan.parts)
         loaded_zero = build_zero(nest, read) if fills_early else None
         memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8, loaded_zero=loaded_zero)
@@ -129,6 +129,15 @@ class Converting:
             if found is not None:
                 return found
         return self.convert(builder, part[1](builder, register), count, params, old)
+
+    def joining(
+        self, builder: Builder, piece: Attribute, count: int, params: Sequence[PieceParams], join: Join, calls: Calls
+    ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
+        """What gives a register for its pieces, if a function that is called converts and joins them."""
+        if not calls.are_made or self.functions.are_of_bytes:
+            return None
+        starts = range(0, count, self._at_once(count) or count)
+        return self.functions.joining(builder, piece, starts, params, calls.share_params, join)
 
     def _at_once(self, count: int | None) -> int | None:
         """How many lanes are converted at once: compilers take vectors apart that are wider than the registers."""

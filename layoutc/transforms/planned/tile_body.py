@@ -11,8 +11,6 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
@@ -32,9 +30,10 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.planned.tile_site import TileSite, further
+from layoutc.transforms.planned.tile_zeros import lanes_of_zeros, without
 from layoutc.transforms.sums.running_sums import TileAdder
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.register_parts import WHOLE, Calls, RegisterPart, part_of_register
+from layoutc.transforms.values.register_parts import WHOLE, Calls, Join, RegisterPart, part_of_register
 from layoutc.transforms.values.shared_bytes import packed, together, unpacked
 
 if TYPE_CHECKING:
@@ -66,10 +65,12 @@ class VectorBody:
         width = integer_type(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
         self.lane_type: Attribute = moved if is_direct else width
-        self.inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
-        """whether pieces of memory are inserted into registers: no shuffle, but longer where stores straddle lines"""
+        # That pieces of memory are inserted into registers is no shuffle, but longer where stores straddle lines.
+        inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
+        self.join = Join(self.program.lanes, self.lane_type, plan.shuffles, inserts)
         self.calls = Calls.of(plan, self.loads, self.stores)
-        self.zero: SSAValue | None = None
+        self.zeros: dict[int, SSAValue] = {}
+        """registers of zeros, and pieces of them, by their lanes"""
         self.beside: SSAValue | None = None
         """zeros beside what a masked load takes, of the source"""
         sums = copy.memory.sums if copy.adds_up else None
@@ -82,9 +83,10 @@ class VectorBody:
         """of some of so many lanes of memory, by their bits"""
 
     def prepare(self) -> None:
-        """The register of zeros, if any piece is zero, and masks."""
-        if self.is_fill or any(piece is None for tile in self.loads for register in tile for piece in register.pieces):
-            self.zero = zeros(self.copy.nest, vector_type(self.lane_type, self.program.lanes))
+        """The zeros that are stored, or joined with what is loaded, and masks."""
+        is_whole = self.is_fill or self.plan.pads_elements
+        for lanes in [self.program.lanes] if is_whole else lanes_of_zeros(self.loads, self.program.load_piece):
+            self.zeros[lanes] = zeros(self.copy.nest, vector_type(self.lane_type, lanes))
         self._prepare_masks()
 
     def _prepare_masks(self) -> None:
@@ -97,7 +99,7 @@ class VectorBody:
             source = vector_type(self.source_element, self.program.lanes * self.copy.ratio)
             self.beside = zeros(self.copy.nest, source)
             if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
-                self.zero = self.beside
+                self.zeros[self.program.lanes] = self.beside
         counts = ((self.program.load_piece, loaded), (self.program.store_piece, stored))
         for lanes, bits in sorted({(lanes * self.copy.ratio, bits) for lanes, found in counts for bits in found}):
             if bits & (bits + 1):
@@ -149,8 +151,7 @@ class VectorBody:
             place = further(self.builder, self.copy.nest, self.site.dst, step, base)
             insert(self.builder, vector_ops.fetch(self.copy.target, place, writes=True))
         if self.is_fill:
-            assert self.zero is not None
-            results = [self.zero] * len(self.stores)
+            results = [self.zeros[self.program.lanes]] * len(self.stores)
         else:
             results = self._moved_through(registers, self._static(starts, "src"))
         base = self._static(starts, "dst")
@@ -202,6 +203,8 @@ class VectorBody:
         if self.plan.pads_elements:
             return self._padded(register, base)
         lanes = self.program.load_piece
+        if (found := self._converted_at_once(register, base)) is not None:
+            return found
         parts = [self._load_piece(piece, base, register.inserted or lanes) for piece in register.pieces]
         if register.inserted:
             return put_together(self.builder, parts, lanes, self.lane_type)
@@ -212,8 +215,7 @@ class VectorBody:
 
     def _padded(self, register: Register, base: int) -> SSAValue:
         """A register of zeros, and of elements that are put into its lanes one by one."""
-        value = self.zero
-        assert value is not None
+        value = self.zeros[self.program.lanes]
         for number, piece in enumerate(register.pieces):
             if piece is not None:
                 loaded = self._load_piece(piece, base, self.program.load_piece)
@@ -222,40 +224,48 @@ class VectorBody:
         return value
 
     def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
-        if a is b is self.zero and lanes == self.program.lanes:
-            return a
-        both = joined(self.builder, self.copy.nest, a, b, self.plan.shuffles, "r")
-        if self.inserts and isinstance(both.owner, vector.ShuffleOp):
-            both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
-        return both
+        if a is b is self.zeros.get(lanes // 2):
+            return self._zero(lanes)
+        return self.join.two(self.builder, self.copy.nest, a, b)
+
+    def _converted_at_once(self, register: Register, base: int) -> SSAValue | None:
+        """A register whose pieces one function converts, and joins; None if none is called."""
+        found = [piece for piece in register.pieces if piece is not None]
+        is_joined = 1 < len(found) == len(register.pieces) and not register.inserted
+        if not (is_joined and self.converts_loads and self.calls.are_made):
+            return None
+        lanes, params = self.program.load_piece, [PieceParams(self.site.params, piece.params) for piece in found]
+        type = vector_type(self.source_element, lanes)
+        convert = self.copy.memory.call_joining(self.builder, type, lanes, params, self.join, self.calls)
+        return None if convert is None else convert([self._raw_piece(piece, base, lanes) for piece in found])
+
+    def _zero(self, lanes: int) -> SSAValue:
+        """So many lanes of zeros."""
+        return self._cast(self.zeros[lanes], vector_type(self.lane_type, lanes))
 
     def _load_piece(self, piece: Piece | None, base: int, lanes: int) -> SSAValue:
         if piece is None:
-            assert self.zero is not None
-            if lanes == self.program.lanes:
-                return self._cast(self.zero, vector_type(self.lane_type, lanes))
-            return self._shuffle(self.zero, self.zero, range(lanes), "zero")
+            return self._zero(lanes)
+        value = self._raw_piece(piece, base, lanes)
+        if self.converts_loads and self.plan.converted_bytes:
+            value = self._converted(value, piece, lanes)
+        return self._cast(value, vector_type(self.lane_type, lanes))
+
+    def _raw_piece(self, piece: Piece, base: int, lanes: int) -> SSAValue:
+        """A piece as it lies in memory; elements that share bytes have one each."""
         assert self.site.src is not None
         index = self._at(self.site.src, piece, base, "src")
         ahead = self.copy.in_memory("src", self.plan.prefetch)
         if piece.mask:
             assert self.beside is not None
             mask = self.masks[self.program.load_piece * self.copy.ratio, self._mask(piece)]
-            value: SSAValue
-            first = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
-            value = inserted(self.builder, first)
-            if self.converts_loads and self.plan.converted_bytes:
-                value = self._converted(value, piece, lanes)
-            return self._cast(value, vector_type(self.lane_type, lanes))
+            masked = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
+            return inserted(self.builder, masked)
         count = self.copy.in_memory("src", lanes)
-        memory_type = vector_type(self.source_element, count)
-        load = vector_ops.load(self.copy.tile_source, index, memory_type, ahead)
-        value = inserted(self.builder, load)
-        if (share := self.plan.widths.src_per_byte) > 1:
-            value = unpacked(Lanes(self.builder, self.copy.nest, count), value, share)
-        if self.converts_loads:
-            value = self._converted(value, piece, lanes)
-        return self._cast(value, vector_type(self.lane_type, lanes))
+        type = vector_type(self.source_element, count)
+        value: SSAValue = inserted(self.builder, vector_ops.load(self.copy.tile_source, index, type, ahead))
+        share = self.plan.widths.src_per_byte
+        return unpacked(Lanes(self.builder, self.copy.nest, count), value, share) if share > 1 else value
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         for number, piece in enumerate(register.pieces):
@@ -281,17 +291,10 @@ class VectorBody:
             stored = self._cast(value, vector_type(self.element, lanes * self.copy.ratio))
         else:
             part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
-            stored = self._with_zeros(self._converted(value, piece, lanes, index, part), piece, lanes)
+            stored = self._converted(value, piece, lanes, index, part)
+            if piece.zeros:
+                stored = without(Lanes(self.builder, self.copy.nest, lanes), stored, piece.zeros, self.plan.widths.dst)
         return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
-
-    def _with_zeros(self, value: SSAValue, piece: Piece, lanes: int) -> SSAValue:
-        """Lanes that were converted, but for those that are zeros, which are no elements."""
-        if not piece.zeros:
-            return value
-        type = vector_type(integer_type(8 * self.plan.widths.dst), lanes)
-        kept = DenseIntOrFPElementsAttr.from_list(type, [(piece.zeros >> lane & 1) - 1 for lane in range(lanes)])
-        only = Lanes(self.builder, self.copy.nest, lanes).and_(self._cast(value, type), self.copy.nest.element(kept))
-        return self._cast(only, value.type)
 
     def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
@@ -318,6 +321,9 @@ class VectorBody:
             if (share := self.plan.widths.dst_per_byte) > 1:
                 old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
         params = PieceParams(self.site.params, piece.params)
+        if self.converts_loads and lanes < self.program.lanes:
+            # What is joined is no function's, but that of all of the register.
+            return memory.convert(self.builder, value, lanes, params, old)
         return memory.call(self.builder, value, part, lanes, params, old, self.calls)
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
@@ -326,7 +332,7 @@ class VectorBody:
         return further(self.builder, self.copy.nest, place, piece.step, distance)
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
-        if a is b is self.zero and len(mask) == self.program.lanes:
+        if a is b is self.zeros.get(len(mask)):
             return a
         return inserted(self.builder, vector_ops.shuffle(a, b, mask, self.lane_type, name))
 

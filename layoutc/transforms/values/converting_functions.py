@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from xdsl.builder import Builder
 from xdsl.dialects import func
@@ -25,7 +25,7 @@ from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.values.element_access import Conversions, free_name
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.register_parts import WHOLE, RegisterPart
+from layoutc.transforms.values.register_parts import WHOLE, Join, RegisterPart
 
 INLINED = "layout.inlined"
 """discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
@@ -38,10 +38,10 @@ Param = Callable[[str, int], SSAValue]
 """a parameter by its name, for the lanes from one on that are converted at once"""
 Body = Callable[[NestBuilder, Builder, SSAValue, int | None, Param, SSAValue | None], SSAValue]
 """what is stored for the lanes of a register, given the parameters, and what the destination holds if that counts"""
-Key = tuple[int, range, Attribute, Attribute | None, tuple[int, ...]]
+Key = tuple[int, range, tuple[Attribute, ...], Attribute | None, tuple[int, ...], Join | None]
 """
-the part of a register and its lanes, the types of that and of what the destination holds, how many values each
-parameter has
+the part of a register and its lanes, the types of what is given and of what the destination holds, how many values each
+parameter has, and how pieces are joined
 """
 
 
@@ -70,7 +70,41 @@ class ConvertingFunctions:
 
         The step of `starts` is how many lanes are converted at once.
         """
-        parts = [params.part(start, starts.step) for start in starts]
+        found = self._found(builder, [register.type], part, starts, [params], old, shares_params)
+        if found is None:
+            return None
+        function, given = found
+        return _called(builder, function, (register, *([] if old is None else [old]), *given))
+
+    def joining(
+        self,
+        builder: Builder,
+        piece: Attribute,
+        starts: range,
+        params: Sequence[PieceParams],
+        shares_params: bool,
+        join: Join,
+    ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
+        """What gives a register for its pieces, which a function converts and joins; None if none is called."""
+        found = self._found(builder, [piece] * len(params), WHOLE, starts, params, None, shares_params, join)
+        if found is None:
+            return None
+        function, given = found
+        return lambda pieces: _called(builder, function, (*pieces, *given))
+
+    def _found(
+        self,
+        builder: Builder,
+        types: Sequence[Attribute],
+        part: RegisterPart,
+        starts: range,
+        params: Sequence[PieceParams],
+        old: SSAValue | None,
+        shares_params: bool,
+        join: Join | None = None,
+    ) -> tuple[func.FuncOp, list[SSAValue]] | None:
+        """A function for vectors of these types, and the parameters that it is given; None if none is called."""
+        parts = [each.part(start, starts.step) for each in params for start in starts]
         names = [name for name in self.conversions.conversion.params if name in self.conversions.memories]
         used = {name: [each.value(self.nest, self.conversions, name, starts.step) for each in parts] for name in names}
         # One for all lanes, or one for each part of them.
@@ -80,21 +114,20 @@ class ConvertingFunctions:
         is_beside = any(_block_of(value) is builder.insertion_point.block for value in given)
         if is_beside and not (shares_params and self.conversions.target.desc.element_type.name != "bf16"):
             return None
-        key = part[0], starts, register.type, None if old is None else old.type, tuple(map(len, used.values()))
+        counts = tuple(map(len, used.values()))
+        key = part[0], starts, tuple(types), None if old is None else old.type, counts, join
         if key not in self.known:
-            self.known[key] = self._made(register, part, starts, old, used)
+            self.known[key] = self._made(types, part, starts, old, used, join)
         function = self.known[key]
-        if function is None:
-            return None
-        return _called(builder, function, (register, *([] if old is None else [old]), *given))
+        return None if function is None else (function, given)
 
     def of_bytes(self, builder: Builder, loaded: SSAValue, count: int | None) -> SSAValue | None:
         """What a function gives for lanes that are a byte each and become one; None if none is called."""
         if not self.are_of_bytes or count is None or count < LEAST_LANES:
             return None
-        key = 0, range(0, count, count), loaded.type, None, ()
+        key = 0, range(0, count, count), (loaded.type,), None, (), None
         if key not in self.known:
-            self.known[key] = self._made(loaded, WHOLE, key[1], None, {})
+            self.known[key] = self._made([loaded.type], WHOLE, key[1], None, {}, None)
         function = self.known[key]
         return None if function is None else _called(builder, function, (loaded,))
 
@@ -112,44 +145,50 @@ class ConvertingFunctions:
 
     def _made(
         self,
-        register: SSAValue,
+        types: Sequence[Attribute],
         part: RegisterPart,
         starts: range,
         old: SSAValue | None,
         used: dict[str, list[SSAValue]],
+        join: Join | None,
     ) -> func.FuncOp | None:
-        """A function ahead of the one that the reorder is in; parts of its lanes begin at these."""
-        given = [value for values in used.values() for value in values]
-        outside = [register, *([] if old is None else [old]), *given]
-        block = Block(arg_types=[value.type for value in outside])
-        for argument, value in zip(block.args, outside, strict=True):
+        """A function ahead of the one that the reorder is in; parts of the lanes of each vector begin at these."""
+        outside = [*([] if old is None else [old]), *(value for values in used.values() for value in values)]
+        inputs = [*types, *(value.type for value in outside)]
+        block = Block(arg_types=inputs)
+        given, others = block.args[: len(types)], block.args[len(types) :]
+        for argument in given:
+            argument.name_hint = "given"
+        for argument, value in zip(others, outside, strict=True):
             argument.name_hint = value.name_hint
-        block.args[0].name_hint = "given"
-        arguments = iter(block.args[len(outside) - len(given) :])
+        arguments = iter(others if old is None else others[1:])
         inside = {name: [next(arguments) for _ in values] for name, values in used.items()}
 
-        def param(name: str, start: int) -> SSAValue:
-            return inside[name][0 if len(inside[name]) == 1 else start // starts.step]
+        def param(name: str, start: int, vector: int) -> SSAValue:
+            return inside[name][0 if len(inside[name]) == 1 else vector * len(starts) + start // starts.step]
 
         end = func.ReturnOp()
         block.add_op(end)
         builder = Builder(InsertPoint.before(end))
-        before = None if old is None else block.args[1]
-        loaded = part[1](builder, block.args[0])
+        before = None if old is None else others[0]
+        loaded = [part[1](builder, argument) for argument in given]
         nest = NestBuilder(end)
-        loaded = self._code(Lanes(builder, nest, starts.stop), loaded)
-        value = self.body(nest, builder, loaded, starts.stop, param, before)
+        made: list[SSAValue] = []
+        for number, value in enumerate(loaded):
+            code = self._code(Lanes(builder, nest, starts.stop), value)
+            made.append(self.body(nest, builder, code, starts.stop, partial(param, vector=number), before))
+        value = made[0] if join is None else join.all(builder, nest, made)
         if len(list(block.ops)) < LEAST_OPS:
             return None
         end.detach()
         block.add_op(func.ReturnOp(value))
         around = self.nest.function
-        type = FunctionType.from_lists([value.type for value in outside], [value.type])
         name = free_name(around, f"{around.sym_name.data}_convert")
-        made = func.FuncOp(name, type, Region(block), StringAttr("private"))
-        made.attributes[INLINED] = UnitAttr()
-        Builder(InsertPoint.before(around)).insert(made)
-        return made
+        type = FunctionType.from_lists(inputs, [value.type])
+        function = func.FuncOp(name, type, Region(block), StringAttr("private"))
+        function.attributes[INLINED] = UnitAttr()
+        Builder(InsertPoint.before(around)).insert(function)
+        return function
 
 
 def _called(builder: Builder, function: func.FuncOp, operands: Sequence[SSAValue]) -> SSAValue:

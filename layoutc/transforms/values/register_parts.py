@@ -1,4 +1,4 @@
-"""The parts of registers that a tile converts, and whether it calls a function for each."""
+"""The parts of registers that a tile converts, how they become registers, and whether it calls a function for each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.builder import Builder
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
 
+from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Register
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import vector_type
 
 CALLED_FROM = 8
@@ -38,6 +43,32 @@ def part_of_register(number: int, lanes: int, of: int, element: Attribute, conve
 
 
 @dataclass(frozen=True)
+class Join:
+    """How pieces of memory become a register of so many lanes of one type; `inserts` says that they are inserted."""
+
+    lanes: int
+    element: Attribute
+    shuffles: Shuffles
+    inserts: bool
+
+    def all(self, builder: Builder, nest: NestBuilder, pieces: Sequence[SSAValue]) -> SSAValue:
+        """The register that pieces are, which may have lanes of another type of as many bits."""
+        type = vector_type(self.element, self.lanes // len(pieces))
+        parts = [
+            piece if piece.type == type else inserted(builder, vector_ops.bitcast(piece, type)) for piece in pieces
+        ]
+        while len(parts) > 1:
+            parts = [self.two(builder, nest, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+    def two(self, builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue) -> SSAValue:
+        both = joined(builder, nest, low, high, self.shuffles, "r")
+        if self.inserts and isinstance(both.owner, vector.ShuffleOp):
+            both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
+        return both
+
+
+@dataclass(frozen=True)
 class Calls:
     """Whether a tile calls a function for each part that it converts, and whether several have the same parameters."""
 
@@ -46,13 +77,10 @@ class Calls:
 
     @classmethod
     def of(cls, plan: CopyPlan, loads: Sequence[Sequence[Register]], stores: Sequence[Register]) -> Calls:
-        """They are where parts are many, each converted by itself, and not joined before they are stored."""
+        """They are where parts are many, and not joined between their conversion and the store."""
         is_loaded = plan.widths.converted_at == "src"
         registers = [register for tile in loads for register in tile] if is_loaded else stores
         pieces = [piece for register in registers for piece in register.pieces if piece is not None]
-        if is_loaded:
-            is_apart = all(len(register.pieces) == 1 for register in registers)
-        else:
-            is_apart = plan.store != "nontemporal" or plan.widths.dst_per_byte == 1
+        is_apart = is_loaded or plan.store != "nontemporal" or plan.widths.dst_per_byte == 1
         is_many = bool(plan.converted_bytes) and len(pieces) >= CALLED_FROM and len(registers) >= CALLS_OF_EACH
         return cls(is_many and is_apart, is_many and 2 * len({piece.params for piece in pieces}) <= len(pieces))
