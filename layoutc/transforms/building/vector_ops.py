@@ -27,11 +27,13 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
     i1,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
+from layoutc.planning.plans.plan import LINE
 from layoutc.transforms.building.creation import NOTHING, created
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
 
@@ -53,6 +55,11 @@ IS_SCALED = "layout.is_scaled"
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
 STREAMS: dict[str, Attribute] = {"nontemporal": BoolAttr.from_bool(True)}
+
+ON_LINES: dict[str, Attribute] = {
+    "alignment": IntegerAttr(LINE, i64),
+    "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
+}
 
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 """float types that arith has constants of"""
@@ -87,6 +94,21 @@ def element(memory: SSAValue, offset: SSAValue) -> memref.LoadOp:
     """An element out of a flat buffer."""
     type = cast("MemRefType[Any]", memory.type).element_type
     return created(memref.LoadOp, (memory, offset), type)
+
+
+def put(value: SSAValue, memory: SSAValue, offset: SSAValue) -> memref.StoreOp:
+    """An element into a flat buffer."""
+    return created(memref.StoreOp, (value, memory, offset))
+
+
+@lru_cache(maxsize=4096)
+def _buffer_type(element: Attribute, count: int) -> MemRefType[Any]:
+    return MemRefType(element, [count])
+
+
+def buffer(element: Attribute, count: int) -> memref.AllocaOp:
+    """A buffer on the stack, which begins with a line."""
+    return created(memref.AllocaOp, (), _buffer_type(element, count), ON_LINES)
 
 
 def load(memory: SSAValue, offset: SSAValue, type: VectorType[Any], prefetch: int = 0) -> vector.LoadOp:

@@ -25,6 +25,8 @@ from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder, apply
 from layoutc.transforms.building.vector_ops import (
+    buffer,
+    element,
     load,
     load_masked,
     some_lanes,
@@ -74,7 +76,7 @@ class ByteStage:
         """where the first row begins: before it lie the elements that share its first byte"""
         if image is None:
             strides, elements = plan.load_stage if is_source else plan.store_stage
-            self.allocas.append(memref.AllocaOp.get(I8, LINE, [LINE + elements]))
+            self.allocas.append(buffer(I8, LINE + elements))
             self.buffer: SSAValue = self.allocas[0].results[0]
             self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         else:
@@ -208,6 +210,6 @@ class ByteStage:
         self.loop = builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
         lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
         here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
-        value = lanes.insert(memref.LoadOp.get(self.buffer, [here]), "code")
+        value = lanes.insert(element(self.buffer, here), "code")
         value = self.convert(lanes.builder, value, None, PieceParams((), ()), None)
         store_part(lanes, value, self.memory, self.per_byte, there)

@@ -20,13 +20,13 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copies.copy_digits import SideName
 from layoutc.transforms.building import vector_ops
-from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.creation import created, insert, inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
@@ -127,20 +127,20 @@ class ElementBody:
         if share > 1:
             return load_part(lanes, memory, share, offset, "value")
         if self.type is None:
-            return lanes.insert(memref.LoadOp.get(memory, [offset]), "value")
-        return lanes.insert(vector.LoadOp(memory, [offset], self.type), "value")
+            return lanes.insert(vector_ops.element(memory, offset), "value")
+        return lanes.insert(created(vector.LoadOp, (memory, offset), self.type), "value")
 
     def _old(self, lanes: Lanes, offset: SSAValue) -> SSAValue:
         memory, share = self.copy.memory.target, self.copy.plan.widths.dst_per_byte
         if share > 1:
             return load_part(lanes, memory, share, offset, "old")
-        return lanes.insert(memref.LoadOp.get(memory, [offset]), "old")
+        return lanes.insert(vector_ops.element(memory, offset), "old")
 
     def _store(self, lanes: Lanes, value: SSAValue, offset: SSAValue) -> None:
         memory, share = self.copy.memory.target, self.copy.plan.widths.dst_per_byte
         if share > 1:
             store_part(lanes, value, memory, share, offset)
         elif self.type is None:
-            lanes.builder.insert(memref.StoreOp.get(value, memory, [offset]))
+            insert(lanes.builder, vector_ops.put(value, memory, offset))
         else:
-            lanes.builder.insert(vector.StoreOp(value, memory, [offset]))
+            insert(lanes.builder, vector_ops.store(value, memory, offset))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from math import lcm, prod
 
 from xdsl.builder import Builder
-from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
@@ -23,6 +22,7 @@ from layoutc.transforms.building.joined_lanes import joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import (
+    buffer,
     first_lanes,
     load,
     load_masked,
@@ -67,7 +67,7 @@ class GatheredLoads:
         self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
         self.source_element = memory.converted_from or memory.element
-        alloca = memref.AllocaOp.get(memory.element, LINE, [elements * ratio])
+        alloca = buffer(memory.element, elements * ratio)
         self.allocas = [alloca, *([] if self.bytes is None else self.bytes.allocas)]
         """to be put on the stack: of the function, or of each thread"""
         self.source = memory.source if self.bytes is None else self.bytes.buffer

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation
 
 from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.planning.plans.turns import Through
+from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.planned.copy_memory import Memory, unchanged
 from layoutc.transforms.planned.copy_nest import tiled_copy
@@ -68,7 +69,7 @@ def _halves(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
     into, out_of = memory, memory.as_gathered
     if memory.converted_from is not None and not any(copy.converted_bytes for copy in through.into):
         into, out_of = memory.as_loaded, memory
-    buffer = memref.AllocaOp.get(into.element, LINE, [through.buffer_bytes // into.element_bytes])
+    buffer = vector_ops.buffer(into.element, through.buffer_bytes // into.element_bytes)
     apart = buffer.results[0]
     apart.name_hint = "apart"
     into, out_of = replace(into, target=apart), replace(out_of, source=apart)
@@ -104,6 +105,6 @@ def _images(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
 
 def _image(element: Attribute, bytes: int, name: str) -> memref.AllocaOp:
     """A buffer in which each element has a byte, with room behind for the last vector."""
-    buffer = memref.AllocaOp.get(element, LINE, [bytes + ROOM])
+    buffer = vector_ops.buffer(element, bytes + ROOM)
     buffer.results[0].name_hint = name
     return buffer

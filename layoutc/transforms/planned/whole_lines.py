@@ -18,9 +18,9 @@ from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copies.copy_digits import Stride
 from layoutc.planning.plans.plan import LINE, CopyPlan
-from layoutc.transforms.building.creation import inserted
+from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
-from layoutc.transforms.building.vector_ops import element, load, store, sum_of, vector_type
+from layoutc.transforms.building.vector_ops import buffer, element, load, put, store, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
@@ -51,7 +51,7 @@ class StoreStage:
         self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
         strides, elements = plan.store_stage
         self.strides: list[Stride] = [stride * self.ratio for stride in strides]
-        alloca = memref.AllocaOp.get(memory.element, LINE, [elements * self.ratio])
+        alloca = buffer(memory.element, elements * self.ratio)
         self.allocas = [alloca]
         """to be put on the stack: of the function, or of each thread"""
         self.buffer: SSAValue = alloca.results[0]
@@ -135,7 +135,7 @@ class StoreStage:
     def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
         inner, at, offset = self._loop(builder, start, stop, 1, row, stage)
         value = inserted(inner, element(self.buffer, offset))
-        inner.insert(memref.StoreOp.get(value, self.memory.target, [at]))
+        insert(inner, put(value, self.memory.target, at))
 
     def _lines(
         self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue

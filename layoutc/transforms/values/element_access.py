@@ -31,7 +31,8 @@ from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
 from layoutc.layout import Layout
 from layoutc.param import Param
-from layoutc.transforms.building.creation import created
+from layoutc.transforms.building import vector_ops
+from layoutc.transforms.building.creation import created, insert
 from layoutc.transforms.building.lanes import F32, Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder, apply
 from layoutc.transforms.values.convert_integers import as_number
@@ -82,7 +83,7 @@ def load_element(lanes: Lanes, memory: SSAValue, element: ElementType, offset: S
         # Any byte but 0 is true; a load of i1 takes for granted that it is 0 or 1.
         byte = load_element(lanes, lanes.nest.bytes_of(memory), BYTE, offset, name)
         return lanes.compare("ne", byte, 0, "is_true")
-    return to_register(lanes, lanes.insert(memref.LoadOp.get(memory, [offset]), name), element)
+    return to_register(lanes, lanes.insert(vector_ops.element(memory, offset), name), element)
 
 
 def store_element(lanes: Lanes, value: SSAValue, memory: SSAValue, element: ElementType, offset: SSAValue) -> None:
@@ -90,7 +91,7 @@ def store_element(lanes: Lanes, value: SSAValue, memory: SSAValue, element: Elem
     if element.bits < 8:
         store_part(lanes, value, memory, 8 // element.bits, offset)
         return
-    lanes.builder.insert(memref.StoreOp.get(from_register(lanes, value, element), memory, [offset]))
+    insert(lanes.builder, vector_ops.put(from_register(lanes, value, element), memory, offset))
 
 
 def offset_value(lanes: Lanes, offset: AffineExpr | int, counters: Sequence[SSAValue], name: str) -> SSAValue:

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
+from layoutc.transforms.building.creation import insert
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import apply
-from layoutc.transforms.building.vector_ops import bitcast, integer_type, vector_type
+from layoutc.transforms.building.vector_ops import bitcast, element, integer_type, put, vector_type
 
 I8 = IntegerType(8)
 
@@ -27,7 +28,7 @@ I8 = IntegerType(8)
 def load_part(lanes: Lanes, memory: SSAValue, per_byte: int, offset: SSAValue, name: str) -> SSAValue:
     """The element at an offset in elements."""
     at, shift = _place(lanes, per_byte, offset)
-    byte = lanes.insert(memref.LoadOp.get(memory, [at]), "byte")
+    byte = lanes.insert(element(memory, at), "byte")
     return lanes.and_(lanes.shr(byte, shift), _mask(per_byte), name)
 
 
@@ -35,10 +36,12 @@ def store_part(lanes: Lanes, value: SSAValue, memory: SSAValue, per_byte: int, o
     """Replaces the element at an offset in elements, and leaves the other bits of its byte."""
     at, shift = _place(lanes, per_byte, offset)
     taken = lanes.shl(lanes.constant(_mask(per_byte), I8), shift, "taken")
-    before = lanes.insert(memref.LoadOp.get(memory, [at]), "before")
+    before = lanes.insert(element(memory, at), "before")
     others = lanes.and_(before, lanes.xor(taken, -1))
     merged = lanes.or_(others, lanes.shl(lanes.and_(value, _mask(per_byte)), shift), "merged")
-    return lanes.builder.insert(memref.StoreOp.get(merged, memory, [at]))
+    store = put(merged, memory, at)
+    insert(lanes.builder, store)
+    return store
 
 
 def _place(lanes: Lanes, per_byte: int, offset: SSAValue) -> tuple[SSAValue, SSAValue]:
