@@ -34,7 +34,7 @@ def first_difference(one: MemoryDesc, other: MemoryDesc) -> Difference | None:
     """
     if one.dims != other.dims:
         raise LayoutcError(f"dims {one.dims} differ from dims {other.dims}")
-    if one.normal_form() == other.normal_form() and one.extents == other.extents:
+    if one.normal_form == other.normal_form and one.extents == other.extents:
         return None
     # Offsets are sums over groups of axes that no digit mixes, so the smallest witness lies in one of them.
     found = [d for axes in _independent_axes(one.layout, other.layout) if (d := _difference_along(one, other, axes))]

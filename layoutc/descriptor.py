@@ -215,6 +215,7 @@ class MemoryDesc:
 
         return same_memory(self, other)
 
+    @cached_property
     def normal_form(self) -> NormalForm:
         """The offset map with nothing left that could be left out or merged; equal for equal memory."""
         from layoutc.equality import normal_form

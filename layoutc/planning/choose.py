@@ -251,11 +251,15 @@ def _joined_conversions(
         ("all", None),
         *(("whole", along) for along in (None, *range(destination.rank))),
     ]
+    tried: list[Sequence[StridedCopy]] = []
     for joins, along in ways:
         joined, _ = copies_of(source, destination, conversion, joins, along)
         uneven = [copy for copy in joined if any(digit.is_uneven for digit in copy.digits)]
         if not uneven and along is None and joins == "whole":
             break
+        if joined in tried:
+            continue
+        tried.append(joined)
         if uneven and all(_has_tile(copy, widths, target) for copy in uneven):
             cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
             if cost < JOIN_GAIN * before:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.conversions.plan_cost import CONVERTED, box_instructions, conversion_cost
-from layoutc.planning.copies.copy_digits import StridedCopy
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_cost, waste
@@ -14,7 +14,7 @@ from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.tiles.lanes import converted_lanes
-from layoutc.planning.tiles.merged_tile import MergedTile, converts_twice
+from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
 
 FEW_CONVERTED = 4
 """A plan whose vectors convert so few elements at once is worth a box."""
@@ -54,13 +54,13 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
         return None
     box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
-    for at in (*(("src",) if widens else ()), "dst"):
+    sides: tuple[SideName, ...] = ("src", "dst") if widens else ("dst",)
+    for at in sides:
         plan = replace(box, converted_at=at)
         if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
             continue
-        program = MergedTile(plan)
-        converted = program.held if at == "src" else program.wanted
-        if prod(plan.tile) >= LEAST_FILLED * program.lanes * len(converted):
+        lanes = plan.vector_bytes // plan.widths.moved
+        if prod(plan.tile) >= LEAST_FILLED * lanes * count_pieces(plan, at):
             return plan
     return None
 

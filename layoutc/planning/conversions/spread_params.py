@@ -26,9 +26,10 @@ SHARED_LANES = 16
 
 def spread_params(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> Mapping[str, Param]:
     """The parameters that copies take from a buffer with more values, by name, with the groups that they have there."""
-    cuts = [*_cuts(source), *_cuts(destination)]
+    grouped = {name: param for name, param in conversion.params.items() if any(group > 1 for group in param.groups)}
+    cuts = [*_cuts(source), *_cuts(destination)] if grouped else []
     found: dict[str, Param] = {}
-    for name, param in conversion.params.items():
+    for name, param in grouped.items():
         groups = tuple(
             1 if _straddles(group, source.dims[axis], [cut for along, cut in cuts if along == axis]) else group
             for axis, group in zip(param.axes, param.groups, strict=True)
@@ -47,7 +48,7 @@ def as_spread(source: MemoryDesc, destination: MemoryDesc, conversion: Conversio
 
 def _cuts(desc: MemoryDesc) -> list[tuple[int, int]]:
     """Axes that go by themselves, and where their blocks begin."""
-    _, groups = desc.normal_form()
+    _, groups = desc.normal_form
     return [(group.axes[0], cut) for group in groups if len(group.axes) == 1 for cut, _, _ in group.pieces if cut > 1]
 
 

@@ -96,7 +96,7 @@ def plan_weight_sums(weights: MemoryDesc, axes: Sequence[int], vector_bytes: int
 
 
 def _strided_sums(weights: MemoryDesc, axes: Sequence[int]) -> StridedCopy:
-    offset, groups = weights.normal_form()
+    offset, groups = weights.normal_form
     strides = dict(zip(axes, dense_strides([weights.padded_dims[axis] for axis in axes]), strict=True))
     flattened = {group.axes for group in groups if len(group.axes) > 1}
     together = {axis for group in flattened for axis in group}

@@ -77,6 +77,13 @@ class CopyDigit:
         stride = self.stride(side)
         return stride * value if isinstance(stride, int) else stride.at(value)
 
+    def places(self, side: SideName, count: int) -> Sequence[int]:
+        """Elements up to each of the first steps on a side."""
+        stride = self.stride(side)
+        if isinstance(stride, int):
+            return range(0, count * stride, stride) if stride else [0] * count
+        return [stride.at(value) for value in range(count)]
+
     def steps(self, side: SideName, apart: int) -> int:
         """How many steps are so many elements apart on a side, in the source of those loaded; 0 if none are."""
         if self.carries:

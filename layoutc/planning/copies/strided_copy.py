@@ -74,7 +74,7 @@ def axis_sides(
     along: int | None = None,
 ) -> tuple[int, int, list[AxisSides]]:
     """The first element's offsets, and each axis; several as one where a side flattens them. Raises NotStridedError."""
-    (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form(), destination.normal_form()
+    (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form, destination.normal_form
     axes = [
         AxisSides(
             side_of(source, axes, src_groups),

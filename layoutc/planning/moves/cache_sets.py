@@ -41,7 +41,7 @@ def most_in_a_set(
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in run_digits:
-            places = [digit.offset(side, step) for step in range(steps[position])]
+            places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
     lines = {row * (width or plan.element_bytes) // target.line for row in rows}
     return max(Counter(line % sets for line in lines).values())
@@ -97,11 +97,11 @@ def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine
         if digit.stride(side) == 1:
             run = steps[position]
         else:
-            places = [digit.offset(side, step) for step in range(steps[position])]
+            places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    width = plan.widths.of(side)
-    spans = ((row * width // target.line, (row + run) * width - 1) for row in rows)
-    return {line for first, last in spans for line in range(first, last // target.line + 1)}
+    size, row_bytes, run_bytes = target.line, plan.widths.of(side), run * plan.widths.of(side)
+    starts = [row * row_bytes for row in rows]
+    return {line for at in starts for line in range(at // size, (at + run_bytes - 1) // size + 1)}
 
 
 COLLIDING_ROWS = 6

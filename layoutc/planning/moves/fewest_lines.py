@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
@@ -48,12 +49,12 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
         return usual
     if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan, target) <= COLLIDING_ROWS):
         return usual
-    if not any(_comes_again(usual, side, target) for side in SIDES):
+    if not _again(usual, target):
         return usual
     with silently():
-        ways = list(_ways(plan, target))
-    found = min(ways, key=lambda way: _cost(way.plan, target), default=None)
-    if found is None or _cost(found.plan, target) >= _cost(usual, target):
+        ways = [(_cost(way.plan, target), way) for way in _ways(plan, target)]
+    cost, found = min(ways, key=lambda way: way[0], default=(inf, None))
+    if found is None or cost >= _cost(usual, target):
         return usual
     because("stores", "normal, through the caches")
     because("loads", "straight")
@@ -88,14 +89,18 @@ def _cost(plan: CopyPlan, target: Machine) -> float:
     buffers = (plan.load == "staged") + (plan.store == "aligned")
     registers = sum(_registers(plan, side, target) for side in SIDES)
     ends = (plan.load == "staged") * straddles_lines(plan) * target.line / (plan.source_run * plan.widths.src)
-    again = sum(_comes_again(plan, side, target) for side in SIDES)
-    return REGISTER_TIME * registers + BUFFER_TIME * buffers + END_TIME * ends + again
+    return REGISTER_TIME * registers + BUFFER_TIME * buffers + END_TIME * ends + _again(plan, target)
 
 
 def _registers(plan: CopyPlan, side: SideName, target: Machine) -> float:
     """In how many registers a line of a side is moved."""
     lanes = plan.source_lanes if side == "src" else plan.target_lanes
     return target.line / (lane_count(lanes) * plan.widths.of(side))
+
+
+def _again(plan: CopyPlan, target: Machine) -> float:
+    """How often a line of both sides comes again."""
+    return sum(_comes_again(plan, side, target) for side in SIDES)
 
 
 def _comes_again(plan: CopyPlan, side: SideName, target: Machine) -> float:

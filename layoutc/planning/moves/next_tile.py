@@ -24,11 +24,12 @@ MOST_BEYOND = 0.6
 
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
-    ahead = next_macro_tile(plan)
+    ahead, asks = next_macro_tile(plan), plan.asks
     if not ahead:
-        return replace(plan, prefetch=0, asks="")
-    by_tiles = plan.asks == "by tiles"
-    return replace(plan, prefetch=ahead, asks="by tiles" if by_tiles else "twice" if _is_asked_twice(plan) else "")
+        asks = ""
+    elif asks != "by tiles":
+        asks = "twice" if _is_asked_twice(plan) else ""
+    return plan if (ahead, asks) == (plan.prefetch, plan.asks) else replace(plan, prefetch=ahead, asks=asks)
 
 
 def _is_asked_twice(plan: CopyPlan) -> bool:

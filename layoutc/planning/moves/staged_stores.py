@@ -90,12 +90,13 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
     rows = with_macro(plan, STAGED_ROWS)
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
-    if rows_collide(with_macro(plan, shape), target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
+    staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
+    if rows_collide(staged, target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
         by_lines = _by_lines(plan, target)
         if by_lines is not plan:
             is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
             plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
-    staged = with_macro(plan, shape)
+            staged = with_macro(plan, shape)
     if not rows_collide(staged, target):
         staged = _of_whole_rows(plan, shape, staged, target) or _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:

@@ -192,7 +192,7 @@ def places(digit: CopyDigit, value: int) -> tuple[int, int]:
 def offsets(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> list[int]:
     """Where the steps of a digit lie that a tile has on a side."""
     digit = copy.digits[position]
-    return [digit.offset(side, value) for value in range(taken(copy, tile, side, position))]
+    return [*digit.places(side, taken(copy, tile, side, position))]
 
 
 def taken(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> int:
