@@ -24,6 +24,7 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, un
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.moves.macro_tiles import loop_order
+from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import LINE, CopyPlan, Load, Plan, Store
@@ -984,11 +985,52 @@ def test_runs_are_even_past_the_caches_where_the_last_one_is_near(
         assert (copy.store, copy.macro) == ("nontemporal", macro)
 
 
-@pytest.mark.parametrize(("dims", "asks"), [((44, 28, 28, 4, 48), False), ((64, 32, 28, 4, 48), True)])
-def test_what_lies_behind_the_end_of_the_source_is_not_asked_for(dims: tuple[int, ...], asks: bool) -> None:
-    source, destination = (layoutc.desc(name, dims, "s8") for name in ("abcde", "edcba"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, l2=2 << 20, llc_is_far=True, shuffles="any")).copies
-    assert bool(copy.prefetch) == asks
+@pytest.mark.parametrize(("rows", "ahead"), [(96, 0), (128, 64 * 40000)])
+def test_what_lies_behind_the_end_of_the_source_is_not_asked_for(rows: int, ahead: int) -> None:
+    line = (
+        f"copy 0 -> 0: {rows}x(40000, 1) 64x(1, {rows}), elements of 1, vectors of 64, any shuffles, tile 64x16, "
+        "lanes 1:16 -> 0:64, macro 64x64, outer 0 1, inner 0 1, normal stores"
+    )
+    (copy,) = parse_plan(("threads 1", line)).copies
+    assert next_macro_tile(copy) == ahead
+
+
+def test_places_that_differ_by_how_digits_carry_are_counted_one_by_one() -> None:
+    """256 steps on, 28 of 76 carry into the slowest digit, and of 19 within these 9 more: a period is asked for."""
+    source, destination = (layoutc.desc(f"onednn:{tag}", (192, 4, 55, 19, 71), "s8") for tag in ("becda", "aecbd"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert (copy.macro, copy.prefetch) == ((192, 256), 4 * 3648)
+
+
+@pytest.mark.parametrize(("others", "rows", "beside"), [(3, 520, True), (300, 5, False)])
+def test_macro_tiles_do_not_overlap_by_long_rows_if_a_fifth_fewer_suffice(others: int, rows: int, beside: bool) -> None:
+    """Each has 4 rows of 500 bytes, of which a line would be the next one's: with 5 rows there are two either way."""
+    source, destination = (layoutc.desc(f"onednn:{tag}", (75, 500, others, rows), "s8") for tag in ("bdca", "acdb"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10)).copies
+    assert (copy.store, copy.side_by_side) == ("staged", beside)
+
+
+@pytest.mark.parametrize(("is_far", "ahead"), [(False, 64 * 100 + 15), (True, 64 + 15)])
+def test_where_the_last_cache_is_near_loads_ask_along_the_loop_of_most_turns(is_far: bool, ahead: int) -> None:
+    """Of 100 channels a macro tile has 64: in every other one those beside them are none of the next one's."""
+    source, destination = (layoutc.desc(name, (128, 100, 56, 56), "f32") for name in ("nhwc", "nchw"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, llc_is_far=is_far)).copies
+    assert (copy.macro, copy.outer_order, copy.prefetch) == ((1, 64, 64), (0, 2, 1), ahead)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "dims", "ahead"),
+    [
+        ("nchw", "nChw16c", (64, 64, 56, 56), 16 * 3136),  # 4 turns along pixels, then the next 16 channels
+        ("nChw16c", "nchw", (64, 64, 56, 56), 800 * 16),  # what follows the last turn is the next block
+        ("onednn:abcd", "onednn:acbd", (64, 197, 16, 64), 29 * 256),  # the other heads are in the same rows
+    ],
+)
+def test_loads_ask_along_no_loop_that_goes_on_where_another_ends(
+    read: str, written: str, dims: tuple[int, ...], ahead: int
+) -> None:
+    (copy,) = choose_plan(desc(read, dims, "bf16"), desc(written, dims, "bf16"), AVX512).copies
+    assert copy.store == "nontemporal" and copy.prefetch == ahead
 
 
 @pytest.mark.parametrize(("dims", "streams"), [((4096, 4096), True), ((4000, 4000), False), ((2048, 2048), False)])

@@ -35,6 +35,24 @@ STREAMED_RULES = (
         (12 * MIB, IN_DRAM),
     ),
     Rule(
+        "FEW_TURNS",
+        "where the last cache is near, loads ask along the loop of most turns if few turns are inside of it",
+        {"never": {"FEW_TURNS": to(0)}, "16 turns": {"FEW_TURNS": to(16)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "HELD_AHEAD",
+        "and an eighth of the second cache holds these",
+        {"a half": {"HELD_AHEAD": to(1 / 2)}, "a 32nd": {"HELD_AHEAD": to(1 / 32)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_BESIDE",
+        "macro tiles do not overlap by long rows if a fifth fewer suffice, where the last cache is near",
+        {"never": {"MOST_BESIDE": to(0)}, "always": {"MOST_BESIDE": to(1)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MANY_ROWS",
         "lines that leave a buffer ask again for what lies ahead, where macro tiles have parts of 32 rows",
         {"never": {"_is_asked_twice": answering(False)}, "8 rows": {"MANY_ROWS": to(8)}},

@@ -114,7 +114,8 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
     if conversion and plan.converted_bytes and not plan.copy.is_fill:
         yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
-    beside = "; runs are whole lines, and do not overlap" if plan.side_by_side else ""
+    are_whole = "are whole lines, and " if plan.keeps_lines else ""
+    beside = f"; runs {are_whole}do not overlap" if plan.side_by_side else ""
     yield f"stores: {why.get('stores', 'normal, through the caches')}{beside}"
     if plan.prefetch:
         who = "each tile asks for its share of" if plan.asks == "by tiles" else "each load asks for"

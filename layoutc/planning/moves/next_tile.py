@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import CopyDigit, SideName, chain_of
+from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, chain_of
+from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import LINE, PAGE, CopyPlan
 from layoutc.planning.tiles.lanes import lane_count
 
@@ -20,6 +21,10 @@ MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 MOST_BEYOND = 0.6
 """of the source, that may lie behind its end so far ahead: what is asked for there has no page, or another's data"""
+FEW_TURNS = 8
+"""of loops over macro tiles, that another one may have inside of it to be asked along"""
+HELD_AHEAD = 1 / 8
+"""of the second cache, that the macro tiles of these turns fill at most: more are not there any longer"""
 
 
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
@@ -30,6 +35,34 @@ def asking_ahead(plan: CopyPlan) -> CopyPlan:
     elif asks != "by tiles":
         asks = "twice" if _is_asked_twice(plan) else ""
     return plan if (ahead, asks) == (plan.prefetch, plan.asks) else replace(plan, prefetch=ahead, asks=asks)
+
+
+def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan that asks for what the loop of most turns comes to, of those that have few turns inside, if the last cache
+    is near.
+
+    In the last turn of a loop the next macro tile lies elsewhere: of a loop of two turns every other one. Not so where
+    the loop around it goes on where this one ends. What continues a run comes without being asked for.
+    """
+    digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
+    if target.llc_is_far or not plan.prefetch or not loops:
+        return plan
+    inside, most, found, end = 1, 0, loops[-1], 0
+    for position in reversed(loops):
+        passing = inside * prod(plan.macro) * plan.element_bytes
+        carries = isinstance(digits[position].stride("src"), Carry)
+        if carries or inside > FEW_TURNS or passing > HELD_AHEAD * target.l2:
+            break
+        turns = -(-digits[position].extent // plan.macro[position])
+        comes_anyway = digits[position].offset("src", plan.macro[position]) == end or _goes_on(plan, position)
+        if turns > most and (position == loops[-1] or not comes_anyway):
+            most, found = turns, position
+        inside, end = inside * turns, digits[position].offset("src", digits[position].extent)
+    ahead = digits[found].offset("src", plan.macro[found])
+    if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
+        return plan
+    return replace(plan, prefetch=ahead + _last_loaded(plan) if straddles_lines(plan) else ahead)
 
 
 def _is_asked_twice(plan: CopyPlan) -> bool:
@@ -79,16 +112,26 @@ def next_macro_tile(plan: CopyPlan) -> int:
     if _carrying(digit, step) > MOST_CARRYING:
         step = _next_period(digit, step)
     ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
-    if ahead > MOST_BEYOND * sum(each.offset("src", each.loaded - 1) for each in digits):
+    if _lies_beyond(plan, ahead):
         return 0
     if not _goes_on(plan, loops[-1]):
         return ahead
     loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
     # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
     if straddles_lines(plan):
-        return ahead + min(loaded, line) - 1
+        return ahead + _last_loaded(plan)
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
     return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
+
+
+def _lies_beyond(plan: CopyPlan, ahead: int) -> bool:
+    """Whether so far ahead lies the end of the source, for most loads."""
+    return ahead > MOST_BEYOND * sum(digit.offset("src", digit.loaded - 1) for digit in plan.copy.digits)
+
+
+def _last_loaded(plan: CopyPlan) -> int:
+    """The last element of a load, or of the first line that it takes."""
+    return min(_loaded_at_once(plan), LINE // plan.element_bytes) - 1
 
 
 def _loaded_at_once(plan: CopyPlan) -> int:
@@ -122,7 +165,11 @@ def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
 def _carrying(digit: CopyDigit, step: int) -> float:
     """Of how many steps of a digit that is several in one the faster ones carry, and the next macro tile lies apart."""
     stride = digit.stride("src")
-    return 0.0 if isinstance(stride, int) else step % stride.period / stride.period
+    if isinstance(stride, int):
+        return 0.0
+    ahead = digit.offset("src", step)
+    apart = sum(stride.at(place + step) - stride.at(place) != ahead for place in range(stride.period))
+    return apart / stride.period
 
 
 def _next_period(digit: CopyDigit, step: int) -> int:

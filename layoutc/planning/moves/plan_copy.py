@@ -24,6 +24,7 @@ from layoutc.planning.moves.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.moves.near_stores import with_near_stores
+from layoutc.planning.moves.next_tile import along_most_turns
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN, has_staged_runs, with_staged_stores
 from layoutc.planning.moves.stores import cached, streamed
 from layoutc.planning.moves.whole_lines import stores_whole_lines
@@ -72,7 +73,7 @@ def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffe
     """The plan of some tiles with loads, stores and macro tiles that suit these, and loops that suit its source."""
     planned = _stored(plan, target, streams, converted, buffered)
     if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
-        return by_source_lines(planned, target) if streams and not buffered else planned
+        return along_most_turns(by_source_lines(planned, target), target) if streams and not buffered else planned
     because("loads", "straight")
     because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")
     return with_macro(plan, NORMAL)

@@ -22,7 +22,7 @@ from layoutc.planning.moves.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.moves.next_tile import asking_ahead, straddles_lines
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.plan import LINE, CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import choose_lanes, lane_count
 
@@ -36,6 +36,10 @@ STRADDLING = 2
 """bytes of an element, whose rows count another line each where they straddle lines"""
 NARROW_LINES = 1 / 3
 """of the first cache, that lines may fill of which the next macro tile takes another part"""
+MOST_BESIDE = 0.8
+"""of the macro tiles that overlap by a row, to which their number falls at least where they do not"""
+LONG_BESIDE = 1 << 10
+"""bytes of their runs then, of which the ends are parts of lines"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -61,7 +65,8 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, STREAMED)
     joined = with_joined_rows(replace(staged, store="staged"), target)
-    joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
+    beside = (target.aligns_lines and joined.keeps_lines) or (not target.llc_is_far and _overlaps_much(joined))
+    joined = replace(joined, side_by_side=beside)
     if joined.macro != staged.macro:
         return _in_parts(joined, target)
     return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
@@ -84,6 +89,21 @@ def _in_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     because("macro tiles", f"with {parts[-1]} elements of each source row in turn, as all fill {size} bytes")
     return asking_ahead(replace(plan, macro=(*plan.macro[:row], parts[-1], *plan.macro[row + 1 :])))
+
+
+def _overlaps_much(plan: CopyPlan) -> bool:
+    """
+    Whether macro tiles overlap by a row of two lines or more for a part of a line, and would be far fewer otherwise.
+
+    What such a part costs at both ends of a run is less then than moving a row twice. Boxes have shorter runs.
+    """
+    last = plan.run_digits[-1]
+    macro, extent = plan.macro[last], plan.extents[last]
+    is_long = plan.run // macro * plan.widths.dst >= 2 * LINE and plan.run * plan.widths.dst >= LONG_BESIDE
+    if plan.merges or macro == extent or not is_long:
+        return False
+    overlapping = 1 + -(-(extent - macro) // plan.macro_step(last))
+    return -(-extent // macro) <= MOST_BESIDE * overlapping
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
