@@ -12,7 +12,7 @@ from layoutc.param import Param
 from layoutc.transforms.values.known_numbers import UNKNOWN, Known, factor_of_quotients, known_numbers
 
 SOURCES = ("s8", "u8", "s4", "boolean", "s16", "f4_e2m1", "f8_e4m3", "e8m0")
-DESTINATIONS = ("s8", "s16", "u32", "s64")
+DESTINATIONS = ("s8", "s16", "s32", "u32", "s64")
 CONVERSIONS = (
     Conversion(dst_scale=0.0236),
     Conversion(dst_scale=0.08, dst_zero_point=-3),
@@ -23,6 +23,7 @@ CONVERSIONS = (
     Conversion(src_scale=3e38, dst_scale=2.0),
     Conversion(src_scale=1e7, dst_zero_point=Param((0.25,), dtype="f32")),
     Conversion(dst_scale=0.3, reciprocal=True, dst_zero_point=2**31 - 1),
+    Conversion(src_scale=-41.0, dst_scale=41 * 2.0**-31),  # of 1 exactly the least s32, by a product what is below it
 )
 
 

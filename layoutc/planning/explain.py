@@ -118,10 +118,11 @@ def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | No
     beside = f"; runs {are_whole}do not overlap" if plan.side_by_side else ""
     yield f"stores: {why.get('stores', 'normal, through the caches')}{beside}"
     if plan.prefetch:
-        who = "each tile asks for its share of" if plan.asks == "by tiles" else "each load asks for"
+        who = "each tile asks for its share" if plan.asks == "by tiles" else "each load asks"
         of = "that" if plan.macro_tiles_of_a_line == 1 else f"what comes {plan.macro_tiles_of_a_line} macro tiles later"
         again = f"; each line that leaves the buffer for its share of {of}" if plan.asks == "twice" else ""
-        yield f"prefetch: {who} what comes next, {plan.prefetch} elements further on{again}"
+        where = why.get("prefetch", "for what comes next")
+        yield f"prefetch: {who} {where}, {plan.prefetch} elements further on{again}"
     if plan.fetches:
         yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"
 

@@ -147,9 +147,10 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     _grow(plan, macro, "dst", shape.target_run, shape.budget, shape.overlaps)
     _grow(plan, macro, "src", shape.source_run, shape.budget)
     _grow(plan, macro, "dst", shape.most, shape.most, shape.overlaps)
+    grown = list(macro)
     if shape.overlaps:
         _divide(plan, macro, shape.target_run)
-    because("macro tiles", shape.reason)
+    because("macro tiles", shape.reason + ("" if macro == grown else "; then made smaller, to overlap less"))
     plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
     return asking_ahead(plan) if shape.prefetch else plan
 

@@ -9,6 +9,7 @@ from math import prod
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, chain_of
 from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import LINE, PAGE, CopyPlan
+from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 
 LEAST_AHEAD = 4 << 10
@@ -62,6 +63,7 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     ahead = digits[found].offset("src", plan.macro[found])
     if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
         return plan
+    because("prefetch", f"along digit {found}, whose loop has the most steps")
     return replace(plan, prefetch=ahead + _last_loaded(plan) if straddles_lines(plan) else ahead)
 
 
@@ -94,7 +96,7 @@ def _pages(plan: CopyPlan) -> int:
             reach += (steps - 1) * step
         else:
             pages *= steps
-    return pages * -(-reach // PAGE)
+    return pages * max(-(-reach // PAGE), 1)
 
 
 def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:
