@@ -1299,3 +1299,16 @@ def test_rows_that_the_first_cache_does_not_hold_leave_it_in_parts_of_a_line(is_
     (copy,) = choose_plan(source, destination, target).copies
     assert copy.store == "staged" and copy.macro == (columns, 1, 1, 608)
     assert columns == 96 or copy.outer_order[-1] == 0, "the next part of the same lines comes next"
+
+
+@pytest.mark.parametrize(("pitch", "lines"), [(32, 2), (33, 1)])
+def test_the_last_load_of_a_row_asks_for_the_line_in_which_it_ends(pitch: int, lines: int) -> None:
+    """It begins 44 bytes on, in the line that the first one asks for, if rows of 27 channels begin with lines."""
+    source = layoutc.desc("ab", (400000, 27), "f32", strides=(pitch, 1))
+    line = (
+        f"copy 0 -> 0: 400000x({pitch}, 27) 27x(1, 1), elements of 4, vectors of 64, any shuffles, tile 1x27, merged "
+        "lanes 1:27 -> 1:27, macro 32x27, outer 0 1, inner 0 1, staged stores, side by side, prefetch 2048"
+    )
+    text = layoutc.Kernel(source, layoutc.desc("ab", (400000, 27), "f32"), "c", plan=("threads 1", line)).c_source
+    asked = re.findall(r"prefetch\(src \+ \(?src_offset(?: \+ (\d+)\))?, (\d+)\)", text)
+    assert {(4 * int(start or 0) + int(ahead) - 8192) // 64 for start, ahead in asked} == set(range(lines))

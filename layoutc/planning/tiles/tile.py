@@ -40,6 +40,11 @@ class Piece(NamedTuple):
     zeros: int = 0
     """the lanes of a store that are zero whatever was loaded, as bits"""
 
+    def mask_in_memory(self, ratio: int) -> int:
+        """The lanes of memory that it has, of which `ratio` are one element of the plan, as bits (0: all)."""
+        each = (1 << ratio) - 1
+        return sum(each << at * ratio for at in range(self.mask.bit_length()) if self.mask >> at & 1)
+
 
 class Register(NamedTuple):
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""

@@ -28,6 +28,7 @@ from layoutc.transforms.building.joined_lanes import joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
+from layoutc.transforms.planned.last_loads import begin_earlier
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.planned.tile_site import TileSite, further
 from layoutc.transforms.planned.tile_zeros import lanes_of_zeros, without
@@ -58,6 +59,8 @@ class VectorBody:
         """the starts of tiles along each digit, of tiles that are alike: they share a body"""
         self.starts = [[run.start for run in runs] for runs in self.runs]
         self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
+        self.begin_earlier = begin_earlier(plan, self.loads[0], self.program.load_piece)
+        """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
         self.stores = self.program.stores()
         self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
         self.converts_loads = plan.widths.converted_at == "src"
@@ -92,7 +95,13 @@ class VectorBody:
     def _prepare_masks(self) -> None:
         """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
         loaded, stored = (
-            {self._mask(piece) for register in tile for piece in register.pieces if piece is not None} - {0}
+            {
+                piece.mask_in_memory(self.copy.ratio)
+                for register in tile
+                for piece in register.pieces
+                if piece is not None
+            }
+            - {0}
             for tile in ([register for tile in self.loads for register in tile], self.stores)
         )
         if loaded:
@@ -107,13 +116,6 @@ class VectorBody:
             else:
                 mask = vector_ops.first_lanes(self.copy.nest.constant(bits.bit_length()), lanes)
                 self.masks[lanes, bits] = self.copy.nest.insert(mask).results[0]
-
-    def _mask(self, piece: Piece) -> int:
-        """The lanes of memory that a piece has, as bits (0: all)."""
-        if self.copy.ratio == 1:
-            return piece.mask
-        each = (1 << self.copy.ratio) - 1
-        return sum(each << at * self.copy.ratio for at in range(piece.mask.bit_length()) if piece.mask >> at & 1)
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
@@ -255,10 +257,11 @@ class VectorBody:
         """A piece as it lies in memory; elements that share bytes have one each."""
         assert self.site.src is not None
         index = self._at(self.site.src, piece, base, "src")
-        ahead = self.copy.in_memory("src", self.plan.prefetch)
+        last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
+        ahead = self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
             assert self.beside is not None
-            mask = self.masks[self.program.load_piece * self.copy.ratio, self._mask(piece)]
+            mask = self.masks[self.program.load_piece * self.copy.ratio, piece.mask_in_memory(self.copy.ratio)]
             masked = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
             return inserted(self.builder, masked)
         count = self.copy.in_memory("src", lanes)
@@ -274,7 +277,7 @@ class VectorBody:
             stored = self._stored(register, number, value, index)
             self.added.append((piece.offset, stored))
             if piece.mask:
-                mask = self.masks[self.program.store_piece * self.copy.ratio, self._mask(piece)]
+                mask = self.masks[self.program.store_piece * self.copy.ratio, piece.mask_in_memory(self.copy.ratio)]
                 insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"

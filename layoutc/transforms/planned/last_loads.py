@@ -1,0 +1,26 @@
+"""Which loads end a row: they begin in a line that the one before asks for, and ask for that in which they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.tiles.tile import Register
+
+
+def begin_earlier(plan: CopyPlan, loads: Sequence[Register], lanes: int) -> set[int]:
+    """Where those begin that overlap the one before, of rows that are moved as they are and begin with lines."""
+    if not plan.prefetch or plan.source_lanes != plan.target_lanes or not _begin_with_lines(plan):
+        return set()
+    begins = sorted(piece.offset for register in loads for piece in register.pieces if piece is not None)
+    return {begin for before, begin in pairwise(begins) if before < begin < before + lanes}
+
+
+def _begin_with_lines(plan: CopyPlan) -> bool:
+    """Whether rows that are loaded begin with lines of the source, if that does."""
+    along, line = {part.digit for part in plan.source_lanes}, LINE // plan.element_bytes
+    starts = [plan.copy.src]
+    for position, digit in enumerate(plan.copy.digits):
+        starts += [step for _, step in digit.all_steps("src") if position not in along]
+    return not any(start % line for start in starts)
