@@ -30,6 +30,7 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
 from layoutc.transforms.planned.last_loads import begin_earlier
 from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.planned.tile_masks import masks_of
 from layoutc.transforms.planned.tile_site import TileSite, further
 from layoutc.transforms.planned.tile_zeros import lanes_of_zeros, without
 from layoutc.transforms.sums.running_sums import TileAdder
@@ -110,12 +111,7 @@ class VectorBody:
             if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
                 self.zeros[self.program.lanes] = self.beside
         counts = ((self.program.load_piece, loaded), (self.program.store_piece, stored))
-        for lanes, bits in sorted({(lanes * self.copy.ratio, bits) for lanes, found in counts for bits in found}):
-            if bits & (bits + 1):
-                self.masks[lanes, bits] = self.copy.nest.element(vector_ops.some_lanes(bits, lanes))
-            else:
-                mask = vector_ops.first_lanes(self.copy.nest.constant(bits.bit_length()), lanes)
-                self.masks[lanes, bits] = self.copy.nest.insert(mask).results[0]
+        self.masks = masks_of(self.copy.nest, {(n * self.copy.ratio, bits) for n, found in counts for bits in found})
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
