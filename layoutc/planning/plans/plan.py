@@ -27,7 +27,7 @@ MAX_STAGE_BYTES = 1 << 20
 ELEMENT_TILE = 16
 """elements of a tile without lanes that are converted at once, at most"""
 LINE, PAGE = 64, 4 << 10
-"""bytes of a cache line, which a non-temporal store should fill"""
+"""bytes of a cache line, which a non-temporal store should fill, and of a page as `Machine` has it by default"""
 
 
 @dataclass(frozen=True, slots=True)
