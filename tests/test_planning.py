@@ -22,7 +22,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.machine import TARGETS, machine
+from layoutc.planning.machine import PAGE, TARGETS, machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
@@ -1243,7 +1243,7 @@ def test_macro_tiles_with_short_runs_follow_the_lines_of_the_source() -> None:
         plan.copy.digits[g].offset("src", plan.macro[g]) for g in plan.outer_order if plan.macro[g] < plan.extents[g]
     ]
     assert plan.source_run * plan.element_bytes < 512
-    near = [step for step in steps if step <= target.page]
+    near = [step for step in steps if step <= PAGE]
     assert near and steps[-len(near) :] == sorted(near, reverse=True)
     (longer,) = choose_plan(
         layoutc.desc("ab", (4000, 5000), "bf16"), layoutc.desc("ba", (4000, 5000), "bf16"), target

@@ -18,6 +18,9 @@ PLAIN = "plain"
 ALIGNMENT, MAX_ALIGNMENT = 64, 4096
 """bytes: what a destination's address is taken to be a multiple of, and at most"""
 
+LINE, PAGE = 64, 4 << 10
+"""bytes of a cache line, which a non-temporal store should fill, and of a page"""
+
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CPUINFO = Path("/proc/cpuinfo")
 AMD = "AuthenticAMD"
@@ -60,14 +63,12 @@ class Machine:
     llc: int = 32 << 20
     llc_is_far: bool = False
     waits_for_lines: bool = True
-    line: int = 64
-    page: int = 4096
     alignment: int = ALIGNMENT
 
     @property
     def streams_whole_lines(self) -> bool:
         """Whether one store fills a cache line, so that a non-temporal store needs no neighbour."""
-        return self.vector == self.line
+        return self.vector == LINE
 
     @property
     def streamed(self) -> int:
@@ -78,7 +79,7 @@ class Machine:
     @property
     def aligns_lines(self) -> bool:
         """Whether every destination starts at a cache line."""
-        return self.alignment % self.line == 0
+        return self.alignment % LINE == 0
 
 
 TARGETS = {

@@ -20,14 +20,13 @@ L2_WAYS = 16
 
 def l1_ways(target: Machine) -> int:
     """How many lines of one set the first cache holds."""
-    return target.l1 // (L1_SETS * target.line)
+    return target.l1 // (L1_SETS * LINE)
 
 
 def most_in_a_set(
     plan: CopyPlan,
     side: SideName,
     steps: Sequence[int],
-    target: Machine,
     run_digits: Collection[int] = (),
     width: int = 0,
     sets: int = L1_SETS,
@@ -43,14 +42,14 @@ def most_in_a_set(
         if position not in run_digits:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    lines = {row * (width or plan.element_bytes) // target.line for row in rows}
+    lines = {row * (width or plan.element_bytes) // LINE for row in rows}
     return max(Counter(line % sets for line in lines).values())
 
 
 def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
     """Whether a line of each source row of a macro tile, and the next one, are more than their sets of L2 hold."""
-    sets = max(target.l2 // (L2_WAYS * target.line), 1)
-    return 2 * most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits, sets=sets) > L2_WAYS
+    sets = max(target.l2 // (L2_WAYS * LINE), 1)
+    return 2 * most_in_a_set(plan, "src", plan.macro, plan.source_run_digits, sets=sets) > L2_WAYS
 
 
 def share_evicted(plan: CopyPlan, side: SideName, target: Machine) -> float:
@@ -60,7 +59,7 @@ def share_evicted(plan: CopyPlan, side: SideName, target: Machine) -> float:
     Where more lines share a set than it holds, as many are left as it does.
     """
     steps = _steps_between(plan, side)
-    lines = {each: _lines(plan, each, steps, target) for each in SIDES}
+    lines = {each: _lines(plan, each, steps) for each in SIDES}
     sets = Counter(line % L1_SETS for found in lines.values() for line in found)
     left = sum(min(1, l1_ways(target) / sets[line % L1_SETS]) for line in lines[side])
     return 1 - left / len(lines[side])
@@ -78,19 +77,19 @@ def _steps_between(plan: CopyPlan, side: SideName) -> tuple[int, ...]:
     return tuple(plan.macro[g] if g in inside else size for g, size in enumerate(plan.tile))
 
 
-def stored_sets(plan: CopyPlan, target: Machine) -> int:
+def stored_sets(plan: CopyPlan) -> int:
     """How many sets the lines lie in that a macro tile stores."""
-    return len({line % L1_SETS for line in _lines(plan, "dst", plan.macro, target)})
+    return len({line % L1_SETS for line in _lines(plan, "dst", plan.macro)})
 
 
 def share_without_room(plan: CopyPlan, target: Machine) -> float:
     """What share of the lines that a macro tile has on both sides finds no room in their sets beside the others."""
-    lines = [_lines(plan, side, plan.macro, target) for side in SIDES]
+    lines = [_lines(plan, side, plan.macro) for side in SIDES]
     sets = Counter(line % L1_SETS for found in lines for line in found)
     return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
 
 
-def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine) -> set[int]:
+def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int]) -> set[int]:
     """The lines of so many steps of each digit on a side, if both begin at a page."""
     rows, run = [0], 1
     for position, digit in enumerate(plan.copy.digits):
@@ -99,7 +98,7 @@ def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int], target: Machine
         else:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    size, row_bytes, run_bytes = target.line, plan.widths.of(side), run * plan.widths.of(side)
+    size, row_bytes, run_bytes = LINE, plan.widths.of(side), run * plan.widths.of(side)
     starts = [row * row_bytes for row in rows]
     return {line for at in starts for line in range(at // size, (at + run_bytes - 1) // size + 1)}
 
@@ -118,14 +117,14 @@ def share_sets(plan: CopyPlan, target: Machine) -> bool:
 
     Not those of which the first cache could not hold half, wherever they lie.
     """
-    most, even = _rows_in_a_set(plan, target)
+    most, even = _rows_in_a_set(plan)
     return even <= 2 * l1_ways(target) and most > max(COLLIDING_ROWS, 2 * even)
 
 
-def source_bytes(plan: CopyPlan, target: Machine) -> int:
+def source_bytes(plan: CopyPlan) -> int:
     """Bytes of the lines of the source that a macro tile has, if its rows begin at one."""
-    line = target.line // plan.element_bytes
-    return prod(plan.macro) // plan.source_run * -(-plan.source_run // line) * target.line
+    line = LINE // plan.element_bytes
+    return prod(plan.macro) // plan.source_run * -(-plan.source_run // line) * LINE
 
 
 HELD_BY_L1 = 0.7
@@ -134,16 +133,16 @@ HELD_BY_L1 = 0.7
 
 def holds_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether the first cache holds the lines of the source that a macro tile has, which do not share few sets."""
-    return source_bytes(plan, target) <= HELD_BY_L1 * target.l1 and not share_sets(plan, target)
+    return source_bytes(plan) <= HELD_BY_L1 * target.l1 and not share_sets(plan, target)
 
 
 def overflow_sets(plan: CopyPlan, target: Machine) -> bool:
     """Whether they share fewer sets than there are, and some do not hold a line of each."""
-    most, even = _rows_in_a_set(plan, target)
+    most, even = _rows_in_a_set(plan)
     return most > max(l1_ways(target), UNEVEN * even)
 
 
-def _rows_in_a_set(plan: CopyPlan, target: Machine) -> tuple[int, float]:
+def _rows_in_a_set(plan: CopyPlan) -> tuple[int, float]:
     """The most source rows of a macro tile that share one set, and how many would if all sets had as many."""
     rows = prod(steps for position, steps in enumerate(plan.macro) if position not in plan.source_run_digits)
-    return most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits), rows / L1_SETS
+    return most_in_a_set(plan, "src", plan.macro, plan.source_run_digits), rows / L1_SETS

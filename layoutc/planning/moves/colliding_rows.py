@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import Carry, SideName
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_tiles import (
     WIDENED_ROWS,
@@ -33,14 +33,14 @@ def with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
     """
     because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
     least = plan.vector_bytes // plan.widths.dst
-    while stored_in_a_set(plan, target) > l1_ways(target) and lane_count(plan.source_lanes) > least:
+    while stored_in_a_set(plan) > l1_ways(target) and lane_count(plan.source_lanes) > least:
         if (fewer := halved(plan, "src")) is None:
             break
         plan = fewer
     return with_macro(plan, WIDENED_ROWS)
 
 
-def gathered_in_caches(plan: CopyPlan, shape: MacroShape, target: Machine) -> CopyPlan | None:
+def gathered_in_caches(plan: CopyPlan, shape: MacroShape) -> CopyPlan | None:
     """
     The plan with its source rows gathered in a buffer, where loads take parts of their lines.
 
@@ -49,7 +49,7 @@ def gathered_in_caches(plan: CopyPlan, shape: MacroShape, target: Machine) -> Co
     """
     gathered = with_macro(plan, shape)
     carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
-    if carries or not takes_parts_of_lines(gathered, target):
+    if carries or not takes_parts_of_lines(gathered):
         return None
     return replace(gathered, load="staged", inner_order=loop_order(plan.copy.digits, "dst"))
 
@@ -60,49 +60,49 @@ def gathers_rows(plan: CopyPlan, target: Machine) -> bool:
 
     Lines of others come back from the second cache.
     """
-    if not rows_collide(plan, target):
+    if not rows_collide(plan):
         return False
-    rows = most_in_a_set(plan, "src", plan.macro, target, plan.source_run_digits)
+    rows = most_in_a_set(plan, "src", plan.macro, plan.source_run_digits)
     return target.llc_is_far or rows > 2 * l1_ways(target)
 
 
-def rows_collide(plan: CopyPlan, target: Machine) -> bool:
+def rows_collide(plan: CopyPlan) -> bool:
     """Whether a tile takes parts of lines of more rows than that in one set of the first cache."""
-    if not takes_parts_of_lines(plan, target):
+    if not takes_parts_of_lines(plan):
         return False
     # Where the next macro tile lies here or there it cannot be asked for, and gathering would wait for each row.
     carries = any(isinstance(digit.stride("src"), Carry) for digit in plan.copy.digits)
-    if carries and not steps_along_rows(plan, target):
+    if carries and not steps_along_rows(plan):
         return False
-    return rows_of_a_set(plan, target) > COLLIDING_ROWS
+    return rows_of_a_set(plan) > COLLIDING_ROWS
 
 
 def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with its source rows gathered in a buffer, as they collide."""
-    found = rows_of_a_set(plan, target)
+    found = rows_of_a_set(plan)
     because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
     return replace(plan, load="staged", asks="by tiles" if plan.prefetch and not target.llc_is_far else "")
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
     """Whether rows of a macro tile do, in the destination."""
-    return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro, target) > l1_ways(target)
+    return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro) > l1_ways(target)
 
 
-def stored_in_a_set(plan: CopyPlan, target: Machine) -> int:
+def stored_in_a_set(plan: CopyPlan) -> int:
     """The most rows of the destination that a tile stores into one set of the first cache."""
-    return most_in_a_set(plan, "dst", plan.tile, target, width=plan.widths.dst)
+    return most_in_a_set(plan, "dst", plan.tile, width=plan.widths.dst)
 
 
-def rows_of_a_set(plan: CopyPlan, target: Machine) -> int:
+def rows_of_a_set(plan: CopyPlan) -> int:
     """The most rows of the source that a tile loads from one set of the first cache."""
-    return most_in_a_set(plan, "src", plan.tile, target, plan.source_run_digits)
+    return most_in_a_set(plan, "src", plan.tile, plan.source_run_digits)
 
 
-def takes_parts_of_lines(plan: CopyPlan, target: Machine) -> bool:
+def takes_parts_of_lines(plan: CopyPlan) -> bool:
     """Whether a macro tile has whole lines of the source, of which each load takes a part."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
-    return piece < target.line <= plan.source_run * plan.element_bytes and plan.gathers_lanes
+    return piece < LINE <= plan.source_run * plan.element_bytes and plan.gathers_lanes
 
 
 def is_plain(plan: CopyPlan) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 
@@ -27,38 +27,38 @@ def with_element_macro(plan: CopyPlan, target: Machine) -> CopyPlan:
     them.
     """
     macro = [1 if g == plan.outer_order[0] else digit.extent for g, digit in enumerate(plan.copy.digits)]
-    held = sum(_lines(plan, side, macro, target) for side in SIDES) * target.line <= ELEMENT_PART * target.l2
-    held = held and sum(_rows(plan, side, macro, target.page)[0] for side in SIDES) <= MOST_PAGES
+    held = sum(_lines(plan, side, macro) for side in SIDES) * LINE <= ELEMENT_PART * target.l2
+    held = held and sum(_rows(plan, side, macro, PAGE)[0] for side in SIDES) <= MOST_PAGES
     if not held and not plan.copy.is_fill:
         because("macro tiles", f"grown by the nearest elements of both sides, to {target.l1} bytes of lines")
-        macro = _grown(plan, target.l1 / target.line, target)
+        macro = _grown(plan, target.l1 / LINE)
     return replace(plan, macro=tuple(macro))
 
 
-def _grown(plan: CopyPlan, budget: float, target: Machine) -> list[int]:
+def _grown(plan: CopyPlan, budget: float) -> list[int]:
     """Macro tiles that are doubled along one digit after the other."""
-    macro, cost = [1] * len(plan.tile), _cost(plan, [1] * len(plan.tile), target)
+    macro, cost = [1] * len(plan.tile), _cost(plan, [1] * len(plan.tile))
     while True:
         tried: list[tuple[float, list[int]]] = []
         for position, extent in enumerate(plan.extents):
             larger = [min(2 * n, extent) if g == position else n for g, n in enumerate(macro)]
-            if larger != macro and sum(_lines(plan, side, larger, target) for side in SIDES) <= budget:
-                tried.append((_cost(plan, larger, target), larger))
+            if larger != macro and sum(_lines(plan, side, larger) for side in SIDES) <= budget:
+                tried.append((_cost(plan, larger), larger))
         if not tried or (best := min(tried))[0] >= cost:
             return macro
         cost, macro = best
 
 
-def _cost(plan: CopyPlan, macro: Sequence[int], target: Machine) -> float:
+def _cost(plan: CopyPlan, macro: Sequence[int]) -> float:
     """Lines that a macro tile has for each of its elements."""
-    lines = _lines(plan, "src", macro, target) + STORED_LINES * _lines(plan, "dst", macro, target)
+    lines = _lines(plan, "src", macro) + STORED_LINES * _lines(plan, "dst", macro)
     return lines / prod(macro)
 
 
-def _lines(plan: CopyPlan, side: SideName, macro: Sequence[int], target: Machine) -> float:
+def _lines(plan: CopyPlan, side: SideName, macro: Sequence[int]) -> float:
     """About how many lines a macro tile has on a side, of runs of elements that are less than a line apart."""
-    runs, reach = _rows(plan, side, macro, target.line)
-    return runs * (1 + (reach - plan.widths.of(side)) / target.line)
+    runs, reach = _rows(plan, side, macro, LINE)
+    return runs * (1 + (reach - plan.widths.of(side)) / LINE)
 
 
 def _rows(plan: CopyPlan, side: SideName, macro: Sequence[int], apart: int) -> tuple[int, int]:

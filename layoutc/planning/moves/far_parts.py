@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import PAGE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import asking_ahead
 from layoutc.planning.plans.plan import CopyPlan, Part
@@ -34,7 +34,7 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
     is_even = digit.extent % FAR_PARTS == 0 and steps > 0 and steps % plan.tile[slowest] == 0
     if not is_even or any(digit.carries or not digit.is_whole for digit in digits):
         return plan
-    if steps * digit.src * plan.element_bytes < target.page:
+    if steps * digit.src * plan.element_bytes < PAGE:
         return plan
     parts = CopyDigit(
         FAR_PARTS, steps * digit.src, steps * digit.dst, FAR_PARTS, params=tuple(steps * step for step in digit.params)

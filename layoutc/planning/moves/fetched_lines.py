@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Through, Together
 
@@ -20,7 +20,7 @@ def with_fetched_lines(plan: Plan, bytes_in_all: int, target: Machine) -> Plan:
     """The plan, whose tiles ask for lines where stores wait for these."""
     if not _waits(bytes_in_all, target):
         return plan
-    return replace(plan, parts=tuple(_part(part, target) for part in plan.parts))
+    return replace(plan, parts=tuple(_part(part) for part in plan.parts))
 
 
 def _waits(bytes_in_all: int, target: Machine) -> bool:
@@ -28,23 +28,23 @@ def _waits(bytes_in_all: int, target: Machine) -> bool:
     return target.waits_for_lines and bytes_in_all > target.l1
 
 
-def _part(part: CopyPlan | Together | Through, target: Machine) -> CopyPlan | Together | Through:
+def _part(part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
     """What goes into a buffer on the stack finds its lines there."""
     if isinstance(part, CopyPlan):
-        return _fetching(part, target)
+        return _fetching(part)
     if isinstance(part, Through):
-        return replace(part, out_of=tuple(_fetching(copy, target) for copy in part.out_of))
+        return replace(part, out_of=tuple(_fetching(copy) for copy in part.out_of))
     if part.store == "staged":
         return part
-    return replace(part, copies=tuple(_fetching(copy, target) for copy in part.copies))
+    return replace(part, copies=tuple(_fetching(copy) for copy in part.copies))
 
 
-def _fetching(plan: CopyPlan, target: Machine) -> CopyPlan:
+def _fetching(plan: CopyPlan) -> CopyPlan:
     """What becomes narrower takes longer to be converted than its lines to come."""
     widths = plan.widths
     narrows = widths.dst * widths.src_per_byte < widths.src * widths.dst_per_byte
     waits = plan.store == "normal" and plan.target_lanes and not narrows
-    return replace(plan, fetches=True) if waits and 2 * _run(plan) >= target.line else plan
+    return replace(plan, fetches=True) if waits and 2 * _run(plan) >= LINE else plan
 
 
 def _run(plan: CopyPlan) -> int:

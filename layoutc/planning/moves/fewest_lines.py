@@ -13,7 +13,7 @@ from math import inf
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
 from layoutc.planning.moves.colliding_rows import evict_each_other, gathered_in_caches, halved, is_plain, rows_of_a_set
 from layoutc.planning.moves.macro_tiles import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape, with_macro
@@ -47,7 +47,7 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     transposes = plan.source_lanes and plan.source_lanes != plan.target_lanes
     if not transposes or any(digit.carries for digit in plan.copy.digits):
         return usual
-    if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan, target) <= COLLIDING_ROWS):
+    if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan) <= COLLIDING_ROWS):
         return usual
     if not _again(usual, target):
         return usual
@@ -73,7 +73,7 @@ def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
     for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
-        if (gathered := gathered_in_caches(plan, shape, target)) and not evict_each_other(gathered, target):
+        if (gathered := gathered_in_caches(plan, shape)) and not evict_each_other(gathered, target):
             yield _Way(gathered, shape, "loads", "gathered on the stack first")
 
 
@@ -87,15 +87,15 @@ def _with_fewer_rows(plan: CopyPlan, other: SideName) -> CopyPlan | None:
 def _cost(plan: CopyPlan, target: Machine) -> float:
     """The time of a line of both sides, over that of a line that comes again."""
     buffers = (plan.load == "staged") + (plan.store == "aligned")
-    registers = sum(_registers(plan, side, target) for side in SIDES)
-    ends = (plan.load == "staged") * straddles_lines(plan) * target.line / (plan.source_run * plan.widths.src)
+    registers = sum(_registers(plan, side) for side in SIDES)
+    ends = (plan.load == "staged") * straddles_lines(plan) * LINE / (plan.source_run * plan.widths.src)
     return REGISTER_TIME * registers + BUFFER_TIME * buffers + END_TIME * ends + _again(plan, target)
 
 
-def _registers(plan: CopyPlan, side: SideName, target: Machine) -> float:
+def _registers(plan: CopyPlan, side: SideName) -> float:
     """In how many registers a line of a side is moved."""
     lanes = plan.source_lanes if side == "src" else plan.target_lanes
-    return target.line / (lane_count(lanes) * plan.widths.of(side))
+    return LINE / (lane_count(lanes) * plan.widths.of(side))
 
 
 def _again(plan: CopyPlan, target: Machine) -> float:
@@ -107,4 +107,4 @@ def _comes_again(plan: CopyPlan, side: SideName, target: Machine) -> float:
     """How often a line of a side does: for each register, and as it is fetched ahead, if others have evicted it."""
     if plan.load == "staged" if side == "src" else plan.store == "aligned":
         return 0
-    return (_registers(plan, side, target) + straddles_lines(plan, side)) * share_evicted(plan, side, target)
+    return (_registers(plan, side) + straddles_lines(plan, side)) * share_evicted(plan, side, target)

@@ -15,7 +15,7 @@ from layoutc.planning.copies.copy_digits import (
     chain_of,
     contiguous,
 )
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import PAGE, Machine
 from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.next_tile import asking_ahead, outer_loops
 from layoutc.planning.plans.plan import LINE, CopyPlan
@@ -210,7 +210,7 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
             plan = with_macro(replace(plan, macro=plan.least_macro), ROWS_APART)
         order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
     else:
-        order = _source_line_order(plan, target)
+        order = _source_line_order(plan)
         why = "those within a page of the source are inside, as runs there are short"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         because("outer loops", why)
@@ -233,7 +233,7 @@ def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
     if plan.store == "nontemporal" and _has_long_rows(plan):
         loops += [g for g in plan.inner_order if plan.macro[g] > plan.tile[g]]
     loops = [g for g in loops if g not in plan.source_run_digits]
-    return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > target.page
+    return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > PAGE
 
 
 def _has_long_rows(plan: CopyPlan) -> bool:
@@ -242,13 +242,13 @@ def _has_long_rows(plan: CopyPlan) -> bool:
     return row.extent * (widths.src / widths.src_per_byte + widths.dst / widths.dst_per_byte) >= ROW_APART
 
 
-def steps_along_rows(plan: CopyPlan, target: Machine) -> bool:
+def steps_along_rows(plan: CopyPlan) -> bool:
     """Whether the loop over macro tiles that is inside of the others then goes along a digit that does not carry."""
-    loops = outer_loops(plan, _source_line_order(plan, target))
+    loops = outer_loops(plan, _source_line_order(plan))
     return bool(loops) and isinstance(plan.copy.digits[loops[-1]].stride("src"), int)
 
 
-def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
+def _source_line_order(plan: CopyPlan) -> tuple[int, ...]:
     """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
@@ -256,7 +256,7 @@ def _source_line_order(plan: CopyPlan, target: Machine) -> tuple[int, ...]:
     if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= near_run and not carries):
         return plan.outer_order
     steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
-    near = sorted((g for g, step in steps.items() if step <= target.page), key=lambda g: -steps[g])
+    near = sorted((g for g, step in steps.items() if step <= PAGE), key=lambda g: -steps[g])
     return (*(g for g in plan.outer_order if g not in near), *near)
 
 

@@ -95,7 +95,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
             INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one",
         )
         return with_macro(plan, NORMAL)
-    lines = with_joined_lines(plan, target)
+    lines = with_joined_lines(plan)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
     if goes_straight and (buffered or converted or not _stores_lines_twice(lines, target)):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")

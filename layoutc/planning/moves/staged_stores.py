@@ -81,10 +81,10 @@ def _in_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
     row = next((position for position, _ in contiguous(plan.copy, "src")), None)
     if row is None or row in plan.run_digits or plan.macro[row] < plan.copy.digits[row].extent:
         return plan
-    if plan.merges or target.llc_is_far or rows_of_a_set(plan, target) > COLLIDING_ROWS:
+    if plan.merges or target.llc_is_far or rows_of_a_set(plan) > COLLIDING_ROWS:
         return plan
     size, tile = prod(plan.macro) * plan.widths.dst, plan.tile[row]
-    parts = [n for n in range(tile, target.line // 2 // plan.element_bytes + 1, tile) if plan.macro[row] % n == 0]
+    parts = [n for n in range(tile, LINE // 2 // plan.element_bytes + 1, tile) if plan.macro[row] % n == 0]
     if not parts or size <= target.l1 or plan.source_run == prod(plan.macro):
         return plan
     because("macro tiles", f"with {parts[-1]} elements of each source row in turn, as all fill {size} bytes")
@@ -111,13 +111,13 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     rows = with_macro(plan, STAGED_ROWS)
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
     staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
-    if rows_collide(staged, target) or (shape is STAGED_ROWS and plan.element_bytes > 1):
+    if rows_collide(staged) or (shape is STAGED_ROWS and plan.element_bytes > 1):
         by_lines = _by_lines(plan, target)
         if by_lines is not plan:
             is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
             plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
             staged = with_macro(plan, shape)
-    if not rows_collide(staged, target):
+    if not rows_collide(staged):
         staged = _of_whole_rows(plan, shape, staged, target) or _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
         return staged
@@ -130,7 +130,7 @@ def _of_whole_rows(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
 
     They are read in order, where the last cache is near. What loads whole lines gains nothing.
     """
-    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < target.line
+    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
     if target.llc_is_far or plan.merges or not takes_parts or staged.source_run >= _row(staged):
         return None
     whole = with_macro(plan, replace(shape, target_run=MIN_STAGED_RUN, budget=2 * shape.budget))
@@ -156,7 +156,7 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
     if prod(joined_narrow.macro) > prod(joined.macro) or evict:
         return staged
     if overflow_sets(narrow, target):
-        return with_macro(plan, replace(shape, source_run=target.line))
+        return with_macro(plan, replace(shape, source_run=LINE))
     shorter = with_macro(plan, replace(shape, source_run=1, target_run=shape.target_run // 2))
     is_better = _comes_back(narrow, target) and shorter.run * plan.widths.dst >= MIN_STAGED_RUN
     return shorter if is_better else narrow
@@ -170,10 +170,10 @@ def _comes_back(plan: CopyPlan, target: Machine) -> bool:
     """
     if target.llc_is_far or plan.merges:
         return False
-    takes_parts, ends = plan.source_run * plan.element_bytes < target.line, 0
+    takes_parts, ends = plan.source_run * plan.element_bytes < LINE, 0
     if plan.element_bytes == STRADDLING and not takes_parts and straddles_lines(plan):
-        ends = prod(plan.macro) // plan.source_run * target.line
-    return (takes_parts or ends > 0) and source_bytes(plan, target) + ends > NARROW_LINES * target.l1
+        ends = prod(plan.macro) // plan.source_run * LINE
+    return (takes_parts or ends > 0) and source_bytes(plan) + ends > NARROW_LINES * target.l1
 
 
 def _row(plan: CopyPlan) -> int:
@@ -193,7 +193,7 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
     found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=plan.converted_bytes)
-    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < target.line:
+    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < LINE:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
         return plan

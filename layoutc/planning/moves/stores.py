@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, contiguous
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
     l1_ways,
     most_in_a_set,
@@ -66,7 +66,7 @@ HELD_LINES = 0.5
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
-    if widens(plan) and (stored := stored_in_a_set(plan, target)) > l1_ways(target):
+    if widens(plan) and (stored := stored_in_a_set(plan)) > l1_ways(target):
         return with_fewer_rows(plan, target, stored)
     if plan.copy.is_fill or plan.converted_bytes:
         return with_macro(plan, _normal(plan, target))
@@ -77,11 +77,11 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan whose rows are those of the tile, whatever of their lines comes again."""
     cached = _over_more_sets(with_macro(plan, _normal(plan, target)), plan, target)
     ways = l1_ways(target)
-    loaded, stored = (most_in_a_set(cached, side, cached.macro, target) for side in SIDES)
+    loaded, stored = (most_in_a_set(cached, side, cached.macro) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
     evict = min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2
-    if evict and not (stored_in_a_set(plan, target) > ways and _is_better_aligned(plan, target)):
-        gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.element_bytes], target)
+    if evict and not (stored_in_a_set(plan) > ways and _is_better_aligned(plan, target)):
+        gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.element_bytes])
         if gathered is not None:
             because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
             return gathered
@@ -95,7 +95,7 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, COPIED_BY_SOURCE)
-    is_line = lane_count(plan.source_lanes) * plan.element_bytes >= target.line
+    is_line = lane_count(plan.source_lanes) * plan.element_bytes >= LINE
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
 
 
@@ -107,12 +107,12 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
     """
     if target.waits_for_lines or plan.source_lanes == plan.target_lanes:
         return cached
-    stored = most_in_a_set(cached, "dst", cached.macro, target)
+    stored = most_in_a_set(cached, "dst", cached.macro)
     if stored <= l1_ways(target):
         return cached
     why = f"as {stored} of them share one set of the first cache"
     for shape in (NORMAL, NORMAL_LONG):
-        if stored_sets(cached, target) < FEWEST_SETS and stores_whole_lines(plan, target):
+        if stored_sets(cached) < FEWEST_SETS and stores_whole_lines(plan, target):
             cached = with_macro(plan, shape)
             because("macro tiles", f"{shape.reason}; runs of rows of the destination are longer, {why}")
     if any(digit.carries for digit in plan.copy.digits) and share_evicted(cached, "dst", target) > 0:
@@ -141,7 +141,7 @@ def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
     moves = plan.source_lanes != plan.target_lanes
-    parts = piece < target.line and not stores_whole_lines(plan, target)
+    parts = piece < LINE and not stores_whole_lines(plan, target)
     return target.streams_whole_lines and _fits_second_cache(plan, target) and moves and parts
 
 
@@ -149,8 +149,8 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
     row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
     lines = SHORT_LINES if target.waits_for_lines else LONGER_LINES
-    is_held = row // plan.element_bytes * target.line <= HELD_LINES * target.l1
-    if not (is_held and NORMAL.target_run < row <= lines * target.line):
+    is_held = row // plan.element_bytes * LINE <= HELD_LINES * target.l1
+    if not (is_held and NORMAL.target_run < row <= lines * LINE):
         return with_macro(plan, _normal(plan, target))
     whole = with_macro(plan, replace(NORMAL, target_run=row))
     because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
@@ -199,7 +199,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
     """
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
-    evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan, target) > l1_ways(target)
+    evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan) > l1_ways(target)
     return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
 
 
@@ -223,7 +223,7 @@ def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
     would have all of stay whole.
     """
     long = with_macro(plan, STREAMED_SMALL)
-    if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= target.line:
+    if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= LINE:
         return long
     even = with_macro(plan, STREAMED_ALONG_ROWS)
     cuts = any(even.macro[g] < long.macro[g] == plan.copy.digits[g].extent for g in long.source_run_digits)

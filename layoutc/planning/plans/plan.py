@@ -10,7 +10,7 @@ from typing import Literal
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Shuffles
+from layoutc.planning.machine import LINE, Shuffles
 from layoutc.planning.plans.row_spans import row_span
 from layoutc.planning.plans.turns import Through, Together
 
@@ -26,8 +26,6 @@ MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
 ELEMENT_TILE = 16
 """elements of a tile without lanes that are converted at once, at most"""
-LINE, PAGE = 64, 4 << 10
-"""bytes of a cache line, which a non-temporal store should fill, and of a page as `Machine` has it by default"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, co
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.machine import PAGE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
@@ -125,7 +125,7 @@ def _has_long_rows(turn: Imaged, widths: Widths, target: Machine) -> bool:
             return False
         share = widths.per_byte(side)
         pages = sum(
-            prod(digit.extent for digit in plan.copy.digits if getattr(digit, side) >= target.page * share)
+            prod(digit.extent for digit in plan.copy.digits if getattr(digit, side) >= PAGE * share)
             for plan, length in zip(rows, lengths, strict=True)
             if length < LINE * share
         )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.shuffles.synthesis import REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
@@ -19,7 +19,7 @@ def line_elements(plan: CopyPlan, line: int) -> int:
     return line * plan.widths.dst_per_byte // plan.widths.dst
 
 
-def with_joined_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+def with_joined_lines(plan: CopyPlan) -> CopyPlan:
     """
     The plan with registers in a tile that lie side by side in the destination, as many as fill a line when packed.
 
@@ -29,7 +29,7 @@ def with_joined_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     if not all(is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
         return plan
-    needed, tile = line_elements(plan, target.line), list(plan.tile)
+    needed, tile = line_elements(plan, LINE), list(plan.tile)
     for position, digit in contiguous(plan.copy, "dst"):
         if needed == 1:
             break

@@ -9,7 +9,7 @@ from math import prod
 
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
 
 TILE_REGISTERS = 16
@@ -124,7 +124,7 @@ def fused(copy: StridedCopy, widths: Widths, target: Machine) -> StridedCopy:
         ("dst", "src", lanes, piece),
         ("src", "dst", min(target.vector // widths.held("src"), TILE_REGISTERS), lanes),
     )
-    near = _needed(copy, "src", max(target.line // (2 * widths.src), 1))
+    near = _needed(copy, "src", max(LINE // (2 * widths.src), 1))
     most = target.l1 // max(PIECE_BYTES, widths.src)
     for side, other, count, needed in sides:
         run = _fusable(copy, side, count, _needed(copy, other, needed))

@@ -176,7 +176,7 @@ def _with_buffers(
     if not all(is_tiled(*sized, target) for sized in inner):
         return None
     # Otherwise what is a whole line in the first turn is none in the others.
-    streams = all(loop.dst % target.line == 0 for loop in turns)
+    streams = all(loop.dst % LINE == 0 for loop in turns)
     planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns) for piece in inner)
     try:
         part = Together(tuple(turns), planned, "staged")

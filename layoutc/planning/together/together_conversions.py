@@ -16,6 +16,7 @@ from layoutc.planning.conversions.merged_conversions import has_box
 from layoutc.planning.conversions.plan_conversions import Converting, converting_plans
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, merged, unfused
 from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import PAGE
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
@@ -67,7 +68,7 @@ def _turns(
     loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
 ) -> tuple[CopyPlan, ...]:
     """What each copy does in a turn; nothing where one would be several, or where they go past the caches alone."""
-    if not _saves(loops, group, alone, how.target.page):
+    if not _saves(loops, group, alone, PAGE):
         return ()
     # What is a whole line in the first turn need be none in the others.
     steps = [loop.dst for loop in loops if loop.step < loop.extent]
