@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import layoutc
@@ -20,7 +21,7 @@ from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, unfused
+from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.machine import PAGE, TARGETS, machine
 from layoutc.planning.moves.macro_tiles import loop_order
@@ -1312,3 +1313,9 @@ def test_the_last_load_of_a_row_asks_for_the_line_in_which_it_ends(pitch: int, l
     text = layoutc.Kernel(source, layoutc.desc("ab", (400000, 27), "f32"), "c", plan=("threads 1", line)).c_source
     asked = re.findall(r"prefetch\(src \+ \(?src_offset(?: \+ (\d+)\))?, (\d+)\)", text)
     assert {(4 * int(start or 0) + int(ahead) - 8192) // 64 for start, ahead in asked} == set(range(lines))
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 50)), min_size=1, max_size=4), st.integers(1, 300))
+def test_places_of_a_stride_that_carries_are_its_offsets(steps: list[tuple[int, int]], count: int) -> None:
+    stride = Carry(tuple(steps))
+    assert stride.places(count) == [stride.at(value) for value in range(count)]

@@ -27,6 +27,14 @@ class Carry:
             value = value // extent
         return total + value * last
 
+    def places(self, count: int) -> list[int]:
+        """The offsets of the first `count` values, of one at least."""
+        found = [0]
+        for extent, stride in self.steps[:-1]:
+            found = [at + step * stride for step in range(min(extent, -(-count // len(found)))) for at in found]
+        *_, (_, last) = self.steps
+        return [at + step * last for step in range(-(-count // len(found))) for at in found][:count]
+
     @property
     def period(self) -> int:
         """Steps after which the slowest digit takes one: from there on the others repeat."""
@@ -82,7 +90,7 @@ class CopyDigit:
         stride = self.stride(side)
         if isinstance(stride, int):
             return range(0, count * stride, stride) if stride else [0] * count
-        return [stride.at(value) for value in range(count)]
+        return stride.places(count)
 
     def steps(self, side: SideName, apart: int) -> int:
         """How many steps are so many elements apart on a side, in the source of those loaded; 0 if none are."""

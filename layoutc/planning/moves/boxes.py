@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
@@ -83,11 +83,18 @@ def best_box(copy: StridedCopy, element: int, target: Machine) -> tuple[float, B
     """The best box for a copy of elements of so many bytes, and about its instructions for each; None without any."""
     if not merges_registers(target.vector, target.shuffles, element) or copy.is_fill:
         return None
-    return min(_boxes(copy, target.vector // element), key=lambda pair: pair[0], default=None)
+    lanes, best = target.vector // element, None
+    for box, pieces in _boxes(copy, lanes):
+        least = best[0] if best else inf
+        # What merges registers is counted for those boxes alone that would be the best one without it.
+        if _box_cost(copy, box, pieces) < least:
+            cost = _box_cost(copy, box, pieces, _merges(copy, box, lanes, pieces))
+            best = (cost, box) if cost < least else best
+    return best
 
 
-def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
-    """Boxes with longer and longer runs on both sides, and what they cost; they have all of a digit loaded in part."""
+def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[Box, Pieces]]:
+    """Boxes with longer and longer runs on both sides, and their pieces; they have all of a digit loaded in part."""
     seen: set[tuple[int, ...]] = set()
     least = tuple(1 if digit.is_whole and not digit.is_uneven else digit.extent for digit in copy.digits)
     if prod(least) > BOX_REGISTERS * lanes:
@@ -100,7 +107,7 @@ def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[float, Box]]:
         seen.add(tile)
         box = Box(tile, _parts(copy, tile, "src", lanes), _parts(copy, tile, "dst", lanes))
         if box.source and box.target and (found := _pieces(copy, box, lanes)):
-            yield _box_cost(copy, box, lanes, found), box
+            yield box, found
 
 
 def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
@@ -155,10 +162,10 @@ def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
     return Pieces(sorted(start for start, _ in loads), len(stores), sum(count < lanes for _, count in stores))
 
 
-def _box_cost(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
-    """Instructions for each element, about."""
+def _box_cost(copy: StridedCopy, box: Box, pieces: Pieces, merges: float = 0.0) -> float:
+    """Instructions for each element, about, with those that merge registers."""
     stores = pieces.stores + SHORT * pieces.short
-    cost = LOAD * len(pieces.loads) + _merges(copy, box, lanes, pieces) + stores + TILE
+    cost = LOAD * len(pieces.loads) + merges + stores + TILE
     return cost / prod(box.tile) * waste(copy, box.tile)
 
 

@@ -169,9 +169,8 @@ def _carrying(digit: CopyDigit, step: int) -> float:
     stride = digit.stride("src")
     if isinstance(stride, int):
         return 0.0
-    ahead = digit.offset("src", step)
-    apart = sum(stride.at(place + step) - stride.at(place) != ahead for place in range(stride.period))
-    return apart / stride.period
+    places = stride.places(stride.period + step)
+    return sum(there - here != places[step] for here, there in zip(places, places[step:], strict=False)) / stride.period
 
 
 def _next_period(digit: CopyDigit, step: int) -> int:

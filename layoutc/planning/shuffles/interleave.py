@@ -11,7 +11,7 @@ from layoutc.planning.shuffles.exchanges import VectorUnit
 from layoutc.planning.shuffles.merging import staying
 from layoutc.planning.shuffles.network import Network, NetworkBuilder, check_elements, move_bits
 from layoutc.planning.shuffles.pairs import join, part
-from layoutc.planning.shuffles.staying import cheaper, is_narrow
+from layoutc.planning.shuffles.staying import can_stay, cheaper
 from layoutc.planning.shuffles.synthesis import synthesize, vector_unit
 
 CHANNEL_LIMIT = 31
@@ -91,7 +91,7 @@ def check_deinterleave(network: Network, channels: int) -> None:
 def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
     """The network, or one of registers that are merged in pairs if that takes fewer instructions."""
     lanes, count = network.lanes, network.inputs * network.lanes
-    if not (unit.permutes and is_narrow(lanes)):
+    if not (unit.permutes and can_stay(lanes, unit.shuffles)):
         return network
     elements = [tuple(range(first, first + lanes)) for first in range(0, count, lanes)]
     wanted = tuple(tuple(map(place, row)) for row in elements)

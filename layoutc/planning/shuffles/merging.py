@@ -15,7 +15,7 @@ from functools import lru_cache
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.shuffles.network import Network, Shuffle
-from layoutc.planning.shuffles.staying import cheaper, is_narrow
+from layoutc.planning.shuffles.staying import can_stay, cheaper
 
 Elements = tuple[int, ...]
 """what the lanes of a register hold, from the lowest up"""
@@ -44,9 +44,7 @@ def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, 
     has one input more, a register of zeros. Raises LayoutcError for elements that no register has.
     """
     side_by_side = _Merge(held, wanted, lanes).network()
-    if not is_narrow(lanes):
-        return side_by_side
-    return cheaper(side_by_side, staying(held, wanted, lanes), by)
+    return cheaper(side_by_side, staying(held, wanted, lanes), by) if can_stay(lanes, by) else side_by_side
 
 
 @lru_cache(maxsize=256)

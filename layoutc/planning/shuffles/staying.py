@@ -24,6 +24,11 @@ def is_narrow(lanes: int) -> bool:
     return lanes * WORD > REGISTER
 
 
+def can_stay(lanes: int, by: Shuffles) -> bool:
+    """Whether lanes that stay, of so many in a register, may spare instructions."""
+    return by != "single" and is_narrow(lanes)
+
+
 def cheaper(network: Network, staying: Network, by: Shuffles) -> Network:
     """
     The second network if it has fewer steps, or as many and far fewer instructions that shuffle; else the first.
@@ -31,8 +36,6 @@ def cheaper(network: Network, staying: Network, by: Shuffles) -> Network:
     A step whose lanes stay has an instruction beside the shuffle, and two constants. Where all others are single
     shuffles even fewer such steps take longer.
     """
-    if by == "single":
-        return network
     fewer = len(staying.steps) < len(network.steps)
     gains = len(staying.steps) == len(network.steps) and shuffles(staying, by) <= GAIN * shuffles(network, by)
     return staying if fewer or gains else network

@@ -47,8 +47,8 @@ def rows_through(
     is_wide = how.widths.are_packed or how.widths.moved >= COMPUTED
     if is_asked is False or is_wide or how.moves or how.adds or conversion.compensation is not None:
         return None
-    cost = sum(map(plan_cost, straight))
-    if is_asked is None and (how.streams or _least(straight, how) > HOPEFUL * cost):
+    cost = 0 if is_asked or how.streams else sum(map(plan_cost, straight))
+    if not is_asked and (how.streams or _least(straight, how) > HOPEFUL * cost):
         return None
     groupings = as_spread(source, destination, conversion).groupings
     try:
@@ -59,7 +59,7 @@ def rows_through(
         return None
     parts = plan_through(buffered, how)
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
-    if is_asked is None and (not all(map(_converts_rows, parts)) or sum(map(_cost, parts)) > BOX_GAIN * cost):
+    if not is_asked and (not all(map(_converts_rows, parts)) or sum(map(_cost, parts)) > BOX_GAIN * cost):
         forget_copies(copies)
         return None
     arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
