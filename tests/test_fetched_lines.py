@@ -89,6 +89,16 @@ def test_the_last_element_of_each_line_is_asked_for_before_the_first_load() -> N
         assert text.rindex("__builtin_prefetch") < text.index("= load_")
 
 
+def test_the_text_of_a_copy_is_at_no_op_that_asks() -> None:
+    """MLIR reads no attributes of `memref.prefetch`."""
+    pair = layoutc.desc("ab", (4, 5), "f32"), layoutc.desc("ba", (4, 5), "f32")
+    *head, line = plan_lines(choose_plan(*pair, MACHINE))
+    kernel = layoutc.Kernel(*pair, plan=(*head, f"{line}, fetched lines"), target="avx512")
+    asking = [text for text in kernel.ir().splitlines() if "memref.prefetch" in text]
+    assert len(asking) == 2 and all("write, locality<3>, data : memref" in text for text in asking)
+    assert f"// {line}, fetched lines\n" in kernel.c_source
+
+
 def test_only_lanes_that_are_stored_into_lines_ask_for_them() -> None:
     head, line = plan_lines(planned("ab", "ba", (250, 500), "f32"))
     assert line.endswith("normal stores, fetched lines")

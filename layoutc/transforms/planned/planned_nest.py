@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
+from layoutc.memref_prefetch import PrefetchOp
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
@@ -73,7 +74,14 @@ def build_planned_nest(
     _, *lines = plan_lines(plan)
     for number, (first, line) in enumerate(zip(made, lines, strict=True)):
         text = comment(source.desc, target.desc, axis_names, line) if number == 0 else StringAttr(line.strip())
-        first.attributes[COMMENT] = text
+        _read_by_mlir(first).attributes[COMMENT] = text
+
+
+def _read_by_mlir(first: Operation) -> Operation:
+    """The first op of a copy that may have attributes: MLIR's parser takes none of `memref.prefetch`."""
+    while isinstance(first, PrefetchOp) and first.next_op is not None:
+        first = first.next_op
+    return first
 
 
 def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
