@@ -66,8 +66,8 @@ def test_parts_that_do_not_fit_are_named(text: str) -> None:
 WORDS = {
     "threads 1": ("thread 1", "thread", "expected 'threads', got 'thread'"),
     "1\n": ("0\n", "0", "expected a number of threads from 1 to 1024, got '0'"),
-    "copy": ("move", "move", "expected 'copy', 'fill' or 'together', got 'move'"),
-    "copy 0 ->": ("  copy 0 ->", "  copy", "expected 'copy', 'fill' or 'together', got ' '"),
+    "copy": ("move", "move", "expected 'copy', 'fill', 'together' or 'through a buffer', got 'move'"),
+    "copy 0 ->": ("  copy 0 ->", "  copy", "expected 'copy', 'fill', 'together' or 'through a buffer', got ' '"),
     "48x(80, 1)": ("48x(80,1)", ",1)", "expected ', ', got ',1),'"),
     "48x(80, 1),": ("48x(80, 1)\t,", "\t,", "expected a blank and a digit, or ', elements of', got '\\t,'"),
     "80x(1, 48)": ("80(1, 48)", "(1, 48)", "expected 'x(', got '(1,'"),

@@ -118,7 +118,10 @@ def test_the_pass_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 WIDE = plan_lines(choose_plan(*PAIR, TARGETS["avx512"]))
 MISFITS = {
-    "line 2, column 1: expected 'copy', 'fill' or 'together', got 'nonsense'": ["threads 1", "nonsense"],
+    "line 2, column 1: expected 'copy', 'fill', 'together' or 'through a buffer', got 'nonsense'": [
+        "threads 1",
+        "nonsense",
+    ],
     "line 1, column 1: expected 'threads', got the end of the line": [],
     "line 2: got 'copy 0 -> 0: .*', expected 'copy 0 -> 0: .* for this reorder": plan_lines(
         choose_plan(PAIR[0], desc("ab", (65, 300), "f32"), AVX2)
@@ -271,6 +274,9 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 2, "the target plain has no plans"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 2, "tries"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "threads is 0, expected 1 to"),
+        (["--from", "ab", "--list", "list"], 2, "expected either --from and --to, or --list"),
+        (["--list", "list", "--to", "ba"], 2, "expected either --from and --to, or --list"),
+        (["--list", "none"], 1, "none: no reorders, expected FROM TO DIMS [TYPE] on each line"),
         (["--list", "bad", "--dtype", "s8"], 2, "--dims and --dtype go with --from and --to"),
         (["--list", "absent"], 1, "absent: no such file"),
         (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE]"),
@@ -287,6 +293,8 @@ def test_bad_calls(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad").write_text("ab ba 8,8\nab ba\n")
+    Path("list").write_text("ab ba 8,8\n")
+    Path("none").write_text("# ab ba 8,8\n\n")
     Path("worse").write_text("ab nChwq 8,8\n")
     assert main(["tune", *arguments, "-o", "tuned.json"]) == status
     assert message in capsys.readouterr().err

@@ -157,7 +157,7 @@ func.func @misfit(%m: memref<2x17xf32, #layout.tag<"nchw">>) { func.return }
 // A word that no plan has is an error at its place.
 // CHECK: "threads 1", "move 0 -> 0"
 // CHECK-NEXT: {{^}}                                                 ^
-// CHECK-NEXT: expected 'copy', 'fill' or 'together', got 'move'
+// CHECK-NEXT: expected 'copy', 'fill', 'together' or 'through a buffer', got 'move'
 func.func @no_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
   layout.reorder %a into %b plan [  "threads 1", "move 0 -> 0"] : memref<4x4xf32> into memref<4x4xf32>
   func.return

@@ -51,7 +51,7 @@ def command(
     Plans that FILE has for other reorders stay in it. `layoutc.compile(..., tuned=FILE)`, $LAYOUTC_TUNED and
     plan-reorders{tuned="FILE"} use it.
     """
-    if (source is None or target is None) == (listed is None):
+    if (source is None, target is None) != ((listed is not None,) * 2):
         raise click.UsageError("expected either --from and --to, or --list")
     if listed is not None and (dims is not None or dtype is not None):
         raise click.UsageError("--dims and --dtype go with --from and --to; --list has them on each line")
@@ -60,7 +60,7 @@ def command(
         raise click.UsageError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
     before = list(tuned.read(output).values()) if output.is_file() else []
-    pairs = list(_listed(listed)) if listed else [_pair(source or "", target or "", dims, dtype)]
+    pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype)]
     for src, dst in pairs:
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
         before.append(found.entry)
@@ -75,7 +75,13 @@ def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | N
     return src, notations.desc(target, src.dims, src.element_type)
 
 
-def _listed(path: Path) -> Iterator[Pair]:
+def _listed(path: Path) -> list[Pair]:
+    if pairs := list(_on_lines(path)):
+        return pairs
+    raise LayoutcError(f"{path}: no reorders, expected FROM TO DIMS [TYPE] on each line")
+
+
+def _on_lines(path: Path) -> Iterator[Pair]:
     for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)

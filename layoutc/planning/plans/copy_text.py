@@ -41,7 +41,7 @@ def parse_strided(line: PlanLine) -> tuple[StridedCopy, list[int]]:
     """A copy with its digits, each by itself, and how many of them count as one."""
     is_fill = line.take("fill")
     if not is_fill and not line.take("copy "):
-        line.fail("'copy' or 'fill'" if line.position else "'copy', 'fill' or 'together'")
+        line.fail("'copy' or 'fill'" if line.position else "'copy', 'fill', 'together' or 'through a buffer'")
     src = 0 if is_fill else line.number("the offset of the first element in the source")
     line.expect(" -> ")
     dst = line.number("the offset of the first element in the destination")
