@@ -221,7 +221,7 @@ def _parameter(name: str, given: object) -> Param | None:
     is_scale = name.endswith("scale")
     if given is None:
         return None
-    param = given if isinstance(given, Param) else Param(given)
+    param = exact = given if isinstance(given, Param) else Param(given)
     if param.dtype is None:
         param = param.of_type(element_type("f32" if is_scale else "s32"))
     types = SCALE_TYPES if is_scale else ZERO_POINT_TYPES
@@ -230,7 +230,9 @@ def _parameter(name: str, given: object) -> Param | None:
     if param.values is None:
         return param
     if name == "dst_scale" and 0 in param.values:
-        raise LayoutcError("dst scale 0 cannot be divided by")
+        value = (exact.values or param.values)[param.values.index(0)]
+        rounded = f", which is 0 in {param.type}," if value else ""
+        raise LayoutcError(f"dst scale {value}{rounded} cannot be divided by")
     # Only a common one can be dropped unseen: others are still to be checked against a tensor.
     return None if not param.axes and param.values == (1 if is_scale else 0,) else param
 

@@ -161,9 +161,11 @@ def _numbers(values: Any, nested: int = 0) -> tuple[tuple[Number, ...], tuple[in
 
 def number(value: Any, name: str) -> Number:
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str | bytes):
-        raise LayoutcError(f"{name} {shown(value)} is no number")
+        raise LayoutcError(f"{name} {shown(repr(value) if isinstance(value, str | bytes) else value)} is no number")
+    if hasattr(value, "__index__"):
+        return integer(name, value, -(2**63))
     try:
-        found = integer(name, value, -(2**63)) if hasattr(value, "__index__") else float(value)
+        found = float(value)
     except (TypeError, ValueError) as error:
         raise LayoutcError(f"{name} {shown(value)} is no number: {error}") from None
     if not isfinite(found):

@@ -135,7 +135,9 @@ SHAPE = r"src scale has shape \(6, 4\), expected \(4, 6\)"
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Param("1"), "value of a parameter 1 is no number"),
+        (lambda: Param("1"), "value of a parameter '1' is no number"),
+        (lambda: Param([b"1"], axes=0), "value of a parameter b'1' is no number"),
+        (lambda: Param([10**400], axes=0), "value of a parameter is 1000.*, expected -9223372036854775808 or more"),
         (lambda: Param(float("nan")), "value of a parameter nan is not finite"),
         (lambda: Param([1, 2], axes=(1, 0)), r"parameter axes \(1, 0\) are not in increasing order"),
         (lambda: Param([1, 2], axes=1, groups=(1, 2)), "got 2 groups, expected 1, one per axis"),
@@ -145,9 +147,10 @@ SHAPE = r"src scale has shape \(6, 4\), expected \(4, 6\)"
         (lambda: Param(0.0, dtype="e8m0"), "value 0.0 is no e8m0, expected a power of two"),
         (lambda: Conversion(src_scale=1e40), "past the largest f32, 3.40282e"),
         (lambda: Conversion(dst_scale=0), "dst scale 0 cannot be divided by"),
+        (lambda: Conversion(dst_scale=1e-300), "dst scale 1e-300, which is 0 in f32, cannot be divided by"),
         (lambda: Conversion(dst_zero_point=0.5), "value 0.5 is no s32"),
         (lambda: Conversion(src_scale=Param(1, dtype="s8")), "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
-        (lambda: Conversion(sum="x"), "sum x is no number"),  # pyright: ignore[reportArgumentType]
+        (lambda: Conversion(sum="x"), "sum 'x' is no number"),  # pyright: ignore[reportArgumentType]
         (lambda: Conversion(sum=1, compensation=Compensation((0,))), "compensation is of scaled weights alone"),
         (lambda: Compensation(s8s8=()), "axes .. are not one or more in increasing order"),
         (lambda: Conversion(src_scale=Param([1, 2], axes=0)).check(F32, S8), "has 2 values, expected 4 for axes"),
