@@ -28,6 +28,16 @@ func.func @reorder(%src: memref<2x17x5x4xf32, #layout.tag<"nchw">>, %dst: memref
 }
 """
 
+SIGNED = """
+func.func @f(%a: memref<40x33xsi8>, %b: memref<40x33xsi8, #layout.tag<"ba">>, %c: memref<40x33xf32>,
+             %z: memref<33xsi32>) {
+  layout.reorder %a into %b : memref<40x33xsi8> into memref<40x33xsi8, #layout.tag<"ba">>
+  layout.reorder %a into %c with (src_zero_point = %z axes [1])
+    : memref<40x33xsi8> into memref<40x33xf32>, memref<33xsi32>
+  func.return
+}
+"""
+
 
 @pytest.mark.parametrize("target", ["plain", "avx2"])
 @pytest.mark.parametrize("name", PAIRS)
@@ -160,3 +170,14 @@ def test_tags_and_descriptors_lead_to_the_same_c() -> None:
     lower(module)
     source, destination = (layoutc.desc(tag, (2, 17, 5, 4), "f32") for tag in ("nchw", "nChw8c"))
     assert emit_c(module) == Kernel(source, destination, target="plain").c_source
+
+
+@pytest.mark.parametrize("target", ["plain", "avx2", "avx512"])
+def test_signed_integers_lead_to_the_c_of_signless_ones(target: str) -> None:
+    texts: list[str] = []
+    for source in (SIGNED, SIGNED.replace("xsi", "xi")):
+        module = Parser(make_context(), source).parse_module()
+        lower(module, target=target)
+        module.verify()
+        texts.append(emit_c(module))
+    assert texts[0] == texts[1]

@@ -42,6 +42,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    Signedness,
     UnrealizedConversionCastOp,
     i8,
 )
@@ -116,6 +117,17 @@ def flat_view(value: SSAValue, builder: Builder) -> SSAValue:
     return op.results[0]
 
 
+def signless_view(value: SSAValue, builder: Builder) -> SSAValue:
+    """A memref as a flat buffer of what arith computes with: signed integers are signless ones there."""
+    flat = flat_view(value, builder)
+    assert is_memref(flat.type)
+    element: Attribute = flat.type.element_type
+    if not isinstance(element, IntegerType) or element != IntegerType(element.bitwidth, Signedness.SIGNED):
+        return flat
+    signless = MemRefType(IntegerType(element.bitwidth), flat.type.shape, memory_space=flat.type.memory_space)
+    return builder.insert(UnrealizedConversionCastOp.cast_one(flat, signless)[0]).results[0]
+
+
 class LowerReorder(RewritePattern):
     """`layout.reorder` to loops."""
 
@@ -124,10 +136,10 @@ class LowerReorder(RewritePattern):
         if op.destination is None:
             raise PassFailedException("layout.reorder on tensors has no buffers yet: bufferize it first")
         builder = Builder(InsertPoint.before(op))
-        source = Buffer(flat_view(op.source, builder), op.source_desc)
-        target = Buffer(flat_view(op.destination, builder), op.target_desc)
+        source = Buffer(signless_view(op.source, builder), op.source_desc)
+        target = Buffer(signless_view(op.destination, builder), op.target_desc)
         descs = argument_descs(op.conversion, op.target_desc).values()
-        arguments = [Buffer(flat_view(a, builder), desc) for a, desc in zip(op.arguments, descs, strict=True)]
+        arguments = [Buffer(signless_view(a, builder), desc) for a, desc in zip(op.arguments, descs, strict=True)]
         try:
             plan = plan_of(op)
         except LayoutcError as error:
