@@ -99,6 +99,27 @@ def test_a_layout_that_does_not_fit_its_type(tmp_path: Path, passes: tuple[str, 
     assert len(message.splitlines()) == 1
 
 
+def test_what_was_there_stays_unless_all_goes_well(tmp_path: Path) -> None:
+    """No input that cannot be read, no pass that is unknown and nothing without C leaves anything."""
+    good, bad, out = (tmp_path / f"{name}.mlir" for name in ("good", "bad", "out"))
+    good.write_text(of_type("tensor<2xf32>"))
+    bad.write_text(of_type("memref<2xq32>"))
+    out.write_text("mine")
+    for arguments in ([bad], [good, "-p", "nonsense"], [good, "-t", "c"]):
+        with pytest.raises(SystemExit):
+            main([*map(str, arguments), "-o", str(out)])
+        assert out.read_text() == "mine"
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: .*/folder/out: no such file or directory$"):
+        main([str(good), "-o", str(tmp_path / "folder" / "out")])
+    if Path("/dev/full").exists():
+        with pytest.raises(SystemExit, match=r"^layoutc-opt: error: /dev/full: no space left on device$"):
+            main([str(good), "-o", "/dev/full"])
+    main([str(good), "-o", str(out)])
+    main([str(good), "-o", str(good)])
+    assert good.read_text() == out.read_text() and "func.func @f" in good.read_text()
+    assert set(tmp_path.iterdir()) == {good, bad, out}
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"^layoutc-opt: error: .*/absent\.mlir: no such file or directory$"):
         main([str(tmp_path / "absent.mlir")])

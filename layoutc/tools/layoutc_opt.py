@@ -7,7 +7,8 @@ import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from io import BufferedReader, RawIOBase
+from io import BufferedReader, RawIOBase, TextIOWrapper
+from pathlib import Path
 from typing import IO, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +16,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from layoutc.tools.files import open_stdout
+from layoutc.tools.files import open_stdout, replaced
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 from layoutc.walk import ops_of
@@ -29,6 +30,7 @@ MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPri
 class LayoutcOptMain(xDSLOptMain):
     """xDSL's driver; layoutc's own parts are there also where the package is not installed."""
 
+    output: IO[str] | None = None
     version_format = "layoutc-opt built from xdsl version {xdsl_version}"
 
     def register_all_dialects(self) -> None:
@@ -45,6 +47,18 @@ class LayoutcOptMain(xDSLOptMain):
     def register_all_targets(self) -> None:
         super().register_all_targets()
         self.available_targets = {**LAYOUTC_UNIVERSE.all_targets, **self.available_targets}
+
+    def run(self) -> None:
+        """What `-o` names is replaced when all went well; it may be the input, too."""
+        if self.args.output_file is None:
+            super().run()
+            return
+        with replaced(Path(self.args.output_file)) as file:
+            self.output = TextIOWrapper(file, encoding="utf-8")
+            super().run()
+
+    def prepare_output(self) -> IO[str]:
+        return sys.stdout if self.output is None else self.output
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         if self.args.input_file == "-":
