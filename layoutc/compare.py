@@ -141,15 +141,16 @@ def compare(one: Layout, other: Layout, dims: Sequence[int] | None = None) -> Ve
     """
     Compares two layouts for these dims, or for all.
 
-    Raises LayoutcError for different ranks.
+    Raises LayoutcError for different ranks, and for dims that do not fit.
     """
     if one.rank != other.rank:
         raise LayoutcError(f"{one} has rank {one.rank}, {other} has rank {other.rank}")
+    given = None if dims is None else MemoryDesc(tuple(dims), element_type("f32"), one).dims
     if equal_for_all_dims(one, other):
-        return Verdict(True, None if dims is None else tuple(dims))
+        return Verdict(True, given)
     verdict = Verdict(False)
     # Layouts that are not the same structure differ for dims that fill no block and leave none empty.
-    for tried in [tuple(dims)] if dims is not None else telling_dims(one, other):
+    for tried in [given] if given is not None else telling_dims(one, other):
         descs = [MemoryDesc(tried, element_type("f32"), layout) for layout in (one, other)]
         verdict = Verdict(False, tried, first_difference(*descs), descs[0].same_memory(descs[1]))
         if verdict.difference is not None:

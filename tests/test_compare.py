@@ -154,6 +154,8 @@ def test_explain(arguments: list[str], expected: str, capsys: pytest.CaptureFixt
     ("arguments", "message"),
     [
         (["memref<2x3xf32>", "memref<4x5xf32>"], "dims (2, 3) differ from the sizes (4, 5) in the text"),
+        (["ab", "ab", "--dims", "4"], "dims (4,) have rank 1, layout (a, b) -> (a, b) has rank 2"),
+        (["ab", "ab", "--dims", "4,0"], "dims (4, 0) hold 0, expected 1 or more and below 2^63"),
         (["memref<2x3xf32>", "ab", "--dims", "4,5"], "dims (4, 5) differ from the sizes (2, 3) in the text"),
     ],
 )
