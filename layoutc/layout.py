@@ -82,10 +82,9 @@ class Layout:
         self._normalise()
         if not self.axis_names:
             object.__setattr__(self, "axis_names", generic_names(self.rank))
-        for name in ("align", "axis_names"):
-            got = getattr(self, name)
+        for name, got in (("alignments", self.align), ("axis names", self.axis_names)):
             if len(got) != self.rank and got:
-                raise LayoutcError(f"{len(got)} {name} for rank {self.rank}")
+                raise LayoutcError(f"got {len(got)} {name}, expected {self.rank}, one per axis")
         if all(multiple == 1 for multiple in self.align):
             object.__setattr__(self, "align", ())
         _ = self.groups  # checks the digits

@@ -168,7 +168,7 @@ def test_parse_refuses_what_a_layout_cannot_hold():
         ({"text": "ab", "dims": (2, 3), "strides": (1,)}, "got 1 strides, expected 2"),
         ({"text": "{2,3},{5,1}", "strides": (7, 1)}, r"strides \(7, 1\) given, the text already says \(5, 1\)"),
         ({"text": "strided<[1], offset: 3>", "dims": (2,), "offset": 4}, "offset 4 given, the text already says 3"),
-        ({"text": "ab", "dims": (2, 3), "align": (2,)}, "1 align for rank 2"),
+        ({"text": "ab", "dims": (2, 3), "align": (2,)}, "got 1 alignments, expected 2, one per axis"),
         ({"text": "ab", "dims": (2, 3), "element_type": "f33"}, "unknown element type 'f33'"),
         ({"text": 7, "dims": (2, 3)}, "a layout is a text or a Layout, got int"),
     ],
