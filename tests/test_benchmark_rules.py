@@ -53,7 +53,7 @@ def on_avx512(found: Rule) -> str:
 
 @pytest.mark.parametrize("found", RULES, ids=lambda found: found.name)
 def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a machine whose last cache is near, or on one where it is far. And the planner has all values."""
+    """Where the last cache is near or far, or no stores wait for lines. And the planner has all values."""
     target, tasks = on_avx512(found), conversion_cases() if found.converts else named_cases() + random_cases(100, 77)
     rare = [] if found.converts else RARE
     for other, changes in found.others.items():
@@ -61,11 +61,13 @@ def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.Monkey
         with changed(changes):
             pass
     monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True))
+    single = replace(TARGETS[target], waits_for_lines=False, shuffles="single" if target == "avx512" else "any")
+    monkeypatch.setitem(TARGETS, "single", single)
     assert any(
         made_of(found, task, place, found.threads, changes) != made_of(found, task, place, found.threads)
         for footprint in found.footprints
         for task in (*tasks_of(rare, footprint, MACHINE), *shuffled(tasks_of(tasks, footprint, MACHINE), 1))
-        for place in (target, "far")
+        for place in (target, "far", "single")
         for changes in found.others.values()
     )
 

@@ -27,6 +27,18 @@ CACHED_RULES = (
         CACHES,
     ),
     Rule(
+        "NORMAL_SQUARE",
+        "where no stores wait for lines, elements of 4 bytes are transposed in the second cache by 2 by 2 tiles",
+        {"never": {"SQUARE_ELEMENT": to(0)}, "elements of 2 bytes": {"SQUARE_ELEMENT": to(2)}},
+        (IN_L2,),
+    ),
+    Rule(
+        "FEWEST_SETS",
+        "what a macro tile stores through the caches lies in 8 sets of the first one, where its rows evict each other",
+        {"never": {"FEWEST_SETS": to(0)}, "half": {"FEWEST_SETS": times(0.5)}, "twice": {"FEWEST_SETS": times(2)}},
+        CACHES,
+    ),
+    Rule(
         "SHORT_LINES",
         "in the second cache macro tiles have all of rows of up to 4 lines of the destination, 8 where no stores wait",
         {

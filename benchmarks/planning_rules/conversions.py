@@ -25,6 +25,27 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "LEAST_ROW",
+        "rows that are converted on their way into a buffer have 8 elements, or 16 where it has a byte for each",
+        {"never": {"LEAST_ROW": to(NEVER)}, "always": {"LEAST_ROW": to(0)}},
+        (IN_L2, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
+        "LEAST_SHUFFLES",
+        "rows of a box are loaded by pieces of registers where they take 3.5 shuffles for each store even so",
+        {"never": {"LEAST_SHUFFLES": to(NEVER)}, "2.5": {"LEAST_SHUFFLES": to(2.5)}},
+        (IN_L2,),
+        converts=True,
+    ),
+    Rule(
+        "LEAST_SPARED",
+        "the same where any lanes are a single shuffle, if each load more spares 0.7 of them",
+        {"never": {"LEAST_SPARED": to(NEVER)}, "0.5": {"LEAST_SPARED": to(0.5)}},
+        (IN_L2,),
+        converts=True,
+    ),
+    Rule(
         "NEAR_ROWS",
         "tiles out of a buffer store lines of 8 rows past the caches, where they load 16 bytes of each row or more",
         {"never": {"NEAR_ROWS": to(NEVER)}, "half": {"NEAR_ROWS": times(0.5)}, "twice": {"NEAR_ROWS": times(2)}},

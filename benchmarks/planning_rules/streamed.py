@@ -59,6 +59,18 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "ROWS_OF_A_PAGE",
+        "so they do where macro tiles in turn take parts of lines, if they have 3 rows in each page",
+        {"never": {"ROWS_OF_A_PAGE": to(NEVER)}, "always": {"ROWS_OF_A_PAGE": to(0)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "MOST_OVERLAPPING",
+        "macro tiles that leave a buffer are made smaller where they move an eighth more than those do",
+        {"never": {"MOST_OVERLAPPING": to(NEVER)}, "always": {"MOST_OVERLAPPING": to(1.0)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "STREAMED_SMALL",
         "macro tiles past the caches, elements of 1 and 2 bytes",
         shapes("STREAMED_SMALL", prefetches=True),
