@@ -215,8 +215,6 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         because("outer loops", why)
         plan = replace(plan, outer_order=order)
-    elif not plan.converted_bytes:
-        return plan
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return asking_ahead(plan) if asks else plan
 

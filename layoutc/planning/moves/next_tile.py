@@ -84,7 +84,7 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     if plan.macro_tiles_of_a_line == 1:
         return rows == 1 or rows >= MANY_ROWS
     goes_on = _goes_on(plan, outer_loops(plan, plan.outer_order)[-1])
-    return rows >= MANY_ROWS and goes_on and rows >= ROWS_OF_A_PAGE * _pages(plan)
+    return goes_on and rows >= ROWS_OF_A_PAGE * _pages(plan)
 
 
 def _pages(plan: CopyPlan) -> int:

@@ -60,7 +60,7 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
     is_far = sum(copy.elements * size for copy, size in moved) >= target.llc // STREAMED_PART
     parts: list[CopyPlan | Together] = []
     left = list(moved)
-    found = tried = moved_groups(moved, budget)
+    found = moved_groups(moved, budget)
     for loops, group in found if streams else ():
         staged = staged_together(loops, group, target) if loops else None
         if staged is not None:
@@ -73,11 +73,6 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         inner = [turn_of(*sized, loops) for sized in group]
         if any(not is_tiled(*sized, target) for sized in inner):
             loops = ()
-        is_new = loops and streams and (loops, group) not in tried
-        staged = staged_together(loops, group, target) if is_new else None
-        if staged is not None:
-            parts.append(staged)
-            continue
         # What is a whole line in the first turn need be none in the others.
         turns = [loop.dst for loop in loops if loop.step < loop.extent]
         of_turn = replace(target, alignment=gcd(target.alignment, *turns))
