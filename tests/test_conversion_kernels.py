@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import layoutc
 from layoutc import reference
-from layoutc.conversion import NO_ATTRIBUTES
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.interpreted import interpreted
@@ -136,3 +136,29 @@ def test_one_rounding_to_odd_comes_first_in_vectors_as_wide_as_what_is_rounded(s
     assert "odd" in text
     assert ("xf64" in text) == (source == "f64")
     assert "arith.shrui" not in text or destination != "f16", "the f16 is not made of bits"
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "widest"),
+    [
+        ("f16", "f8_e5m2", "32xi16"),
+        ("f8_e5m2", "f16", "32xi16"),
+        ("bf16", "e8m0", "32xi16"),
+        ("e8m0", "bf16", "32xi16"),
+        ("bf16", "boolean", "32xi16"),
+        ("boolean", "f16", "32xi16"),
+        ("boolean", "f32", "16xi32"),
+    ],
+)
+def test_what_is_made_of_bits_alone_takes_lanes_of_the_wider_side(source: str, destination: str, widest: str) -> None:
+    """No f32 is between formats with the same exponents, nor beside a boolean."""
+    read, written = (layoutc.desc("ab", (64, 64), name) for name in (source, destination))
+    text = layoutc.Kernel(read, written, "c", target="avx512").ir("lower-reorders")
+    assert f"vector<{widest}>" in text
+    assert "arith.extf" not in text and "arith.truncf" not in text
+
+
+def test_what_is_made_of_bits_alone_goes_by_f32_with_a_scale() -> None:
+    read, written = (layoutc.desc("ab", (64, 64), name) for name in ("f8_e5m2", "f16"))
+    kernel = layoutc.Kernel(read, written, "c", target="avx512", conversion=Conversion(src_scale=0.3))
+    assert "arith.mulf" in kernel.ir("lower-reorders")

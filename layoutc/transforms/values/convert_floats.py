@@ -33,23 +33,24 @@ HALF_LANES = (8, 16)
 """f32 in a register of processors that have an instruction for f16"""
 
 
-def _width(format: FloatFormat) -> int:
+def width_of(format: FloatFormat) -> int:
+    """Bits of a code."""
     return format.is_signed + format.exponent_bits + format.fraction_bits
 
 
-def _last(format: FloatFormat) -> int:
+def last_code(format: FloatFormat) -> int:
     """The greatest code without a sign."""
     return (1 << (format.exponent_bits + format.fraction_bits)) - 1
 
 
-def _infinity(format: FloatFormat) -> int:
+def infinity_of(format: FloatFormat) -> int:
     """The code of infinity, or what would be: all exponent bits, no fraction."""
-    return _last(format) - (1 << format.fraction_bits) + 1
+    return last_code(format) - (1 << format.fraction_bits) + 1
 
 
 def _past_the_largest(format: FloatFormat) -> int:
     """What numbers too large become: infinity, else NaN, else the largest number."""
-    return _infinity(format) if format.has_infinity else _last(format)
+    return infinity_of(format) if format.has_infinity else last_code(format)
 
 
 def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
@@ -62,19 +63,19 @@ def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
 
 def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
     """The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero."""
-    if format.has_zero and _width(format) <= 8 and lanes.count in HALF_LANES:
+    if format.has_zero and width_of(format) <= 8 and lanes.count in HALF_LANES:
         return _widen_through_f16(lanes, code, format)
     code = lanes.widen(code, 32, is_signed=False, name="code")
     if not format.has_zero:
         return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
     if _is_upper_half(format, SINGLE):
-        bits = lanes.shl(code, 32 - _width(format), "bits")
+        bits = lanes.shl(code, 32 - width_of(format), "bits")
         quiet = lanes.or_(bits, 1 << 22, "quiet")
         number = lanes.bitcast(bits, F32, "number")
         return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), F32, "number")
-    magnitude = lanes.and_(code, _last(format), "magnitude")
+    magnitude = lanes.and_(code, last_code(format), "magnitude")
     bits = _widen_magnitude(lanes, magnitude, format)
-    sign = lanes.shl(lanes.and_(code, 1 << (_width(format) - 1)), 32 - _width(format), "sign")
+    sign = lanes.shl(lanes.and_(code, 1 << (width_of(format) - 1)), 32 - width_of(format), "sign")
     return lanes.bitcast(lanes.or_(bits, sign), F32, "number")
 
 
@@ -85,19 +86,19 @@ def _widen_through_f16(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSA
     The sign goes to its place, and what of it is left in the exponent's upper bits is cut off. The only NaN becomes the
     quiet one without payload.
     """
-    apart, width = HALF.exponent_bits - format.exponent_bits, _width(format)
+    apart, width = HALF.exponent_bits - format.exponent_bits, width_of(format)
     if width == 8:
         half = lanes.shl(lanes.widen(code, 16, is_signed=True, name="code"), 8 - apart, "half")
     else:
         wide = lanes.widen(code, 16, is_signed=False, name="code")
         half = lanes.sar(lanes.shl(wide, 16 - width), apart, "half")
-    last = _last(format) << HALF.fraction_bits - format.fraction_bits
+    last = last_code(format) << HALF.fraction_bits - format.fraction_bits
     sign = 1 << 15
     if apart:
         half = lanes.and_(half, sign | last, "half")
     if format.specials is Specials.LAST_IS_NAN:
         is_nan = lanes.compare("eq", lanes.or_(half, sign), sign | last)
-        more = _infinity(HALF) + (1 << HALF.fraction_bits - 1) - last
+        more = infinity_of(HALF) + (1 << HALF.fraction_bits - 1) - last
         half = lanes.add(half, lanes.select(is_nan, more, lanes.like(0, half)), "half")
     number = lanes.extend(lanes.bitcast(half, Float16Type()), F32, "number")
     return lanes.mul(number, 2.0 ** (HALF.bias - format.bias), "number") if apart else number
@@ -128,10 +129,10 @@ def _widen_specials(
     lanes: Lanes, magnitude: SSAValue, shifted: SSAValue, bits: SSAValue, format: FloatFormat
 ) -> SSAValue:
     if format.specials is Specials.LAST_IS_NAN:
-        return lanes.select(lanes.compare("eq", magnitude, _last(format)), 0x7FC00000, bits, "bits")
+        return lanes.select(lanes.compare("eq", magnitude, last_code(format)), 0x7FC00000, bits, "bits")
     if format.specials is Specials.NONE:
         return bits
-    infinity = _infinity(format)
+    infinity = infinity_of(format)
     if bits is not shifted:
         special = lanes.or_(shifted, 0x7F800000)
         bits = lanes.select(lanes.compare("uge", magnitude, infinity), special, bits, "bits")
@@ -171,7 +172,7 @@ def narrow_to_code(
     scaled (`is_scaled`) it may be asked of what scales them.
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
-    width, code_width = lanes.bits(number), max(8, _width(format))
+    width, code_width = lanes.bits(number), max(8, width_of(format))
     if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
         code = lanes.narrow(number, BFloat16Type(), "code")
         for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
@@ -180,29 +181,34 @@ def narrow_to_code(
         return lanes.bitcast(code, IntegerType(16), "code")
     if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
         return _narrow_through_f16(lanes, number, format)
-    if _is_upper_half(format, wide):
-        return lanes.truncate(_narrow_to_upper_half(lanes, number, format, is_nan_quiet), code_width, "code")
     bits = lanes.as_bits(number, "bits")
+    if _is_upper_half(format, wide):
+        is_nan = None if is_nan_quiet else lanes.compare("uno", number, number)
+        return lanes.truncate(upper_bits(lanes, bits, format, is_nan), code_width, "code")
     magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
     if not format.has_zero:
         return lanes.truncate(_narrow_to_power_of_two(lanes, magnitude, wide, format), code_width, "code")
     code = _narrow_number(lanes, magnitude, wide, format)
     if format.has_nan:
         code = _narrow_nan(lanes, magnitude, code, wide, format)
-    sign = lanes.and_(lanes.shr(bits, width - _width(format)), 1 << (_width(format) - 1), "sign")
+    sign = lanes.and_(lanes.shr(bits, width - width_of(format)), 1 << (width_of(format) - 1), "sign")
     return lanes.truncate(lanes.or_(code, sign), code_width, "code")
 
 
-def _narrow_to_upper_half(lanes: Lanes, number: SSAValue, format: FloatFormat, is_nan_quiet: bool) -> SSAValue:
-    """Sign and exponent stay where they are, and what rounds past the largest number carries into infinity."""
-    bits, shift = lanes.as_bits(number, "bits"), lanes.bits(number) - _width(format)
+def upper_bits(lanes: Lanes, bits: SSAValue, format: FloatFormat, is_nan: SSAValue | None) -> SSAValue:
+    """
+    The upper bits of a wider code, rounded; where it `is_nan`, those of a quiet NaN.
+
+    Sign and exponent stay where they are, and what rounds past the largest number carries into infinity.
+    """
+    shift = lanes.bits(bits) - width_of(format)
     upper = lanes.shr(bits, shift, "upper")
     odd = lanes.and_(upper, 1, "odd")
     rounded = lanes.shr(lanes.add(lanes.add(bits, (1 << (shift - 1)) - 1), odd), shift, "rounded")
-    if is_nan_quiet:
+    if is_nan is None:
         return rounded
     quiet = lanes.or_(upper, 1 << (format.fraction_bits - 1), "quiet")
-    return lanes.select(lanes.compare("uno", number, number), quiet, rounded, "code")
+    return lanes.select(is_nan, quiet, rounded, "code")
 
 
 def _narrow_through_f16(lanes: Lanes, number: SSAValue, format: FloatFormat) -> SSAValue:
@@ -212,15 +218,15 @@ def _narrow_through_f16(lanes: Lanes, number: SSAValue, format: FloatFormat) -> 
     Of the f32 the upper half counts, whose last bit also says that one below was set: rounded to odd, it is exact as
     f16 down to half of the least code, and is there on the same side of all ties.
     """
-    bits, shift = lanes.as_bits(number, "bits"), _width(HALF) - _width(format)
+    bits, shift = lanes.as_bits(number, "bits"), width_of(HALF) - width_of(format)
     lost = lanes.add(lanes.and_(bits, 0xFFFF), 0xFFFF, "lost")
     odd = lanes.and_(lanes.or_(bits, lost), ~0xFFFF, "odd")
     half = lanes.as_bits(lanes.narrow(lanes.bitcast(odd, F32), Float16Type(), "half"), "half")
     last = lanes.and_(lanes.shr(half, shift), 1, "last")
     up = lanes.add(last, (1 << (shift - 1)) - 1, "up")
-    is_number = lanes.compare("sle", lanes.and_(half, _last(HALF)), _infinity(HALF))
+    is_number = lanes.compare("sle", lanes.and_(half, last_code(HALF)), infinity_of(HALF))
     up = lanes.select(is_number, up, lanes.like(0, up), "up")
-    return lanes.truncate(lanes.shr(lanes.add(half, up, "rounded"), shift), _width(format), "code")
+    return lanes.truncate(lanes.shr(lanes.add(half, up, "rounded"), shift), width_of(format), "code")
 
 
 def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
@@ -237,11 +243,11 @@ def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format:
     number = lanes.select(lanes.compare("olt", number, largest), number, largest, "number")
     least_bits = _rebias(wide, format) + (1 << wide.fraction_bits)
     least = _from_bits(lanes, least_bits, float_type)
-    power = lanes.bitcast(lanes.and_(lanes.as_bits(number), _infinity(wide)), float_type)
+    power = lanes.bitcast(lanes.and_(lanes.as_bits(number), infinity_of(wide)), float_type)
     power = lanes.select(lanes.compare("ogt", power, least), power, least, "power")
     exponent = lanes.as_bits(power, "exponent")
     # Even, so that ties are ties to even.
-    unbiased = -(least_bits >> shift) % (1 << max(8, _width(format)))
+    unbiased = -(least_bits >> shift) % (1 << max(8, width_of(format)))
     place = lanes.bitcast(lanes.add(exponent, (shift << wide.fraction_bits) + unbiased, "place"), float_type)
     total = lanes.as_bits(lanes.add(number, place, "total"))
     return lanes.add(total, lanes.shr(exponent, shift), "code")
@@ -266,8 +272,8 @@ def _narrow_nan(lanes: Lanes, magnitude: SSAValue, code: SSAValue, wide: FloatFo
         return code
     shift = wide.fraction_bits - format.fraction_bits
     payload = lanes.and_(lanes.shr(magnitude, shift), (1 << format.fraction_bits) - 1)
-    quiet = lanes.or_(payload, _infinity(format) | (1 << (format.fraction_bits - 1)), "quiet")
-    return lanes.select(lanes.compare("ugt", magnitude, _infinity(wide)), quiet, code, "code")
+    quiet = lanes.or_(payload, infinity_of(format) | (1 << (format.fraction_bits - 1)), "quiet")
+    return lanes.select(lanes.compare("ugt", magnitude, infinity_of(wide)), quiet, code, "code")
 
 
 def _narrow_to_power_of_two(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format: FloatFormat) -> SSAValue:
@@ -276,4 +282,4 @@ def _narrow_to_power_of_two(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat
     if wide.bias == format.bias:
         return exponent
     clamped = lanes.most(lanes.sub(exponent, wide.bias - format.bias), 0)
-    return lanes.least(clamped, _last(format), "exponent")
+    return lanes.least(clamped, last_code(format), "exponent")

@@ -21,6 +21,7 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
 from layoutc.transforms.building.lanes import F32, F64, Lanes
 from layoutc.transforms.building.vector_ops import TO_INTEGER
+from layoutc.transforms.values.convert_codes import convert_code, is_by_codes
 from layoutc.transforms.values.convert_floats import format_of, narrow_to_code, odd_single, widen_code
 from layoutc.transforms.values.convert_integers import (
     add_difference,
@@ -103,8 +104,11 @@ def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destina
     """The exact value, rounded once."""
     if source == destination:
         return value
+    if is_by_codes(source, destination):
+        code = value if source.is_integer else lanes.as_bits(value, "code")
+        return lanes.bitcast(convert_code(lanes, code, source, destination), register_type(destination), "value")
     if destination.name == "boolean":
-        return _is_not_zero(lanes, value, source)
+        return lanes.compare("ne", value, 0, "is_true")
     if destination.float_format is not None and has_table(source, lanes.count):
         number = integer_to_f32(lanes, value, source)
         return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
@@ -129,13 +133,6 @@ def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
             return integer_to_f32(lanes, value, source)
         case _:
             return widen_code(lanes, value, format_of(source.name))
-
-
-def _is_not_zero(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
-    if source.is_integer:
-        return lanes.compare("ne", value, 0, "is_true")
-    number = value if source.name == "f64" else to_f32(lanes, value, source)
-    return lanes.compare("une", number, 0.0, "is_true")
 
 
 def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:

@@ -35,6 +35,7 @@ from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import created, insert
 from layoutc.transforms.building.lanes import F32, Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder, apply
+from layoutc.transforms.values.convert_codes import is_by_codes
 from layoutc.transforms.values.convert_integers import as_number
 from layoutc.transforms.values.convert_values import FAR, Values, convert, register_type, to_f32
 from layoutc.transforms.values.shared_bytes import load_part, store_part
@@ -152,8 +153,8 @@ class Conversions:
         sides = max(source.bits, target.bits) // 8
         if self.in_integers or (source.is_integer and source.bits > 32 and target.name in FAR):
             return 8
-        is_exact = source.is_integer and target.is_integer and not self.conversion.has_attributes
-        return max(1, sides) if is_exact else max(4, sides)
+        is_exact = (source.is_integer and target.is_integer) or is_by_codes(source, target)
+        return max(1, sides) if is_exact and not self.conversion.has_attributes else max(4, sides)
 
     def value(
         self, lanes: Lanes, index: Index, counters: Sequence[SSAValue], offset: SSAValue, old: SSAValue | None = None
