@@ -319,6 +319,16 @@ def test_elements_of_a_source_that_overlaps_itself_keep_their_own_parameters() -
     np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("store", ["aligned", "staged"])
+def test_a_buffer_of_whole_lines_does_not_hold_what_a_sum_adds(store: str) -> None:
+    pair, conversion = (desc("ab", (64, 64), "f32"), desc("ba", (64, 64), "f32")), Conversion(sum=0.5)
+    lines = plan_lines(choose_plan(*pair, machine("avx512"), 1, conversion))
+    assert read_converting_plan(lines, *pair, conversion).copies[0].store == "normal"
+    edited = [line.replace("normal stores", f"{store} stores") for line in lines]
+    with pytest.raises(LayoutcError, match=f"copies that add to what the destination holds have no {store} stores"):
+        read_converting_plan(edited, *pair, conversion)
+
+
 def test_an_edited_plan_keeps_its_parameters() -> None:
     """Where the scales of elements are is part of the copy, and checked with it; when elements convert is free."""
     source, destination, conversion = *sides(CASES.index(BY_INDEX[6])), BY_INDEX[6][2]

@@ -101,6 +101,8 @@ def read_converting_plan(
     adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
+    if staged := next((copy.store for copy in adding if copy.stages_stores), None):
+        raise LayoutcError(f"copies that add to what the destination holds have no {staged} stores")
     return plan
 
 
