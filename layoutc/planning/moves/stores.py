@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, Carry, contiguous
+from layoutc.planning.copies.copy_digits import SIDES, contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
     l1_ways,
@@ -115,7 +115,7 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
         if stored_sets(cached) < FEWEST_SETS and stores_whole_lines(plan, target):
             cached = with_macro(plan, shape)
             because("macro tiles", f"{shape.reason}; runs of rows of the destination are longer, {why}")
-    if any(digit.carries for digit in plan.copy.digits) and share_evicted(cached, "dst", target) > 0:
+    if share_evicted(cached, "dst", target) > 0:
         because("macro tiles", f"grown as others; the loops inside follow rows of the destination, {why}")
         cached = replace(cached, inner_order=loop_order(plan.copy.digits, "dst"))
     return cached
@@ -238,7 +238,4 @@ def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     gathered = with_macro(plan, (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes])
     if not gathers_rows(gathered, target):
         return None
-    # In the buffer no digit of the source carries.
-    carries = any(isinstance(digit.stride("dst"), Carry) for digit in plan.copy.digits)
-    inner = gathered.inner_order if carries else loop_order(plan.copy.digits, "dst")
-    return replace(with_gathered_rows(gathered, target), inner_order=inner)
+    return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))
