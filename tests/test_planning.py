@@ -432,10 +432,10 @@ def test_macro_tiles_of_long_rows_are_one_tile_wide(
 
 
 @pytest.mark.parametrize(
-    ("images", "pixels", "ahead"), [(1200, 4099, 2 * 640 + 15), (9000, 511, 640 + 15), (20000, 203, 2 * 1015)]
+    ("images", "pixels", "ahead"), [(1200, 4099, 4 * 640 + 15), (9000, 511, 640 + 15), (20000, 203, 3 * 1015)]
 )
 def test_small_macro_tiles_ask_for_a_later_one(images: int, pixels: int, ahead: int) -> None:
-    """Those of 2560 bytes for the second one, unless a loop has fewer than four of them."""
+    """Those of 2560 bytes, asked for twice, for the fourth one, unless a loop has fewer than eight of them."""
     source, destination = (layoutc.desc(layout, (images, 5, pixels), "f32") for layout in ("acb", "abc"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
     assert copy.prefetch == ahead
@@ -736,6 +736,15 @@ def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for
     assert _asks("abcdef", "fedcba", (112, 15, 15, 15, 5, 32)) == "", "rows in pages of their own"
     assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "", "three rows"
     assert _asks("acb", "acB16b", (3, 3208, 1350), "bf16") == "", "rows that stay as they are"
+    assert _asks("ba", "ab", (24, 286269), "f32") == "twice", "lanes of both digits of a run"
+    assert _asks("Ab16a", "Ba8b", (2963, 4037), "f32") == "twice", "16 rows, the next ones pages on"
+
+
+def test_what_is_asked_for_twice_lies_at_least_8_kib_ahead() -> None:
+    """Macro tiles of 8 by 64 elements of 8 bytes are 4 KiB; the last byte of a line straddles what lies two on."""
+    source, destination = (layoutc.desc(name, (1923, 2353), "f64") for name in ("ba", "ab"))
+    copy = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies[0]
+    assert (copy.asks, copy.macro, copy.prefetch) == ("twice", (8, 64), 2 * 8 + 7)
 
 
 def _asked(kernel: layoutc.Kernel, counters: Mapping[str, Sequence[int]]) -> set[int]:

@@ -14,8 +14,10 @@ from layoutc.planning.tiles.lanes import lane_count
 
 LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
+LEAST_AHEAD_TWICE = 8 << 10
+"""the same of what is asked for twice, the second time when a macro tile has been loaded"""
 MANY_ROWS = 32
-"""rows of a macro tile in the source, from which on these are asked for twice; so are those that are one run"""
+"""rows of a macro tile in the source, from which on these are asked for twice wherever the next ones lie"""
 ROWS_OF_A_PAGE = 3
 """rows of a macro tile in each page it has, from which on those of half a line and less are asked for twice"""
 MOST_CARRYING = 0.5
@@ -71,20 +73,22 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     """
     Whether the lines that leave a buffer ask for what lies ahead as well, of which loads ask for each by itself.
 
-    Nothing else is read meanwhile. Of few rows, and of those that are copied as they are, the processor knows itself
-    what comes next. Where digits carry it takes too long to say, and so it does where several macro tiles take a line
-    of each row in turn, and rows lie in pages of their own.
+    Nothing else is read meanwhile. Of few rows that go on within a page, and of those that are copied as they are, the
+    processor knows itself what comes next. Where digits carry it takes too long to say, and so it does where several
+    macro tiles take a line of each row in turn, and rows lie in pages of their own.
     """
-    if plan.store != "staged" or plan.load != "normal" or plan.merges or plan.converted_bytes:
+    is_moved = plan.store == "staged" and plan.load == "normal" and not (plan.merges or plan.converted_bytes)
+    if not is_moved or plan.source_lanes == plan.target_lanes or any(digit.carries for digit in plan.copy.digits):
         return False
-    stored = {part.digit for part in plan.target_lanes}
-    if any(part.digit in stored for part in plan.source_lanes) or any(digit.carries for digit in plan.copy.digits):
-        return False
-    rows = prod(plan.macro) // plan.source_run
+    rows, loop = prod(plan.macro) // plan.source_run, outer_loops(plan, plan.outer_order)[-1]
     if plan.macro_tiles_of_a_line == 1:
-        return rows == 1 or rows >= MANY_ROWS
-    goes_on = _goes_on(plan, outer_loops(plan, plan.outer_order)[-1])
-    return goes_on and rows >= ROWS_OF_A_PAGE * _pages(plan)
+        return rows == 1 or rows >= MANY_ROWS or _is_pages_on(plan, loop)
+    return _goes_on(plan, loop) and rows >= ROWS_OF_A_PAGE * _pages(plan)
+
+
+def _is_pages_on(plan: CopyPlan, position: int) -> bool:
+    """Whether the next macro tile along a digit begins a page on, or further."""
+    return plan.copy.digits[position].offset("src", plan.macro[position]) * plan.element_bytes >= PAGE
 
 
 def _pages(plan: CopyPlan) -> int:
@@ -160,7 +164,8 @@ def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
     if not isinstance(stride, int) or not stride:
         return 1
     line = LINE // plan.element_bytes
-    turns = max(-(-LEAST_AHEAD // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
+    least = LEAST_AHEAD_TWICE if _is_asked_twice(plan) else LEAST_AHEAD
+    turns = max(-(-least // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
     return turns if turns <= digit.extent // step // 2 or stride * step < line else 1
 
 
