@@ -400,6 +400,19 @@ def test_no_tile_has_much_text(
     assert len(Kernel(source, destination, target="avx512", conversion=conversion).c_source) < most
 
 
+def test_channels_of_a_shorter_tile_are_read_back() -> None:
+    """4 columns of s8 are 4 bytes, and fill a register of 16 as they are converted."""
+    source, destination = (
+        MemoryDesc((1, 27, 923), element_type(type), layout(tag)) for type, tag in (("u4", "acb"), ("s8", "abc"))
+    )
+    own = Conversion(src_zero_point=Param(dtype="s32"), dst_zero_point=Param(axes=(1, 2), dtype="s32"))
+    plan = choose_plan(source, destination, replace(machine("neon"), llc=1 << 10), 1, own)
+    assert plan.copies[0].target_lanes[-1].extent == 4
+    assert parse_plan(plan_lines(plan)) == plan
+    with pytest.raises(LayoutcError, match=r"in registers of 2 bytes, expected a power of two that fills 16 to 16"):
+        parse_plan([line.replace("27x4", "27x2").replace("1:4", "1:2") for line in plan_lines(plan)])
+
+
 def test_elements_are_converted_where_their_parameters_are_side_by_side() -> None:
     """A register of 64 columns has a load of its scales, and one of 23 channels and some columns a load for each."""
     scales = Conversion(dst_scale=Param(axes=(1, 2), dtype="f32"))

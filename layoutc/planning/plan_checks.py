@@ -10,7 +10,7 @@ from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apar
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.plans.plan import ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
@@ -208,10 +208,15 @@ def _check_channels(plan: CopyPlan) -> None:
         for g in range(len(plan.tile))
     )
     register = max(pixels.extent * plan.widths.moved, *(_held_bytes(plan, side) for side in SIDES))
-    if plan.tile != expected or not is_power_of_two(pixels.extent) or not 16 <= register <= plan.vector_bytes:
+    filled = max(register, pixels.extent * CONVERTED_LANE if plan.converted_bytes else 0)
+    if plan.tile != expected:
         raise LayoutcError(
-            f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected "
-            f"{_text(expected)} and registers of 16 to {plan.vector_bytes} bytes"
+            f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected {_text(expected)}"
+        )
+    if not is_power_of_two(pixels.extent) or filled < 16 or register > plan.vector_bytes:
+        raise LayoutcError(
+            f"got {channel.extent} channels of {pixels.extent}, in registers of {register} bytes, expected a power of "
+            f"two that fills 16 to {plan.vector_bytes} bytes"
         )
     if channel.extent > REGISTER_LIMIT or not plan.copy.digits[channel.digit].is_whole:
         raise LayoutcError(f"got {channel.extent} channels, expected at most {REGISTER_LIMIT}, all of them loaded")

@@ -8,7 +8,7 @@ from itertools import islice
 from math import prod
 
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
-from layoutc.planning.plans.plan import CopyPlan, Part, Plan, is_power_of_two
+from layoutc.planning.plans.plan import CONVERTED_LANE, CopyPlan, Part, Plan, is_power_of_two
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 from layoutc.planning.tiles.param_loads import param_loads
@@ -19,8 +19,6 @@ TILE = 96
 """vectors that a tile converts at most that has no such share"""
 LOADS = 2
 """of parameters for each of these vectors, which compilers take as long for"""
-FILLED = 4
-"""bytes of a register for each lane that is converted at once"""
 
 
 def with_shorter_tiles(plans: Iterable[CopyPlan], packed: Collection[int] = ()) -> tuple[CopyPlan, ...]:
@@ -98,7 +96,7 @@ def _halved(plan: CopyPlan) -> CopyPlan | None:
     if tile == plan.tile:
         converted = _cut(converted, last.digit, last.extent // 2)
         tile = tile_of(plan.copy, converted, shorter)
-        if lane_count(converted) < plan.vector_bytes // FILLED:
+        if lane_count(converted) < plan.vector_bytes // CONVERTED_LANE:
             return None
     if tile == plan.tile or not shorter:
         return None

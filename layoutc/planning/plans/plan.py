@@ -26,6 +26,8 @@ MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
 ELEMENT_TILE = 16
 """elements of a tile without lanes that are converted at once, at most"""
+CONVERTED_LANE = 4
+"""bytes of a register for each lane that is converted at once"""
 
 
 @dataclass(frozen=True, slots=True)
