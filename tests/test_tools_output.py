@@ -69,6 +69,14 @@ def test_a_pipe_of_that_name_is_written_to(tmp_path: Path, text: str) -> None:
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+@pytest.mark.parametrize("name", ["loop", "loop/out.h"])
+def test_links_in_a_circle_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    assert main([*COMPILE, "-o", str(tmp_path / name)]) == 1
+    assert capsys.readouterr().err == f"layoutc: error: {tmp_path / name}: too many levels of symbolic links\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["loop"]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk is full here")
 def test_what_a_full_disk_has_no_room_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", "/dev/full"]) == 1

@@ -29,8 +29,10 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
 
     It keeps the permissions of the file that it replaces. What is no file to replace is written to as it is: `-`
     (stdout), an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
-    Raises LayoutcError if `path` is a folder, OSError if its folder cannot be written.
+    Raises LayoutcError if `path` is a folder, OSError if its folder cannot be written or its links lead nowhere.
     """
+    with suppress(FileNotFoundError):
+        path.stat()
     stream = _stream(path)
     if stream is not None:
         with _named(path), stream:
