@@ -166,7 +166,7 @@ def number(value: Any, name: str) -> Number:
         return integer(name, value, -(2**63))
     try:
         found = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise LayoutcError(f"{name} {shown(value)} is no number: {error}") from None
     if not isfinite(found):
         raise LayoutcError(f"{name} {found} is not finite")

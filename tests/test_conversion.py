@@ -138,6 +138,10 @@ SHAPE = r"src scale has shape \(6, 4\), expected \(4, 6\)"
         (lambda: Param("1"), "value of a parameter '1' is no number"),
         (lambda: Param([b"1"], axes=0), "value of a parameter b'1' is no number"),
         (lambda: Param([10**400], axes=0), "value of a parameter is 1000.*, expected -9223372036854775808 or more"),
+        (
+            lambda: Param(Fraction(10**400)),
+            "value of a parameter 1000.* is no number: integer division result too large",
+        ),
         (lambda: Param(float("nan")), "value of a parameter nan is not finite"),
         (lambda: Param([1, 2], axes=(1, 0)), r"parameter axes \(1, 0\) are not in increasing order"),
         (lambda: Param([1, 2], axes=1, groups=(1, 2)), "got 2 groups, expected 1, one per axis"),
