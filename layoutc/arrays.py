@@ -17,7 +17,7 @@ from layoutc.element_type import ElementType
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Executor, Kernel
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.views import holds, stored_type
 
 if TYPE_CHECKING:

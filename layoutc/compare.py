@@ -8,6 +8,7 @@ from itertools import chain, product
 from math import lcm, prod
 from typing import Any
 
+from layoutc.checks import integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -145,7 +146,7 @@ def compare(one: Layout, other: Layout, dims: Sequence[int] | None = None) -> Ve
     """
     if one.rank != other.rank:
         raise LayoutcError(f"{one} has rank {one.rank}, {other} has rank {other.rank}")
-    given = None if dims is None else MemoryDesc(tuple(dims), element_type("f32"), one).dims
+    given = None if dims is None else MemoryDesc(integers("dims", dims, 1), element_type("f32"), one).dims
     if equal_for_all_dims(one, other):
         return Verdict(True, given)
     verdict = Verdict(False)

@@ -19,9 +19,8 @@ from layoutc.kernel import Kernel
 from layoutc.notations import desc
 from layoutc.pipeline import lower, reorder_module
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.machine import TARGETS, machine
+from layoutc.planning.machine import LINE, TARGETS, machine
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.plans.plan import LINE
 from layoutc.runtime import build, load
 from layoutc.targets.c import emit_c
 

@@ -114,6 +114,8 @@ def test_a_difference_is_searched_for_among_the_first_elements(monkeypatch: pyte
 def test_different_ranks_are_refused() -> None:
     with pytest.raises(LayoutcError, match=r"rank 1, .* rank 2"):
         compare(layout("a"), layout("ab"))
+    with pytest.raises(LayoutcError, match="dims 5 are no sequence of integers"):
+        compare(layout("a"), layout("A8a"), 5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(LayoutcError, match="dims"):
         first_difference(layoutc.desc("ab", (2, 3)), layoutc.desc("ab", (3, 2)))
 

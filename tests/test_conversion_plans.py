@@ -409,7 +409,7 @@ def test_channels_of_a_shorter_tile_are_read_back() -> None:
     plan = choose_plan(source, destination, replace(machine("neon"), llc=1 << 10), 1, own)
     assert plan.copies[0].target_lanes[-1].extent == 4
     assert parse_plan(plan_lines(plan)) == plan
-    with pytest.raises(LayoutcError, match=r"in registers of 2 bytes, expected a power of two that fills 16 to 16"):
+    with pytest.raises(LayoutcError, match=r"2, in registers of 8 bytes, expected a power of two that fills 16 to 16"):
         parse_plan([line.replace("27x4", "27x2").replace("1:4", "1:2") for line in plan_lines(plan)])
 
 

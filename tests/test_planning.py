@@ -23,12 +23,12 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
-from layoutc.planning.machine import PAGE, TARGETS, machine
+from layoutc.planning.machine import LINE, PAGE, TARGETS, machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import LINE, CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
 from layoutc.planning.shuffles.network import execute
 from layoutc.planning.tiles.merged_tile import MergedTile

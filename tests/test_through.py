@@ -19,9 +19,9 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.copies.strided_copy import count_segments
 from layoutc.planning.explain import explain_plan
-from layoutc.planning.machine import TARGETS
+from layoutc.planning.machine import LINE, TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import LINE, Plan
+from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.through.through import through_buffers
 from layoutc.planning.through.turn_lines import MOST_TRIED, lines_of, tried

@@ -215,7 +215,7 @@ def _check_channels(plan: CopyPlan) -> None:
         )
     if not is_power_of_two(pixels.extent) or filled < 16 or register > plan.vector_bytes:
         raise LayoutcError(
-            f"got {channel.extent} channels of {pixels.extent}, in registers of {register} bytes, expected a power of "
+            f"got {channel.extent} channels of {pixels.extent}, in registers of {filled} bytes, expected a power of "
             f"two that fills 16 to {plan.vector_bytes} bytes"
         )
     if channel.extent > REGISTER_LIMIT or not plan.copy.digits[channel.digit].is_whole:

@@ -13,8 +13,9 @@ from math import gcd, prod
 
 from layoutc.planning.conversions.even_copies import cut, with_even_macro
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, falling
+from layoutc.planning.machine import LINE
 from layoutc.planning.moves.macro_tiles import MacroShape, with_macro
-from layoutc.planning.plans.plan import LINE, CopyPlan, is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 
 BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
-from layoutc.planning.machine import Machine
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.plans.plan import CopyPlan
 
 L1_SETS = 64
 """on x86 and most others a page's worth of lines, as the cache is looked up while the address is translated"""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from layoutc.planning.machine import LINE
 from layoutc.planning.moves.boxes import tile_cost, waste
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import lane_count
 
 ROW_REGISTERS = 8

@@ -15,10 +15,10 @@ from layoutc.planning.copies.copy_digits import (
     chain_of,
     contiguous,
 )
-from layoutc.planning.machine import PAGE, Machine
+from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.next_tile import asking_ahead, outer_loops
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, chain_of
-from layoutc.planning.machine import PAGE, Machine
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE, PAGE, Machine
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import waste
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, overflow_sets, share_sets, source_bytes
 from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, rows_of_a_set, with_gathered_rows
@@ -22,7 +22,7 @@ from layoutc.planning.moves.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.moves.next_tile import asking_ahead, straddles_lines
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import choose_lanes, lane_count
 

@@ -21,7 +21,7 @@ from layoutc.planning.copies.axis_segments import segments
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.copies.strided_copy import axis_sides
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.through.through import Blocks, Part, copies_in, loops_of, sum_of, turns_of

@@ -18,11 +18,11 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, co
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import PAGE, Machine, merges_registers
+from layoutc.planning.machine import LINE, PAGE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
-from layoutc.planning.plans.plan import LINE, CopyPlan, Part
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import Through
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.through.byte_images import Imaged, Images, by_images

@@ -20,7 +20,8 @@ from layoutc.planning.copies.axis_segments import segments
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, merged
 from layoutc.planning.copies.strided_copy import AxisSides, axis_sides
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.plans.plan import LINE, MAX_STAGE_BYTES
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.together.together import even_step, grown, page_by_page

@@ -9,7 +9,7 @@ from itertools import islice
 from math import gcd, inf, log2, prod
 from operator import attrgetter, itemgetter
 
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.together.together import even_step, page_by_page
 

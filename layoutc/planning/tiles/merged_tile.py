@@ -14,7 +14,8 @@ from itertools import repeat
 from math import prod
 
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.plans.plan import LINE, CopyPlan, Part
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Held, gathered

@@ -13,11 +13,11 @@ from math import prod
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, contiguous, without_partial
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import best_box
 from layoutc.planning.moves.plan_copy import needs_box, plan_moved
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
-from layoutc.planning.plans.plan import LINE, MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count

@@ -24,7 +24,7 @@ from layoutc.planning.copies.copy_digits import (
     merged,
 )
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.planning.plans.turns import SharedLoop
 
 Measured = tuple[StridedCopy, Widths]

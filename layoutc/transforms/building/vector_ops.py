@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import NOTHING, created
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
 

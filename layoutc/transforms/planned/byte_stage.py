@@ -19,7 +19,8 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copies.copy_digits import SideName, Stride
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.row_spans import RowSpan, row_span
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes

@@ -15,8 +15,8 @@ from xdsl.ir import SSAValue
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_cycle, row_digits, taken_apart
 from layoutc.planning.copies.copy_digits import Carry, Stride
-from layoutc.planning.machine import merges_registers
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE, merges_registers
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.joined_lanes import joined
 from layoutc.transforms.building.lanes import Lanes

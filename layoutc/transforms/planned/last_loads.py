@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Register
 
 

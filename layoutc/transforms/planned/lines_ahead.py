@@ -9,7 +9,8 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copies.copy_digits import Stride
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.loop_nest import apply
 from layoutc.transforms.building.vector_ops import fetch, load, sum_of, vector_type

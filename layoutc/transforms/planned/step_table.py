@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copies.copy_digits import Carry, Stride
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import element, sum_of

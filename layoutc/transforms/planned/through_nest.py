@@ -9,7 +9,8 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, Operation
 
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Through
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.loop_nest import NestBuilder

@@ -14,10 +14,10 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
-from layoutc.planning.machine import TARGETS
+from layoutc.planning.machine import LINE, TARGETS
 from layoutc.planning.moves.fetched_lines import line_ends
 from layoutc.planning.moves.whole_lines import stores_whole_lines
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
 from layoutc.planning.tiles.tile import Piece, Register, runs_of

@@ -17,7 +17,8 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copies.copy_digits import Stride
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import buffer, element, load, put, store, sum_of, vector_type

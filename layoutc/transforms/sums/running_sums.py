@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.conversions.running_sums import tile_sums
-from layoutc.planning.plans.plan import LINE, CopyPlan
+from layoutc.planning.machine import LINE
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes

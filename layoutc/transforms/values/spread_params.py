@@ -16,7 +16,7 @@ from layoutc.element_type import element_type
 from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.planning.conversions.spread_params import spread_params
-from layoutc.planning.plans.plan import LINE
+from layoutc.planning.machine import LINE
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, Loop, NestBuilder
 from layoutc.transforms.values.element_access import (
