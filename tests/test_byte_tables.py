@@ -58,7 +58,9 @@ def test_a_table_is_what_the_definition_says_of_every_byte(source: str, conversi
             given = np.frombuffer(table, np.uint8) & (1 << destination.bits) - 1
             np.testing.assert_array_equal(given, expected)
             found += 1
-    assert found > 2
+    # Without attributes booleans are a few ops for all others.
+    as_bits = source == "boolean" and conversion == Conversion()
+    assert found == 0 if as_bits else found > 2
 
 
 CASES = [
