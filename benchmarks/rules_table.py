@@ -90,7 +90,7 @@ def value_of(row: Row, other: str) -> str:
 
 
 def rules(folder: Path) -> str:
-    """The table of docs/plans.md: each rule, and what the best and the worst of its other values came to."""
+    """The table of docs/plan_rules.md: each rule, and what the best and the worst of its other values came to."""
     path = folder / "rules.json"
     if not path.exists():
         return ""
