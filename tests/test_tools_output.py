@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from layoutc.tools import layoutc_opt
 from layoutc.tools.layoutc import main
 
 COMPILE = ("compile", "--from", "ab", "--to", "ba", "--dims", "2,3", "--emit", "header")
@@ -81,6 +88,84 @@ def test_links_in_a_circle_are_an_error(tmp_path: Path, capsys: pytest.CaptureFi
 def test_what_a_full_disk_has_no_room_for_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", "/dev/full"]) == 1
     assert capsys.readouterr().err == "layoutc: error: /dev/full: no space left on device\n"
+
+
+@contextmanager
+def as_anybody() -> Generator[None]:
+    """Not as root, who may write all files."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_a_file_that_may_only_be_read_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        out = Path(folder, "out.h")
+        out.write_text("mine")
+        out.chmod(0o444)
+        with as_anybody():
+            assert main([*COMPILE, "-o", str(out)]) == 1
+        assert capsys.readouterr().err == f"layoutc: error: {out}: permission denied\n"
+        assert [(path.name, path.read_text()) for path in Path(folder).iterdir()] == [("out.h", "mine")]
+
+
+def test_a_file_in_a_folder_that_may_only_be_read_gets_other_contents(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "out.h")
+        out.write_text("old" * 1000)
+        out.chmod(0o666)
+        Path(folder).chmod(0o555)
+        with as_anybody():
+            assert main([*COMPILE, "-o", str(out)]) == 0
+        Path(folder).chmod(0o755)
+        assert [(path.name, path.read_text()) for path in Path(folder).iterdir()] == [("out.h", text)]
+
+
+@pytest.mark.parametrize("tool", ["layoutc", "layoutc-opt"])
+def test_a_file_with_two_names_keeps_both(tmp_path: Path, tool: str) -> None:
+    (tmp_path / "in.mlir").write_text("func.func @f() { func.return }")
+    (tmp_path / "out").write_text("old" * 1000)
+    (tmp_path / "other").hardlink_to(tmp_path / "out")
+    if tool == "layoutc":
+        assert main([*COMPILE, "-o", str(tmp_path / "out")]) == 0
+    else:
+        layoutc_opt.main([str(tmp_path / "in.mlir"), "-o", str(tmp_path / "out")])
+    written = (tmp_path / "out").read_text()
+    assert written and "old" not in written
+    assert (tmp_path / "other").read_text() == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.mlir", "other", "out"]
+
+
+def test_a_file_with_two_names_stays_as_it_was_where_something_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "in.mlir").write_text("func.func @f() { no.such }")
+    (tmp_path / "out").write_text("old")
+    (tmp_path / "other").hardlink_to(tmp_path / "out")
+    with pytest.raises(SystemExit):
+        layoutc_opt.main([str(tmp_path / "in.mlir"), "-o", str(tmp_path / "out")])
+    assert (tmp_path / "out").read_text() == "old"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_ended_driver_leaves_nothing_behind(tmp_path: Path, number: signal.Signals) -> None:
+    """It waits for its input, which never comes, with its output open beside the old one."""
+    (tmp_path / "out.mlir").write_text("old")
+    command = [sys.executable, "-m", "layoutc.tools.layoutc_opt", "-o", str(tmp_path / "out.mlir")]
+    heeds = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds)
+    with process:
+        for _ in range(1000):
+            if len([*tmp_path.iterdir()]) == 2:
+                break
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(20) == 1
+        assert process.stderr and process.stderr.read() == "layoutc-opt: error: interrupted\n"
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("out.mlir", "old")]
 
 
 def test_dev_null_stays_what_it_is() -> None:

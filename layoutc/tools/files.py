@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
+import shutil
+import signal
 import sys
+import tempfile
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,6 +19,7 @@ from typing import IO
 from layoutc.errors import LayoutcError
 
 MAX_LINKS = 40
+ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def open_stdout() -> None:
@@ -23,13 +29,28 @@ def open_stdout() -> None:
 
 
 @contextmanager
+def ending_as_interrupt() -> Generator[None]:
+    """Asked to end, as by `timeout` or a closed terminal, it cleans up as after Ctrl-C."""
+    is_main = threading.current_thread() is threading.main_thread()
+    signals = [number for number in ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in signals:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in signals:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
 def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """
     A file to write into that becomes `path` when the block ends well, and disappears when it does not.
 
-    It keeps the permissions of the file that it replaces. What is no file to replace is written to as it is: `-`
-    (stdout), an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
-    Raises LayoutcError if `path` is a folder, OSError if its folder cannot be written or its links lead nowhere.
+    It keeps the permissions of the file that it replaces; one with further names, or in a folder that cannot be written,
+    stays the same file, with other contents. What is no file to replace is written to as it is: `-` (stdout), an open
+    descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
+    Raises LayoutcError if `path` is a folder, OSError if it or its folder cannot be written or its links lead nowhere.
     """
     with suppress(FileNotFoundError):
         path.stat()
@@ -41,6 +62,13 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     target = path.resolve()
     if target.is_dir():
         raise LayoutcError(f"{path}: not a regular file")
+    if target.exists():
+        if not _may_write(target):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        if target.stat().st_nlink > 1 or not _may_write(target.parent):
+            with _named(path), _overwritten(target) as file:
+                yield file
+            return
     beside = target.with_name(f".{target.name[:200]}.{secrets.token_hex(6)}")
     try:
         with _named(path), _created(beside, path) as file:
@@ -53,6 +81,21 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+@contextmanager
+def _overwritten(path: Path) -> Generator[IO[bytes], None, None]:
+    """A file to write into whose bytes become those of `path` when the block ends well."""
+    with tempfile.TemporaryFile() as kept:
+        with os.fdopen(os.dup(kept.fileno()), "wb") as file:
+            yield file
+        kept.seek(0)
+        with path.open("wb") as out:
+            shutil.copyfileobj(kept, out)
 
 
 @contextmanager

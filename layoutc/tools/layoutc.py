@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import warnings
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.tools.files import open_stdout
+from layoutc.tools.files import ending_as_interrupt, open_stdout
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -24,8 +21,6 @@ COMMANDS = {
     "compile": "Print the IR, the C or the header of a reorder, or build it.",
     "tune": "Try several plans of a reorder on this machine, and keep the fastest.",
 }
-
-ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class LazyGroup(click.Group):
@@ -61,7 +56,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run `layoutc` with these arguments (default: the process's) and return its exit status."""
     open_stdout()
-    with warnings.catch_warnings(), _ending_as_interrupt():
+    with warnings.catch_warnings(), ending_as_interrupt():
         warnings.showwarning = _show_warning
         return _status(arguments)
 
@@ -88,20 +83,6 @@ def _status(arguments: Sequence[str] | None) -> int:
         return _fail(_notation_message(error))
     except LayoutcError as error:
         return _fail(str(error))
-
-
-@contextmanager
-def _ending_as_interrupt() -> Generator[None]:
-    """Asked to end, as by `timeout` or a closed terminal, it cleans up as after Ctrl-C."""
-    is_main = threading.current_thread() is threading.main_thread()
-    signals = [number for number in ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
-    for number in signals:
-        signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number in signals:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

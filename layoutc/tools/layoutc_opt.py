@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from layoutc.tools.files import open_stdout, replaced
+from layoutc.tools.files import ending_as_interrupt, open_stdout, replaced
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 from layoutc.walk import ops_of
@@ -96,7 +96,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Runs the driver. Exit status 0, 1 for bad input with the reason on stderr, 2 for bad usage."""
     open_stdout()
     try:
-        LayoutcOptMain("layoutc compiler driver", args).run()
+        with ending_as_interrupt():
+            LayoutcOptMain("layoutc compiler driver", args).run()
     except (ParseError, ArgSpecParseError) as error:
         sys.exit(f"layoutc-opt: error: {error}")
     except BrokenPipeError:
