@@ -183,3 +183,21 @@ def test_any_and_undef_are_no_layouts() -> None:
     for text in ("any", "undef"):
         with pytest.raises(NotationError, match=f"'{text}' "):
             onednn.parse(text)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"ab", [], notations.desc("ab", (2, 3))])
+@pytest.mark.parametrize("called", ["tag", "names", "unblocked", "memory_desc", "permute_axes", "reshape", "submemory"])
+def test_what_is_no_descriptor_of_onednn_is_said_to_be_none(called: str, wrong: object) -> None:
+    """A descriptor of layoutc's is none either, and the error says who makes one."""
+    arguments = {"permute_axes": [(0, 1)], "reshape": [(6,)], "submemory": [(1, 1), (0, 0)]}.get(called, [])
+    with pytest.raises(LayoutcError, match=r"^desc is an? \w+, expected a Desc; onednn.create_with_tag and"):
+        getattr(onednn, called)(wrong, *arguments)
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"ab", []])
+def test_what_is_no_tag_is_said_to_be_none(wrong: object) -> None:
+    for call in (lambda: onednn.create_with_tag((2, 3), "f32", wrong), lambda: onednn.explain_tag(wrong)):  # pyright: ignore
+        with pytest.raises(LayoutcError, match=r"^tag is an? \w+, expected a str$"):
+            call()
+    with pytest.raises(LayoutcError, match=r"^desc is an? \w+, expected a MemoryDesc"):
+        onednn.from_memory_desc(wrong)  # pyright: ignore

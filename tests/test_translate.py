@@ -64,3 +64,9 @@ def test_openvino_names_that_are_onednn_tags() -> None:
     pairs = counterparts("openvino", "onednn")
     assert len(pairs) == 116
     assert sum(tag.removeprefix("onednn:") in enum() for _, tag in pairs) == 91
+
+
+@pytest.mark.parametrize("wrong", [None, 3, b"openvino", [], {}])
+def test_what_names_no_notation_is_said_to_be_none(wrong: object) -> None:
+    with pytest.raises(LayoutcError, match=r"^notation is an? \w+, expected a str$"):
+        notations.translate("nchw", to=wrong)  # pyright: ignore[reportArgumentType]

@@ -178,6 +178,7 @@ def translate(
 
     Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
     """
+    instance("notation", to, str)
     target, reading = notation(to), read(checked_text(text))
     if dims is None and reading.is_layout:
         try:

@@ -22,7 +22,7 @@ def create_with_tag(dims: Sequence[int], element_type: str | ElementType, tag: s
     Dims may be 0, or `RUNTIME_DIM`, which makes the strides outside of them so too.
     Raises NotationError for a text that is no tag, StatusError for what oneDNN refuses.
     """
-    layout = parse(tag) if isinstance(tag, str) else tag
+    layout = tag if isinstance(tag, Layout) else parse(tag)
     format(layout)
     dims, data_type = checked_dims(dims), checked_type(element_type)
     if len(dims) != layout.rank:

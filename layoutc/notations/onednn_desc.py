@@ -14,6 +14,7 @@ from math import prod
 from operator import index
 from typing import NoReturn
 
+from layoutc.checks import instance
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK
@@ -205,6 +206,11 @@ def rounded_up(dims: Sequence[int], blocks: Sequence[int]) -> tuple[int, ...]:
     """Each dim rounded up to its block; one that is known at run time only stays so."""
     pairs = zip(dims, blocks, strict=True)
     return tuple(dim if dim == RUNTIME_DIM else -(-dim // block) * block for dim, block in pairs)
+
+
+def check_desc(desc: object) -> None:
+    """Raises LayoutcError for what is none of oneDNN's descriptors, as a MemoryDesc is none."""
+    instance("desc", desc, Desc, "onednn.create_with_tag and onednn.from_memory_desc make one")
 
 
 def integers(name: str, values: Sequence[int], count: int | None = None) -> tuple[int, ...]:

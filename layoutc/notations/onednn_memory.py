@@ -6,10 +6,11 @@ What a part of a tensor does not own of its blocks is a border there: never read
 
 from __future__ import annotations
 
+from layoutc.checks import instance
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
-from layoutc.notations.onednn_desc import Desc
+from layoutc.notations.onednn_desc import Desc, check_desc
 from layoutc.notations.onednn_tags import format
 from layoutc.notations.reading import Piece, nested_digits
 from layoutc.strides import dense_strides
@@ -22,6 +23,7 @@ def from_memory_desc(desc: MemoryDesc) -> Desc:
     Raises LayoutcError for what oneDNN has no words for: alignment, flattened axes, swizzled or spread blocks, a
     border that does not begin and end at a block.
     """
+    instance("desc", desc, MemoryDesc, "layoutc.desc makes one")
     format(desc.layout)
     rank, blocks = desc.rank, desc.inner_blocks
     if desc.strides[rank:] != dense_strides([size for _, size in blocks]):
@@ -59,6 +61,7 @@ def memory_desc(desc: Desc) -> MemoryDesc:
     Raises LayoutcError for zero dims, for dims or strides that are known at run time only, and for padding
     that ends neither with the dim nor with a block.
     """
+    check_desc(desc)
     if desc.is_runtime:
         raise LayoutcError(f"a memory descriptor needs all dims and strides, {desc} has some at run time only")
     if 0 in desc.dims:

@@ -7,7 +7,7 @@ from functools import cache
 
 from layoutc.errors import LayoutcError
 from layoutc.notations.onednn_create import create_with_strides, dense_strides
-from layoutc.notations.onednn_desc import Desc
+from layoutc.notations.onednn_desc import Desc, check_desc
 from layoutc.notations.onednn_memory import layout_of, outer_order
 from layoutc.notations.onednn_tags import enum, format, parse
 
@@ -20,6 +20,7 @@ def tag(desc: Desc) -> str:
     stride fits, else by its letter, or to where a tag of oneDNN's enum has it. The tag may lie outside of the enum.
     Raises LayoutcError for gaps, broadcasts and unowned lanes, which no tag has.
     """
+    check_desc(desc)
     found = format(layout_of(desc, _order(desc)))
     return found if found in enum() else next(iter(_canonical_names(desc)), found)
 
@@ -42,6 +43,7 @@ def _canonical_names(desc: Desc) -> list[str]:
 
 def unblocked(desc: Desc) -> Desc:
     """The plain, row-major descriptor of the same logical tensor: reorder to it to be rid of blocks and padding."""
+    check_desc(desc)
     return create_with_strides(desc.dims, desc.element_type)
 
 

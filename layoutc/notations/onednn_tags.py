@@ -14,6 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import NoReturn
 
+from layoutc.checks import instance
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, MAX_RANK, Digit, Layout
 from layoutc.notations.reading import Piece, nested_digits, pieces_of
@@ -28,6 +29,7 @@ NO_LAYOUT = {
 
 def parse(text: str) -> Layout:
     """The layout of a tag. Raises NotationError, with the column, for a text that is none."""
+    instance("tag", text, str)
     if text in NO_LAYOUT:
         raise MeantError(text, 0, NO_LAYOUT[text])
     canonical = canonical_tags().get(text)

@@ -12,7 +12,7 @@ from math import prod
 from typing import NoReturn
 
 from layoutc.notations.onednn_create import checked_dims
-from layoutc.notations.onednn_desc import RUNTIME_DIM, Desc, integers, invalid_arguments, unimplemented
+from layoutc.notations.onednn_desc import RUNTIME_DIM, Desc, check_desc, integers, invalid_arguments, unimplemented
 
 
 def submemory(parent: Desc, dims: Sequence[int], offsets: Sequence[int]) -> Desc:
@@ -22,6 +22,7 @@ def submemory(parent: Desc, dims: Sequence[int], offsets: Sequence[int]) -> Desc
     A part begins at a block and ends at one, at the end of the tensor, or inside of its only block, whose other
     lanes it then does not own. Raises StatusError for what oneDNN refuses.
     """
+    check_desc(parent)
     dims, offsets = integers("dims", dims, parent.ndims), integers("offsets", offsets, parent.ndims)
     if parent.is_runtime or RUNTIME_DIM in (*dims, *offsets):
         unimplemented("a submemory needs all dims, strides and offsets, some are known at run time only")
@@ -48,6 +49,7 @@ def permute_axes(desc: Desc, permutation: Sequence[int]) -> Desc:
 
     Raises StatusError for what oneDNN refuses.
     """
+    check_desc(desc)
     permutation = integers("axes of the permutation", permutation, desc.ndims)
     if desc.is_runtime:
         invalid_arguments("axes are permuted of known dims and strides, some are known at run time only")
@@ -71,6 +73,7 @@ def reshape(desc: Desc, dims: Sequence[int]) -> Desc:
     or joined if they are neither blocked nor padded and follow each other without gaps. No element changes its place.
     Raises StatusError for what oneDNN refuses.
     """
+    check_desc(desc)
     dims = checked_dims(dims)
     if desc.is_runtime or RUNTIME_DIM in dims:
         invalid_arguments("a reshape needs all dims and strides, some are known at run time only")

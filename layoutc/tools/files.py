@@ -47,9 +47,9 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """
     A file to write into that becomes `path` when the block ends well, and disappears when it does not.
 
-    It keeps the permissions of the file that it replaces; one with further names, or in a folder that cannot be written,
-    stays the same file, with other contents. What is no file to replace is written to as it is: `-` (stdout), an open
-    descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
+    It keeps the permissions of the file that it replaces; one with further names, or in a folder that cannot be
+    written, stays the same file, with other contents. What is no file to replace is written to as it is: `-` (stdout),
+    an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
     Raises LayoutcError if `path` is a folder, OSError if it or its folder cannot be written or its links lead nowhere.
     """
     with suppress(FileNotFoundError):
