@@ -221,7 +221,10 @@ def _parameter(name: str, given: object) -> Param | None:
     is_scale = name.endswith("scale")
     if given is None:
         return None
-    param = exact = given if isinstance(given, Param) else Param(given)
+    try:
+        param = exact = given if isinstance(given, Param) else Param(given)
+    except LayoutcError as error:
+        raise LayoutcError(f"{label(name)}: {error}") from None
     if param.dtype is None:
         param = param.of_type(element_type("f32" if is_scale else "s32"))
     types = SCALE_TYPES if is_scale else ZERO_POINT_TYPES

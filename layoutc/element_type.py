@@ -110,6 +110,10 @@ ELEMENT_TYPES = tuple(
 )
 
 
+C_WORDS = {"float": "f32", "single": "f32", "double": "f64", "half": "f16"}
+"""words for types that no system here has, and that NumPy and Python use for others"""
+
+
 @cache
 def _by_name() -> dict[str, ElementType]:
     """Every system's names; layoutc's own win where two systems disagree."""
@@ -138,8 +142,22 @@ def element_type(name: str | ElementType | np.dtype[Any] | type[Any]) -> Element
     found = _by_name().get(text)
     if found is None:
         known = " ".join(t.name for t in ELEMENT_TYPES)
-        raise LayoutcError(f"unknown element type {text[:40]!r}, expected one of {known}")
+        meant = _meant(name) if isinstance(name, str) else None
+        raise LayoutcError(
+            f"unknown element type {text[:40]!r}, expected one of {known}"
+            + (f"; did you mean {meant}" if meant else "")
+        )
     return found
+
+
+def _meant(text: str) -> str | None:
+    """The name of the type that a text means which is none: in another case, with other signs, or a word of C."""
+    plain = {_letters(name): t.name for name, t in reversed(_by_name().items())} | C_WORDS
+    return plain.get(_letters(text))
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 def _numpy_name(type: object) -> str:

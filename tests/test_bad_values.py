@@ -13,6 +13,7 @@ import pytest
 import layoutc
 from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type
+from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.notations import onednn
 from layoutc.padding import MAX_BOXES
@@ -268,3 +269,25 @@ def test_a_descriptor_and_its_sizes_take_50_us() -> None:
             once()
         best = min(best, (time.perf_counter() - start) / 50)
     assert best <= 50e-6
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("fp32", "f32"), ("F32", "f32"), ("Float32", "f32"), ("float", "f32"), ("double", "f64"), ("half", "f16"),
+     ("fp16", "f16"), ("Int8", "s8"), ("int-8", "s8"), ("BFloat16", "bf16"), ("bool", None), ("f33", None), ("", None)],
+)  # fmt: skip
+def test_usual_words_for_types_are_answered_with_the_name(word: str, meant: str | None) -> None:
+    if word == "bool":
+        assert element_type(word).name == "boolean"
+        return
+    with pytest.raises(LayoutcError) as caught:
+        element_type(word)
+    assert str(caught.value).endswith(f"; did you mean {meant}" if meant else "boolean")
+
+
+@pytest.mark.parametrize("name", ["dst_scale", "src_zero_point", "sum"])
+@pytest.mark.parametrize("value", [float("nan"), "x", [1.0, [2.0]]])
+def test_errors_of_a_value_name_the_parameter(name: str, value: Any) -> None:
+    source, destination = layoutc.desc("ab", (2, 3)), layoutc.desc("ab", (2, 3), "s8")
+    with pytest.raises(LayoutcError, match=f"^{name.replace('_', ' ')}"):
+        layoutc.compile(source, destination, **{name: value})
