@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.joined_lines import line_elements
@@ -45,4 +44,4 @@ def with_near_stores(plan: CopyPlan) -> CopyPlan:
 def _rows(plan: CopyPlan, extent: int) -> int:
     """Rows of the destination that a tile with so many lanes of the source stores a line of."""
     (part,) = plan.source_lanes
-    return prod(plan.tile) // plan.tile[part.digit] * extent // line_elements(plan, LINE)
+    return prod(plan.tile) // plan.tile[part.digit] * extent // line_elements(plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import joined_digits, line_elements
 from layoutc.planning.tiles.merged_tile import runs
@@ -12,10 +12,10 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether every store of the plan is an aligned cache line, or several of a tile are one together."""
     if not target.aligns_lines or not plan.target_lanes:
         return False
-    lanes = joined_digits(plan, LINE)
-    if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan, LINE))):
+    lanes = joined_digits(plan)
+    if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan))):
         return False
-    line = line_elements(plan, LINE)
+    line = line_elements(plan)
     if plan.copy.dst % line:
         return False
     for position, digit in enumerate(plan.copy.digits):

@@ -14,9 +14,9 @@ from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.tile import Piece
 
 
-def line_elements(plan: CopyPlan, line: int) -> int:
-    """Elements of the destination in a line of so many bytes."""
-    return line * plan.widths.dst_per_byte // plan.widths.dst
+def line_elements(plan: CopyPlan) -> int:
+    """Elements of the destination in a cache line."""
+    return LINE * plan.widths.dst_per_byte // plan.widths.dst
 
 
 def with_joined_lines(plan: CopyPlan) -> CopyPlan:
@@ -29,7 +29,7 @@ def with_joined_lines(plan: CopyPlan) -> CopyPlan:
         return plan
     if not all(is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
         return plan
-    needed, tile = line_elements(plan, LINE), list(plan.tile)
+    needed, tile = line_elements(plan), list(plan.tile)
     for position, digit in contiguous(plan.copy, "dst"):
         if needed == 1:
             break
@@ -45,9 +45,9 @@ def with_joined_lines(plan: CopyPlan) -> CopyPlan:
     return found if fits and needed == 1 else plan
 
 
-def joined_digits(plan: CopyPlan, line: int) -> set[int] | None:
+def joined_digits(plan: CopyPlan) -> set[int] | None:
     """The digits of the parts of a tile that fill lines in the destination; None if a tile has parts of lines."""
-    needed, found = line_elements(plan, line), set[int]()
+    needed, found = line_elements(plan), set[int]()
     if plan.widths.dst_per_byte == 1 or plan.merges:
         filled = lane_count(plan.target_lanes) % needed == 0
         return {part.digit for part in plan.target_lanes} if filled else None
