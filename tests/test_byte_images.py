@@ -43,9 +43,14 @@ CASES = {
     "blocks of one element in two": ("cdBa2b->bcda", (128, 1, 9, 16), "u2->u2"),
     "spans of blocks in part": ("aedCb12c->edaCb8c", (4, 3, 32, 5, 6), "f4_e2m1->u2"),
     "odd rows and a few columns": ("aeCdb16c->abdce", (5, 1, 102, 25, 95), "u2->u2"),
+    "converted before blocks": ("Ab12a->Ab5a", (131, 6), "s32->f4_e2m1"),
+    "converted behind blocks": ("Ab12a->Ab5a", (131, 4), "u4->f32"),
+    "converted behind blocks in bytes": ("aBc12b->aBc5b", (3, 131, 6), "s4->s8"),
     "to f8": ("nChw8c->nhcw", (2, 15, 9, 7), "f4_e2m1->f8_e4m3"),
     "from truth": ("nChw8c->nhwc", DIMS, "boolean->u4"),
 }
+APART = ("converted before blocks", "converted behind blocks", "converted behind blocks in bytes")
+"""cases with blocks that do not nest, in which many copies would go between an image and what has none"""
 
 
 def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, MemoryDesc]:
@@ -85,17 +90,33 @@ def test_reorders_by_way_of_images_are_by_definition(
     check(name, NO_ATTRIBUTES, ANY if target == "any" else machine(target), threads, "c")
 
 
-@pytest.mark.parametrize("name", ["rows of two copies", "two copies into wide elements", "spans of blocks in part"])
+@pytest.mark.parametrize(
+    "name", ["rows of two copies", "two copies into wide elements", "spans of blocks in part", *APART]
+)
 def test_kernels_by_way_of_images_are_interpreted(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_images, "TURNS", (500, 64))
     check(name, NO_ATTRIBUTES, ANY, 1, "interpret")
 
 
-@pytest.mark.parametrize("name", ["rows of two copies", "two copies out of wide elements", "spans of blocks in part"])
+@pytest.mark.parametrize(
+    "name", ["rows of two copies", "two copies out of wide elements", "spans of blocks in part", *APART]
+)
 def test_conversions_with_attributes_are_between_images(name: str) -> None:
     """Zero in the padding stays zero, whatever the zero point."""
     check(name, SCALES, ANY, 1, "c")
     check(name, Conversion(src_zero_point=Param(values=(3,))), ANY, 1, "c")
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_would_be_many_copies_is_converted_in_a_buffer_without_blocks(name: str) -> None:
+    """Bytes are moved between it and the image, and as few copies convert as the other side has blocks for."""
+    parts = by_images(choose_plan(*sides(*CASES[name]), ANY))
+    assert parts
+    for part in parts:
+        converting = [half for half in (part.into, part.out_of) if not any(copy.moves_rows for copy in half)]
+        assert len(converting) == 1
+        assert not any(copy.converted_bytes for copy in part.between)
+        assert len(part.copies) < 10
 
 
 def test_rows_that_are_straight_or_one_copy_go_without() -> None:

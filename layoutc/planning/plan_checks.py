@@ -103,8 +103,11 @@ def check_through(part: Through) -> None:
         raise LayoutcError(f"copies into a buffer have normal stores, got {odd[0]}")
     if (size := max(part.buffer_bytes, part.image_bytes)) > MAX_STAGE_BYTES:
         raise LayoutcError(f"copies go through a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
-    if any(copy.moves_rows == (not part.between) for copy in (*part.into, *part.out_of)):
-        raise LayoutcError("copies between images need rows that go into them and out of them, and others none")
+    rows = [{copy.moves_rows for copy in half} for half in (part.into, part.out_of)]
+    if not part.between and any(True in half for half in rows):
+        raise LayoutcError("rows go into an image or out of one, expected copies between images")
+    if part.between and any(False in half for half in rows) and rows not in ([{False}, {True}], [{True}, {False}]):
+        raise LayoutcError("copies between images need rows that go into them or out of them")
     if part.out_of and (odd := [copy.store for copy in part.between if copy.store != "normal"]):
         raise LayoutcError(f"copies from one image to another have normal stores, got {odd[0]}")
     if any(copy.moves_rows for copy in part.between):

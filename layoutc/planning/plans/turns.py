@@ -85,7 +85,8 @@ class Through:
     @property
     def converts_rows(self) -> bool:
         """Whether copies between images move bytes, and rows are converted, if anything is."""
-        return bool(self.between) and not any(copy.converted_bytes for copy in self.between)
+        has_rows = all(copy.moves_rows for copy in (*self.into, *self.out_of))
+        return bool(self.between) and has_rows and not any(copy.converted_bytes for copy in self.between)
 
     @property
     def writes_apart(self) -> bool:
@@ -123,5 +124,6 @@ class Through:
     @property
     def image_bytes(self) -> int:
         """Bytes of the image of the destination."""
-        ends = (copy.copy.src + sum(d.offset("src", d.extent - 1) for d in copy.copy.digits) for copy in self.out_of)
+        loaded = [copy.copy for copy in self.out_of if not copy.copy.is_fill]
+        ends = (copy.src + sum(digit.offset("src", digit.loaded - 1) for digit in copy.digits) for copy in loaded)
         return max(ends, default=-1) + 1 if self.between else 0

@@ -24,7 +24,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.through import Blocks, Part, copies_in, loops_of, sum_of, turns_of
+from layoutc.planning.through.through import Blocks, Part, copies_in, halves_of, loops_of, sum_of, turns_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
 TURNS = (64 << 10, 16 << 10, 4 << 10)
@@ -33,12 +33,20 @@ TURNS = (64 << 10, 16 << 10, 4 << 10)
 
 @dataclass(frozen=True)
 class Imaged:
-    """Rows into an image, copies from one image to the other, and rows out of that, in the turns of some loops."""
+    """
+    Rows into an image, copies from one image to the other, and rows out of that, in the turns of some loops.
+
+    What is no image, but a buffer without blocks, has copies that convert in place of rows.
+    """
 
     loops: tuple[SharedLoop, ...]
     into: tuple[StridedCopy, ...]
     between: tuple[StridedCopy, ...]
     out_of: tuple[StridedCopy, ...]
+
+    def converts_apart(self, widths: Widths) -> bool:
+        """Whether elements are converted into a buffer without blocks, or out of one; bytes go on, or came, then."""
+        return bool((self.into and widths.src_per_byte == 1) or (self.out_of and widths.dst_per_byte == 1))
 
 
 @dataclass(frozen=True)
@@ -95,10 +103,18 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     held += [replace(digit, src=one, dst=other) for digit, one, other in ends]
     inner = zip(blocks, src.sides, dst.sides, strict=True)
     found = (segments(one, other, each.params, each.loaded, joins) for each, one, other in inner)
-    between = replace(starts, src=src.start, dst=dst.start, digits=tuple(held))
-    into = tuple(src.copies()) if widths.src_per_byte > 1 else ()
-    out_of = tuple(dst.copies()) if widths.dst_per_byte > 1 else ()
-    return Imaged(loops, into, copies_in(between, found, converts=True), out_of)
+    copy = replace(starts, src=src.start, dst=dst.start, digits=tuple(held))
+    between = copies_in(copy, found, converts=True)
+    into = tuple(src.copies()) if src.has_image else ()
+    out_of = tuple(dst.copies()) if dst.has_image else ()
+    if src.has_image != dst.has_image:
+        sides = zip(blocks, src.sides, dst.sides, strict=True)
+        imaged = [each._replace(src=one, dst=other) for each, one, other in sides]
+        wide: SideName = "dst" if src.has_image else "src"
+        halves = halves_of(copy, imaged, wide, wide, 1)
+        if sum(map(len, halves)) < len(between):
+            return Imaged(loops, into, *halves) if src.has_image else Imaged(loops, *halves, out_of)
+    return Imaged(loops, into, between, out_of)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 from typing import Literal
 
 from layoutc.conversion import Conversion
@@ -26,7 +26,7 @@ from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import Through
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
-from layoutc.planning.through.plan_through import MOST_SEGMENTS
+from layoutc.planning.through.plan_through import MOST_SEGMENTS, plans_into, plans_out_of, target_of_turns
 
 LEAST_ROW = 32
 """elements of a row that takes as long in a buffer of its copy alone"""
@@ -177,26 +177,30 @@ def plan_images(images: Images, how: Converting, moves: bool) -> tuple[CopyPlan 
 def _turns(turn: Imaged, how: Converting) -> Through:
     """How the copies of a turn run: past the caches, if it `streams`, where they store to memory."""
     widths, target = how.widths, how.target
-    steps = [loop.dst * gcd(loop.step, loop.extent) for loop in turn.loops if loop.step < loop.extent]
-    if not turn.out_of:
-        target = replace(target, alignment=gcd(target.alignment, *steps))
-    into = _rows_into(turn, widths, target)
-    in_bytes = Widths(widths.src, widths.dst)
-    inner = replace(how, widths=in_bytes, target=target, threads=1, streams=how.streams and not turn.out_of)
-    between = tuple(_between(turn.between, inner, bool(turn.out_of)))
-    out_of = _rows_out_of(turn, widths, target)
+    is_packed = widths.dst_per_byte > 1
+    if not is_packed:
+        target = target_of_turns(turn.loops, target)
+    inner = replace(how, widths=Widths(widths.src, widths.dst), target=target, threads=1)
+    wide = replace(inner, moves=False)
+    into = _rows_into(turn, widths, target) or plans_into(turn.into, wide, converts=True)
+    if turn.converts_apart(widths):
+        inner = replace(inner, widths=Widths(1, 1), moves=True)
+    is_buffered = bool(turn.out_of)
+    between = tuple(_between(turn.between, replace(inner, streams=how.streams and not is_buffered), is_buffered))
+    out_of = _rows_out_of(turn, widths, target) or plans_out_of(turn.out_of, wide, converts=True)
     return Through(turn.loops, into, out_of, between)
 
 
 def _rows_into(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
-    """Rows of the source, the shortest first: those may fill what lies behind them."""
-    rows = sorted(turn.into, key=lambda copy: _row(copy, "src"))
+    """Rows of a source whose elements share bytes, the shortest first: those may fill what lies behind them."""
+    rows = sorted(turn.into, key=lambda copy: _row(copy, "src")) if widths.src_per_byte > 1 else ()
     return tuple(_rows(copy, (widths.src_per_byte, 1), target) for copy in rows)
 
 
 def _rows_out_of(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
-    """Rows of the destination."""
-    return tuple(_rows(copy, (1, widths.dst_per_byte), target) for copy in turn.out_of)
+    """Rows of a destination whose elements share bytes."""
+    rows = turn.out_of if widths.dst_per_byte > 1 else ()
+    return tuple(_rows(copy, (1, widths.dst_per_byte), target) for copy in rows)
 
 
 def _between(copies: Sequence[StridedCopy], how: Converting, buffered: bool) -> Iterable[CopyPlan]:

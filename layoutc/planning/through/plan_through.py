@@ -18,7 +18,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.plans.turns import Through
+from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
 from layoutc.planning.through.through import Buffered, Halves, through_buffers
 
@@ -79,14 +79,25 @@ def _turns(half: Halves, how: Converting) -> Through:
     Elements are converted on the side on which they are wider.
     """
     is_early = how.widths.converted_at == "src"
-    into = tuple(map(_into, _plans(half.into, replace(how, streams=False), converts=is_early)))
-    # What is a whole line in the first turn need be none in the others.
-    turns = [loop.dst * gcd(loop.step, loop.extent) for loop in half.loops if loop.step < loop.extent]
-    of_turn = replace(how.target, alignment=gcd(how.target.alignment, *turns))
-    plans = _plans(half.out_of, replace(how, target=of_turn), converts=not is_early)
-    # The buffer is in the caches: nothing is asked for ahead.
-    out_of = tuple(replace(plan, prefetch=0, asks="") for plan in plans)
-    return Through(half.loops, into, out_of)
+    of_turn = replace(how, target=target_of_turns(half.loops, how.target))
+    out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
+    return Through(half.loops, plans_into(half.into, how, converts=is_early), out_of)
+
+
+def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:
+    """The machine as turns have it: what is a whole line in the first one need be none in the others."""
+    turns = [loop.dst * gcd(loop.step, loop.extent) for loop in loops if loop.step < loop.extent]
+    return replace(target, alignment=gcd(target.alignment, *turns))
+
+
+def plans_into(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> tuple[CopyPlan, ...]:
+    """The plans of copies into a buffer."""
+    return tuple(map(_into, _plans(copies, replace(how, streams=False), converts)))
+
+
+def plans_out_of(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> tuple[CopyPlan, ...]:
+    """The plans of copies out of a buffer, which is in the caches: nothing is asked for ahead."""
+    return tuple(replace(plan, prefetch=0, asks="") for plan in _plans(copies, how, converts))
 
 
 def _plans(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> Iterator[CopyPlan]:

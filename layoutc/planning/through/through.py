@@ -246,18 +246,26 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
         loops, passing = with_few_lines(usual, size, (on("src"), on("dst")), widths.src)
     sizes = [(loop, loop.src // widths.src, loop.dst // widths.dst) for loop in loops]
     held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
-    places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in held]
+    starts = replace(sum_of((base, *(part.copy for part in chosen))), digits=tuple(held))
+    into, out_of = halves_of(starts, blocks, order, widths.converted_at, widths.moved)
+    return Halves(loops, into, out_of, passing)
+
+
+def halves_of(
+    copy: StridedCopy, blocks: Sequence[Blocks], order: SideName, converted_at: SideName, element: int
+) -> tuple[tuple[StridedCopy, ...], tuple[StridedCopy, ...]]:
+    """A copy of blocks as copies into a buffer that has none, with its digits in the order of a side, and out of it."""
+    places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in copy.digits]
     places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
-    strides = _strides(places, widths.moved)
-    first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(held, strides, strict=False)]
-    last = [replace(digit, src=at) for digit, at in zip(held, strides, strict=False)]
-    rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(held) :], strict=True)]
-    starts = sum_of((base, *(part.copy for part in chosen)))
-    into, out_of = replace(starts, dst=0, digits=tuple(first)), replace(starts, src=0, digits=tuple(last))
+    strides = _strides(places, element)
+    first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(copy.digits, strides, strict=False)]
+    last = [replace(digit, src=at) for digit, at in zip(copy.digits, strides, strict=False)]
+    rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(copy.digits) :], strict=True)]
+    into, out_of = replace(copy, dst=0, digits=tuple(first)), replace(copy, src=0, digits=tuple(last))
     apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
     joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
-    is_early = widths.converted_at == "src"
-    return Halves(loops, copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early), passing)
+    is_early = converted_at == "src"
+    return copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early)
 
 
 def copies_in(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:

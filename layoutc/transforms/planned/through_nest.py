@@ -82,6 +82,8 @@ def _images(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
     buffers: list[memref.AllocaOp] = []
     parts: list[_Part] = []
     byte = IntegerType(8)
+    if not all(copy.moves_rows for copy in (*through.into, *through.out_of)):
+        return _converted_apart(through, memory)
     row = Memory(memory.source, memory.target, byte, 1, None)
     # Rows convert, on one way, where copies between images move elements as they are.
     convert = memory.convert if through.converts_rows else unchanged
@@ -102,6 +104,23 @@ def _images(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
     if through.out_of:
         parts.append(_Part(through.out_of, row, False, True))
     return buffers, parts
+
+
+def _converted_apart(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp], Sequence[_Part]]:
+    """What goes into the image of the source, or is converted into a buffer; and likewise out of one."""
+    is_early = not through.into[0].moves_rows
+    moved = memory.as_gathered if is_early else memory.as_loaded
+    into, out_of = (memory, moved) if is_early else (moved, memory)
+    buffers = [
+        _image(moved.element, through.buffer_bytes, "apart"),
+        _image(moved.element, through.image_bytes, "joined"),
+    ]
+    apart, joined = (each.results[0] for each in buffers)
+    return buffers, [
+        _Part(through.into, replace(into, target=apart), True, False),
+        _Part(through.between, replace(moved, source=apart, target=joined), False, False),
+        _Part(through.out_of, replace(out_of, source=joined), False, True),
+    ]
 
 
 def _image(element: Attribute, bytes: int, name: str) -> memref.AllocaOp:
