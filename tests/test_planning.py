@@ -303,9 +303,9 @@ def test_the_text_of_a_fused_plan() -> None:
         check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)
 
 
-@pytest.mark.parametrize(("channels", "ahead"), [(8, 8), (5, 10)])
-def test_copies_that_fill_a_buffer_together_ask_for_the_next_turn(channels: int, ahead: int) -> None:
-    """Or the first one that is a line or more further on: most of what is nearer is there already."""
+@pytest.mark.parametrize(("channels", "ahead"), [(8, 2 * 8), (5, 10)])
+def test_copies_that_fill_a_buffer_together_ask_for_a_later_turn(channels: int, ahead: int) -> None:
+    """The second one of 2 KiB, or the first that is a line or more further on: what is nearer is there already."""
     source = layoutc.desc(f"onednn:DbaC{channels}d{channels}c", (64, 48, 36 * channels - channels // 2, 5), "f64")
     (part,) = choose_plan(source, layoutc.desc("onednn:abdc", source.dims, "f64"), TARGETS["avx512"]).parts
     assert isinstance(part, Together)
@@ -398,7 +398,7 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("ab->ba", (4104, 4104), "bf16", 32 + 31),
         ("ab->ba", (4104, 4128), "bf16", 32),
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
-        ("abc->bac", (7875, 66, 7), "f64", 4 * 7 + 7),
+        ("abc->bac", (7875, 66, 7), "f64", 6 * 7 + 7),
         ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 352),
         ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280),  # 1024 steps are 12.8 periods of 80
         ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
@@ -432,10 +432,10 @@ def test_macro_tiles_of_long_rows_are_one_tile_wide(
 
 
 @pytest.mark.parametrize(
-    ("images", "pixels", "ahead"), [(1200, 4099, 4 * 640 + 15), (9000, 511, 640 + 15), (20000, 203, 3 * 1015)]
+    ("images", "pixels", "ahead"), [(1200, 4099, 4 * 640 + 15), (9000, 511, 4 * 640 + 15), (20000, 203, 3 * 1015)]
 )
 def test_small_macro_tiles_ask_for_a_later_one(images: int, pixels: int, ahead: int) -> None:
-    """Those of 2560 bytes, asked for twice, for the fourth one, unless a loop has fewer than eight of them."""
+    """Those of 2560 bytes, asked for twice, for the fourth one: a loop of four of them goes on in the next image."""
     source, destination = (layoutc.desc(layout, (images, 5, pixels), "f32") for layout in ("acb", "abc"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
     assert copy.prefetch == ahead
@@ -734,10 +734,28 @@ def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for
     assert _asks("abcdef", "beafdc", (15, 15, 112, 15, 5, 32)) == "twice", "16 bytes of each row"
     assert _asks("abcde", "bdaec", (28, 28, 352, 4, 48)) == "twice", "rows of which a page has many, in few bytes"
     assert _asks("abcdef", "fedcba", (112, 15, 15, 15, 5, 32)) == "", "rows in pages of their own"
-    assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "", "three rows"
+    assert _asks("nchw", "nhwc", (256, 3, 223, 223)) == "twice", "three rows that go on"
+    assert _asks("nchw", "nhwc", (256, 6, 223, 223)) == "", "six rows"
     assert _asks("acb", "acB16b", (3, 3208, 1350), "bf16") == "", "rows that stay as they are"
     assert _asks("ba", "ab", (24, 286269), "f32") == "twice", "lanes of both digits of a run"
     assert _asks("Ab16a", "Ba8b", (2963, 4037), "f32") == "twice", "16 rows, the next ones pages on"
+
+
+@pytest.mark.parametrize(
+    ("layouts", "dims", "dtypes", "ahead"),
+    [
+        ("oihw OIhw4i16o4i", (2048, 1024, 3, 3), "f32 s8", 3 * 72),
+        ("nchw nhwc", (128, 64, 56, 56), "f32 s8", 32),
+        ("ab ba", (4099, 4099), "f32 f32", 31),
+    ],
+)
+def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
+    layouts: str, dims: tuple[int, ...], dtypes: str, ahead: int
+) -> None:
+    """12 KiB of rows that are converted into a buffer: pieces of 288 bytes, of which two are next to each other."""
+    source, destination = map(layoutc.desc, layouts.split(), (dims, dims), dtypes.split())
+    copy = choose_plan(source, destination, replace(AVX512, shuffles="single")).copies[0]
+    assert copy.prefetch == ahead
 
 
 def test_what_is_asked_for_twice_lies_at_least_8_kib_ahead() -> None:

@@ -85,6 +85,13 @@ def test_steps_within_a_line_of_the_source_follow_each_other_around_no_other_tur
     assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {rows.step * rows.src}
 
 
+def test_turns_of_a_line_follow_each_other_inside_of_those_of_a_few() -> None:
+    """57 of 170 contiguous bytes, and then the next ones: not those of the next row, which begin 170 bytes on."""
+    plan = plan_of(("onednn:adcbe", "onednn:decAb16a", (24, 170, 12, 839, 1), "s8"))
+    ((rows, near),) = shared_loops(plan)
+    assert (rows.src, rows.step, near.src, near.step) == (170, 1, 1, 57)
+
+
 def test_where_turns_step_within_a_line_they_ask_for_a_near_one_of_another_loop() -> None:
     """Innermost are 17 steps of 16 bytes; what the loop around them turns to lies 5.7 MB further on."""
     plan = plan_of(("onednn:eCadb8c", "onednn:baedc", (153, 17, 183, 2, 32), "bf16"))

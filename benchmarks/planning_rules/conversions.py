@@ -25,6 +25,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "LEAST_AHEAD_UNEVEN_ROWS",
+        "rows that are converted into a buffer ask 12 KiB of macro tiles ahead where the next one begins inside a line",
+        {"a third": {"LEAST_AHEAD_UNEVEN_ROWS": times(1 / 3)}, "twice": {"LEAST_AHEAD_UNEVEN_ROWS": times(2)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "LEAST_ROW",
         "rows that are converted on their way into a buffer have 8 elements, or 16 where it has a byte for each",
         {"never": {"LEAST_ROW": to(NEVER)}, "always": {"LEAST_ROW": to(0)}},

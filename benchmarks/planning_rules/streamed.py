@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
+from layoutc.planning.copies.copy_digits import CopyDigit
+from layoutc.planning.plans.plan import CopyPlan
 
 GATHERED = {
     other: {**changes, "COLLIDING_NEAR": changes["COLLIDING"]}
     for other, changes in shapes("COLLIDING", prefetches=True).items()
 }
 """where the last cache is far, and where it is near"""
+
+
+def _own_steps(_: CopyPlan, digit: CopyDigit, step: int) -> int:
+    """Of a loop alone."""
+    return digit.extent // step
+
 
 STREAMED_RULES = (
     Rule("STREAMED", "macro tiles past the caches", shapes("STREAMED", prefetches=True), (IN_DRAM,)),
@@ -59,6 +67,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "FEW_ROWS",
+        "so they do where these have parts of up to 4 rows that go on",
+        {"never": {"FEW_ROWS": to(0)}, "8 rows": {"FEW_ROWS": to(8)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "_is_pages_on",
         "so they do of fewer rows, where the next macro tile begins a page on or further",
         {"never": {"_is_pages_on": answering(False)}, "always": {"_is_pages_on": answering(True)}},
@@ -68,6 +82,18 @@ STREAMED_RULES = (
         "LEAST_AHEAD_TWICE",
         "what is asked for twice lies 8 KiB of macro tiles ahead at least, not 4",
         {"half": {"LEAST_AHEAD_TWICE": times(0.5)}, "twice": {"LEAST_AHEAD_TWICE": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "LEAST_AHEAD_UNEVEN",
+        "so does what begins inside a line",
+        {"half": {"LEAST_AHEAD_UNEVEN": times(0.5)}, "twice": {"LEAST_AHEAD_UNEVEN": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_steps_on",
+        "loops that go on from one another's end are one, of which half may lie ahead",
+        {"no": {"_steps_on": to(_own_steps)}},
         (IN_DRAM,),
     ),
     Rule(

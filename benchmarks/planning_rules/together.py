@@ -95,13 +95,13 @@ TOGETHER_RULES = (
     ),
     Rule(
         "FEW_LINES",
-        "of the loops around such copies those of up to four lines of the source that share one are the innermost",
+        "of the loops around such copies those whose turns share a line of the source are the innermost",
         {"one": {"FEW_LINES": times(0.25)}, "16": {"FEW_LINES": times(4)}},
         (IN_DRAM,),
     ),
     Rule(
         "_asking_ahead",
-        "copies that fill a buffer together ask for what they load in the next turn",
+        "copies that fill a buffer together ask for what they load in a later turn",
         {"not": {"_asking_ahead": to(first_of)}},
         (IN_DRAM,),
     ),

@@ -16,8 +16,15 @@ LEAST_AHEAD = 4 << 10
 """bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
 LEAST_AHEAD_TWICE = 8 << 10
 """the same of what is asked for twice, the second time when a macro tile has been loaded"""
-MANY_ROWS = 32
-"""rows of a macro tile in the source, from which on these are asked for twice wherever the next ones lie"""
+LEAST_AHEAD_UNEVEN = 8 << 10
+"""the same where the next macro tile begins inside a line that this one has a part of, or at another place in one"""
+LEAST_AHEAD_UNEVEN_ROWS = 12 << 10
+"""the same of rows that are converted into a buffer"""
+FEW_ROWS, MANY_ROWS = 4, 32
+"""
+rows of a macro tile in the source, up to which these are asked for twice if they go on, and from which on wherever the
+next ones lie
+"""
 ROWS_OF_A_PAGE = 3
 """rows of a macro tile in each page it has, from which on those of half a line and less are asked for twice"""
 MOST_CARRYING = 0.5
@@ -73,16 +80,21 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     """
     Whether the lines that leave a buffer ask for what lies ahead as well, of which loads ask for each by itself.
 
-    Nothing else is read meanwhile. Of few rows that go on within a page, and of those that are copied as they are, the
-    processor knows itself what comes next. Where digits carry it takes too long to say, and so it does where several
-    macro tiles take a line of each row in turn, and rows lie in pages of their own.
+    Nothing else is read meanwhile, and a few rows that go on wait for it most. Of more of them within a page, or of
+    boxes, and of those that are copied as they are, the processor knows itself what comes next. Where digits carry it
+    takes too long to say, and so it does where several macro tiles take a line of each row in turn, and rows lie in
+    pages of their own.
     """
-    is_moved = plan.store == "staged" and plan.load == "normal" and not (plan.merges or plan.converted_bytes)
+    is_moved = plan.store == "staged" and plan.load == "normal" and not plan.converted_bytes
     if not is_moved or plan.source_lanes == plan.target_lanes or any(digit.carries for digit in plan.copy.digits):
         return False
     rows, loop = prod(plan.macro) // plan.source_run, outer_loops(plan, plan.outer_order)[-1]
+    if plan.macro_tiles_of_a_line == 1 and rows <= FEW_ROWS and _goes_on(plan, loop):
+        return True
+    if plan.merges:
+        return False
     if plan.macro_tiles_of_a_line == 1:
-        return rows == 1 or rows >= MANY_ROWS or _is_pages_on(plan, loop)
+        return rows >= MANY_ROWS or _is_pages_on(plan, loop)
     return _goes_on(plan, loop) and rows >= ROWS_OF_A_PAGE * _pages(plan)
 
 
@@ -164,9 +176,29 @@ def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
     if not isinstance(stride, int) or not stride:
         return 1
     line = LINE // plan.element_bytes
-    least = LEAST_AHEAD_TWICE if _is_asked_twice(plan) else LEAST_AHEAD
+    least = _least_ahead(plan, stride * step % line == 0)
     turns = max(-(-least // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
-    return turns if turns <= digit.extent // step // 2 or stride * step < line else 1
+    return turns if turns <= _steps_on(plan, digit, step) // 2 or stride * step < line else 1
+
+
+def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
+    """Bytes of macro tiles between a load and what it asks for, at least; `is_even` if the next one is lines on."""
+    if _is_asked_twice(plan):
+        return LEAST_AHEAD_TWICE
+    if is_even or plan.widths.are_packed or (plan.converted_bytes and not plan.gathers_converted):
+        return LEAST_AHEAD
+    return LEAST_AHEAD_UNEVEN_ROWS if plan.gathers_converted else LEAST_AHEAD_UNEVEN
+
+
+def _steps_on(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
+    """How many macro tiles lie one after another along a digit, the loops around it that go on from its end counted."""
+    digits, steps, end = plan.copy.digits, digit.extent // step, digit.offset("src", digit.extent)
+    around = outer_loops(plan, plan.outer_order)[:-1]
+    while around and digits[around[-1]].offset("src", plan.macro[around[-1]]) == end:
+        passed = around.pop()
+        steps *= digits[passed].extent // plan.macro[passed]
+        end = digits[passed].offset("src", digits[passed].extent)
+    return steps
 
 
 def _carrying(digit: CopyDigit, step: int) -> float:

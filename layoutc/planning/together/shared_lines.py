@@ -15,6 +15,7 @@ from layoutc.planning.copies.copy_digits import Sized, StridedCopy, contiguous, 
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import best_box
+from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import needs_box, plan_moved
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
@@ -177,7 +178,8 @@ def _with_buffers(
         return None
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % LINE == 0 for loop in turns)
-    planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns) for piece in inner)
+    moved = max(copy.elements * size for copy, size in inner)
+    planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns, moved) for piece in inner)
     try:
         part = Together(tuple(turns), planned, "staged")
         made = unions(part)
@@ -192,14 +194,23 @@ def _with_buffers(
     return part
 
 
-def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop]) -> CopyPlan:
-    """The plan, which asks for what it loads in the next turn, or in one that is a line or more further on."""
-    steps = [loop.step * loop.src for loop in reversed(turns) if loop.step < loop.extent]
+def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int) -> CopyPlan:
+    """
+    The plan, which asks for what it loads in the next turn, or in one that is a line or more further on.
+
+    Where the largest copy has few bytes in a turn that is the first one that comes in time, up to half of the loop
+    further on.
+    """
+    loops = [loop for loop in reversed(turns) if loop.step < loop.extent]
+    steps = [loop.step * loop.src for loop in loops]
     if not any(steps) or plan.copy.is_fill or not plan.target_lanes:
         return plan
     ahead = steps[0]
     if ahead < LINE:
         ahead = next((step for step in steps if LINE <= step < NEAR), ahead * -(-LINE // max(ahead, 1)))
+    else:
+        count = -(-LEAST_AHEAD // moved)
+        ahead *= count if count <= loops[0].extent // loops[0].step // 2 else 1
     return replace(plan, prefetch=ahead // plan.element_bytes, asks="")
 
 

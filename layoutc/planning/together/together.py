@@ -41,7 +41,7 @@ GROWN_RUN, SOURCE_RUN = 512, 256
 MOST_GROWN = 3
 """times as long a run is still not cut there"""
 FEW_LINES = 4 * LINE
-"""bytes of the source that a step has, of which the next one shares a line"""
+"""bytes of the source from a turn to the next one, which shares a line"""
 MIN_STEP = 64
 """steps of the fastest shared digit, and of those that lanes are made of, that go into a macro tile"""
 
@@ -229,8 +229,9 @@ def page_by_page(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
 
 
 def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
-    """Single steps that share lines of the source follow one another, or each would read these lines again."""
-    near = [loop for loop in loops if loop.step == 1 and 0 < loop.src < FEW_LINES and loop.src % LINE]
+    """Turns that share lines of the source follow one another, or each would read these lines again."""
+    steps = [(loop, loop.src * loop.step) for loop in loops if loop.step < loop.extent]
+    near = [loop for loop, step in steps if 0 < step < FEW_LINES and step % LINE]
     near.sort(key=lambda loop: -loop.src)
     return (*(loop for loop in loops if loop not in near), *near)
 
