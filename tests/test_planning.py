@@ -399,7 +399,7 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("ab->ba", (4104, 4128), "bf16", 32),
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
         ("abc->bac", (7875, 66, 7), "f64", 6 * 7 + 7),
-        ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 352),
+        ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 64),  # two lines of each row on, where tiles follow one another
         ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280),  # 1024 steps are 12.8 periods of 80
         ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
     ],
@@ -411,6 +411,23 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
     source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
     (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any", llc_is_far=True)).copies
     assert copy.prefetch == ahead
+
+
+@pytest.mark.parametrize(
+    ("layout", "dims", "dtype", "ahead"),
+    [
+        ("nchw->nChw16c", (32, 64, 56, 56), "f32", 4 * 16),
+        ("nchw->nhwc", (64, 16, 112, 112), "bf16", 4 * 32),
+        ("nchw->nhwc", (32, 3, 224, 224), "f32", 1024),  # the processor follows three rows by itself
+        ("ab->ba", (4000, 4000), "bf16", 64),  # tiles are 4 KiB
+    ],
+)
+def test_tiles_along_many_rows_ask_for_what_lies_4_kib_of_them_ahead(
+    layout: str, dims: tuple[int, ...], dtype: str, ahead: int
+) -> None:
+    source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies
+    assert (copy.prefetch, copy.store) == (ahead, "nontemporal")
 
 
 @pytest.mark.parametrize(

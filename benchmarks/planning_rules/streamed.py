@@ -97,6 +97,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "STRIPS",
+        "tiles along eight rows and more ask for what lies 4 KiB of tiles ahead, not for the next macro tile",
+        {"never": {"STRIPS": to(NEVER)}, "4 rows": {"STRIPS": to(4)}, "one line": {"STRIP_AHEAD": times(0.5)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "ROWS_OF_A_PAGE",
         "so they do where macro tiles in turn take parts of lines, if they have 3 rows in each page",
         {"never": {"ROWS_OF_A_PAGE": to(NEVER)}, "always": {"ROWS_OF_A_PAGE": to(0)}},

@@ -20,6 +20,10 @@ LEAST_AHEAD_UNEVEN = 8 << 10
 """the same where the next macro tile begins inside a line that this one has a part of, or at another place in one"""
 LEAST_AHEAD_UNEVEN_ROWS = 12 << 10
 """the same of rows that are converted into a buffer"""
+STRIPS = 8
+"""rows of a macro tile from which on the next tiles along them are asked for: fewer the processor follows by itself"""
+STRIP_AHEAD = 2 * LINE
+"""bytes of a row that these tiles are ahead at least"""
 FEW_ROWS, MANY_ROWS = 4, 32
 """
 rows of a macro tile in the source, up to which these are asked for twice if they go on, and from which on wherever the
@@ -121,7 +125,7 @@ def outer_loops(plan: CopyPlan, order: Sequence[int]) -> list[int]:
 
 
 def next_macro_tile(plan: CopyPlan) -> int:
-    """How far ahead of a load is what it asks for, in elements: in the next macro tile; 0 if there is none."""
+    """How far ahead of a load is what it asks for, in elements: a later macro tile or tile; 0 if there is none."""
     digits = plan.copy.digits
     loops = outer_loops(plan, plan.outer_order)
     if not loops or plan.copy.is_fill:
@@ -129,7 +133,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]
     if _carrying(digit, step) > MOST_CARRYING:
         step = _next_period(digit, step)
-    ahead = digit.offset("src", step) * _turns_ahead(plan, digit, step)
+    ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, digit, step)
     if _lies_beyond(plan, ahead):
         return 0
     if not _goes_on(plan, loops[-1]):
@@ -140,6 +144,23 @@ def next_macro_tile(plan: CopyPlan) -> int:
         return ahead + _last_loaded(plan)
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
     return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
+
+
+def _tiles_ahead(plan: CopyPlan, position: int) -> int:
+    """
+    How far ahead the tiles are that come in time, where tiles follow one another along the rows of the source; else 0.
+
+    A whole macro tile would be too far: what many long rows ask for fills the caches before it is needed.
+    """
+    digit, tile = plan.copy.digits[position], plan.tile[position]
+    inside = [g for g in plan.inner_order if plan.tile[g] < plan.macro[g]]
+    strip = prod(plan.macro) // plan.macro[position] * tile * plan.element_bytes
+    is_strip = "staged" not in (plan.load, plan.store) and inside[:1] == [position] and _goes_on(plan, position)
+    if not is_strip or strip >= LEAST_AHEAD or prod(plan.macro) < STRIPS * plan.source_run:
+        return 0
+    ahead = digit.offset("src", tile) * -(-LEAST_AHEAD // strip)
+    is_near = ahead * plan.element_bytes >= STRIP_AHEAD and ahead < digit.offset("src", plan.macro[position])
+    return ahead if is_near else 0
 
 
 def _lies_beyond(plan: CopyPlan, ahead: int) -> bool:
