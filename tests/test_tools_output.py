@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import signal
@@ -55,6 +56,33 @@ def test_a_closed_stdout_is_no_error(tool: tuple[str, ...]) -> None:
     run = [sys.executable, "-m", f"layoutc.tools.{tool[0]}", *tool[1:]]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *run], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_where_a_file_with_two_names_has_no_room_it_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(descriptor: int, offset: int, size: int) -> None:
+        os.ftruncate(descriptor, offset + size // 2)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "out").write_text("before")
+    (tmp_path / "other").hardlink_to(tmp_path / "out")
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    assert main([*COMPILE, "-o", str(tmp_path / "out")]) == 1
+    assert "no space left" in capsys.readouterr().err.lower()
+    assert (tmp_path / "other").read_text() == "before"
+
+
+def test_what_another_user_owns_in_a_sticky_folder_is_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """As in /tmp: nobody but its owner may put another file in its place."""
+    (tmp_path / "out").write_text("before " * len(text))
+    tmp_path.chmod(0o1777)
+    found = (tmp_path / "out").stat().st_ino
+    monkeypatch.setattr(os, "geteuid", lambda: 1 + (tmp_path / "out").stat().st_uid)
+    assert main([*COMPILE, "-o", str(tmp_path / "out")]) == 0
+    assert ((tmp_path / "out").stat().st_ino, (tmp_path / "out").read_text()) == (found, text)
 
 
 def test_any_open_descriptor_is_written_through(tmp_path: Path, text: str) -> None:

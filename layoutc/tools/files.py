@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -47,10 +48,10 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     """
     A file to write into that becomes `path` when the block ends well, and disappears when it does not.
 
-    It keeps the permissions of the file that it replaces; one with further names, or in a folder that cannot be
-    written, stays the same file, with other contents. What is no file to replace is written to as it is: `-` (stdout),
-    an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
-    Raises LayoutcError if `path` is a folder, OSError if it or its folder cannot be written or its links lead nowhere.
+    It keeps the permissions of the file that it replaces; one with further names, or in a folder where it cannot be
+    replaced, stays the same file, with other contents. What is no file to replace is written to as it is: `-`
+    (stdout), an open descriptor by any name (/dev/stdout, /dev/fd/3), a pipe, a terminal, /dev/null.
+    Raises LayoutcError if `path` is a folder, OSError if it or its folder cannot be written, or links go in a circle.
     """
     with suppress(FileNotFoundError):
         path.stat()
@@ -65,7 +66,7 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
     if target.exists():
         if not _may_write(target):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-        if target.stat().st_nlink > 1 or not _may_write(target.parent):
+        if target.stat().st_nlink > 1 or not _may_replace(target):
             with _named(path), _overwritten(target) as file:
                 yield file
             return
@@ -87,6 +88,13 @@ def _may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
+def _may_replace(path: Path) -> bool:
+    """Whether another file may take a file's name: not where the folder is sticky, as /tmp, and both are others'."""
+    folder = path.parent.stat()
+    owns = os.geteuid() in (0, folder.st_uid, path.stat().st_uid)
+    return _may_write(path.parent) and (owns or not folder.st_mode & stat.S_ISVTX)
+
+
 @contextmanager
 def _overwritten(path: Path) -> Generator[IO[bytes], None, None]:
     """A file to write into whose bytes become those of `path` when the block ends well."""
@@ -94,8 +102,22 @@ def _overwritten(path: Path) -> Generator[IO[bytes], None, None]:
         with os.fdopen(os.dup(kept.fileno()), "wb") as file:
             yield file
         kept.seek(0)
-        with path.open("wb") as out:
+        size, before = os.fstat(kept.fileno()).st_size, path.stat().st_size
+        with path.open("r+b") as out:
+            if size > before and hasattr(os, "posix_fallocate"):
+                _reserve(out.fileno(), before, size)
             shutil.copyfileobj(kept, out)
+            out.truncate()
+
+
+def _reserve(descriptor: int, before: int, size: int) -> None:
+    """Makes room for so many bytes where there were fewer; OSError if there is none, with the file as it was."""
+    try:
+        os.posix_fallocate(descriptor, before, size - before)
+    except OSError as error:
+        os.ftruncate(descriptor, before)
+        if error.errno == errno.ENOSPC:
+            raise
 
 
 @contextmanager
