@@ -60,7 +60,8 @@ class Through:
 
     Where elements share bytes the buffers are images of the source, of the destination, or of both, in which each
     element has a byte: rows go into one and out of the other, and copies `between` from one to the other. What has no
-    image is memory there. In the loops an element that shares a byte counts as one byte.
+    image is memory there, or a buffer in which axes have no blocks. In the loops an element that shares a byte counts
+    as one byte.
     """
 
     loops: tuple[SharedLoop, ...]

@@ -17,7 +17,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
 from layoutc.planning.conversions.shared_bytes import MOST_BUFFERED
 from layoutc.planning.copies.axis_copies import Joins, Piece, Side
-from layoutc.planning.copies.axis_segments import segments
+from layoutc.planning.copies.axis_segments import NotStridedError, segments
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.copies.strided_copy import axis_sides
 from layoutc.planning.copies.widths import Widths
@@ -102,9 +102,14 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     ends = zip(partial, src.images[len(loops) :], dst.images[len(loops) :], strict=False)
     held += [replace(digit, src=one, dst=other) for digit, one, other in ends]
     inner = zip(blocks, src.sides, dst.sides, strict=True)
-    found = (segments(one, other, each.params, each.loaded, joins) for each, one, other in inner)
     copy = replace(starts, src=src.start, dst=dst.start, digits=tuple(held))
-    between = copies_in(copy, found, converts=True)
+    try:
+        found = (segments(one, other, each.params, each.loaded, joins) for each, one, other in inner)
+        between = copies_in(copy, found, converts=True)
+    except NotStridedError:
+        if src.has_image == dst.has_image:
+            raise
+        between = ()
     into = tuple(src.copies()) if src.has_image else ()
     out_of = tuple(dst.copies()) if dst.has_image else ()
     if src.has_image != dst.has_image:
@@ -112,7 +117,7 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
         imaged = [each._replace(src=one, dst=other) for each, one, other in sides]
         wide: SideName = "dst" if src.has_image else "src"
         halves = halves_of(copy, imaged, wide, wide, 1)
-        if sum(map(len, halves)) < len(between):
+        if not between or sum(map(len, halves)) < len(between):
             return Imaged(loops, into, *halves) if src.has_image else Imaged(loops, *halves, out_of)
     return Imaged(loops, into, between, out_of)
 
