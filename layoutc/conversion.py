@@ -223,10 +223,10 @@ def _parameter(name: str, given: object) -> Param | None:
         return None
     try:
         param = exact = given if isinstance(given, Param) else Param(given)
+        if param.dtype is None:
+            param = param.of_type(element_type("f32" if is_scale else "s32"))
     except LayoutcError as error:
         raise LayoutcError(f"{label(name)}: {error}") from None
-    if param.dtype is None:
-        param = param.of_type(element_type("f32" if is_scale else "s32"))
     types = SCALE_TYPES if is_scale else ZERO_POINT_TYPES
     if param.type.name not in types:
         raise LayoutcError(f"{label(name)} is of {param.type}, expected one of {' '.join(types)}")

@@ -110,8 +110,22 @@ ELEMENT_TYPES = tuple(
 )
 
 
-C_WORDS = {"float": "f32", "single": "f32", "double": "f64", "half": "f16"}
-"""words for types that no system here has, and that NumPy and Python use for others"""
+_FIXED_WIDTHS = {f"{sign}int{bits}t": f"{sign or 's'}{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+C_WORDS = _FIXED_WIDTHS | {
+    "float": "f32",
+    "single": "f32",
+    "double": "f64",
+    "half": "f16",
+    "int": "s32",
+    "short": "s16",
+    "char": "s8",
+    "e4m3": "f8_e4m3",
+    "e5m2": "f8_e5m2",
+    "e2m1": "f4_e2m1",
+    "fp8": "f8_e4m3",
+    "fp4": "f4_e2m1",
+}
+"""words for types that no system here has, or that NumPy and Python use for others, as letters alone"""
 
 
 @cache

@@ -274,6 +274,7 @@ def test_a_descriptor_and_its_sizes_take_50_us() -> None:
 @pytest.mark.parametrize(
     ("word", "meant"),
     [("fp32", "f32"), ("F32", "f32"), ("Float32", "f32"), ("float", "f32"), ("double", "f64"), ("half", "f16"),
+     ("int32_t", "s32"), ("uint8_t", "u8"), ("e4m3", "f8_e4m3"),
      ("fp16", "f16"), ("Int8", "s8"), ("int-8", "s8"), ("BFloat16", "bf16"), ("bool", None), ("f33", None), ("", None)],
 )  # fmt: skip
 def test_usual_words_for_types_are_answered_with_the_name(word: str, meant: str | None) -> None:
@@ -283,6 +284,11 @@ def test_usual_words_for_types_are_answered_with_the_name(word: str, meant: str 
     with pytest.raises(LayoutcError) as caught:
         element_type(word)
     assert str(caught.value).endswith(f"; did you mean {meant}" if meant else "boolean")
+
+
+def test_errors_of_a_value_that_does_not_fit_name_the_parameter() -> None:
+    with pytest.raises(LayoutcError, match=r"^dst zero point: value 3\.5 is no s32"):
+        layoutc.Conversion(dst_zero_point=3.5)
 
 
 @pytest.mark.parametrize("name", ["dst_scale", "src_zero_point", "sum"])
