@@ -180,6 +180,21 @@ def test_turns_have_a_part_of_a_short_axis_where_all_of_it_is_too_large() -> Non
     np.testing.assert_array_equal(written, expected)
 
 
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+def test_turns_have_a_part_of_an_axis_that_ends_in_a_block(executor: Executor) -> None:
+    """A period of 6144 times the 103 of 128 that are loaded is more than a turn has."""
+    source, destination = (layoutc.desc(layout, (6200, 103), "bf16") for layout in ("Ab2048a", "BA128b6a"))
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert is_through(plan)
+    turns = [part for part in plan.parts if isinstance(part, Through)]
+    loaded = [[digit.loaded for copy in turn.out_of for digit in copy.copy.digits] for turn in turns]
+    assert any(39 in each for each in loaded), "behind 64 of 103, a turn has the rest"
+    assert read_plan(plan_lines(plan), source, destination) == plan
+    read, written, expected = buffers(source, destination)
+    layoutc.compile(source, destination, executor=executor)(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
 @pytest.mark.parametrize(
     ("places", "lines"),
     [

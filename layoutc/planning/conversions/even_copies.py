@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, StridedCopy, contiguous, merged
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, StridedCopy, contiguous, cut_after, merged
 from layoutc.planning.plans.plan import CopyPlan
 
 CUTS = (64, 8)
@@ -23,7 +23,7 @@ def even_copies(copy: StridedCopy) -> Iterator[StridedCopy]:
     if place is None:
         yield copy
     else:
-        for part in cut(copy, *place):
+        for part in cut_after(copy, *place):
             yield from even_copies(part)
 
 
@@ -40,29 +40,14 @@ def _places(copy: StridedCopy) -> Iterator[tuple[int, int]]:
                 break
 
 
-def cut(copy: StridedCopy, position: int, steps: int) -> tuple[StridedCopy, StridedCopy]:
-    """The first steps of a digit, and the others."""
-    digit = copy.digits[position]
-    before, after = copy.digits[:position], copy.digits[position + 1 :]
-    first, rest = (replace(digit, extent=n, loaded=n) for n in (steps, digit.extent - steps))
-    moved = replace(
-        copy,
-        src=copy.src + steps * digit.src,
-        dst=copy.dst + steps * digit.dst,
-        params=tuple(base + steps * step for base, step in zip(copy.params, digit.params, strict=True)),
-        digits=(*before, rest, *after),
-    )
-    return merged(replace(copy, digits=(*before, first, *after))), merged(moved)
-
-
 def rejoined(first: StridedCopy, rest: StridedCopy) -> StridedCopy | None:
-    """The copy that was `cut` into these along some digit, if there is one."""
+    """The copy that was `cut_after` into these along some digit, if there is one."""
     for position, digit in enumerate(first.digits):
         # Of one step there is no digit left.
         steps = next((other.extent for other in rest.digits if _is_along(other, digit)), 1)
         longer = replace(digit, extent=digit.extent + steps, loaded=digit.extent + steps)
         whole = replace(first, digits=(*first.digits[:position], longer, *first.digits[position + 1 :]))
-        if digit.is_whole and not digit.carries and cut(whole, position, digit.extent) == (first, rest):
+        if digit.is_whole and not digit.carries and cut_after(whole, position, digit.extent) == (first, rest):
             return merged(whole)
     return None
 

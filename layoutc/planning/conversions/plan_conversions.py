@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import inf, prod
 
 from layoutc.planning.conversions.byte_boxes import byte_box, gathered_cost
-from layoutc.planning.conversions.even_copies import cut, even_copies, with_even_macro
+from layoutc.planning.conversions.even_copies import even_copies, with_even_macro
 from layoutc.planning.conversions.gathered_rows import is_transposed
 from layoutc.planning.conversions.merged_conversions import converts_few, merged_plan, takes_less
 from layoutc.planning.conversions.params_outside import with_params_outside
@@ -22,7 +22,7 @@ from layoutc.planning.conversions.shared_bytes import (
     with_macro_along,
 )
 from layoutc.planning.conversions.zeros_apart import box_suits
-from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, without_partial
+from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, cut_after, without_partial
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
@@ -152,7 +152,7 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
         yield with_macro_along(plan, digit, macro)
         return
     forget_copies(1)
-    first, rest = cut(copy, copy.digits.index(digit), whole)
+    first, rest = cut_after(copy, copy.digits.index(digit), whole)
     plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
     yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
     if without_lanes(rest, widths, how.target) is None:

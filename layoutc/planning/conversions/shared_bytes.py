@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from layoutc.planning.conversions.even_copies import cut, with_even_macro
-from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, falling
+from layoutc.planning.conversions.even_copies import with_even_macro
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, cut_after, falling
 from layoutc.planning.machine import LINE
 from layoutc.planning.moves.macro_tiles import MacroShape, with_macro
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
@@ -164,7 +164,7 @@ def in_two(
         return None
     digit, macro = found
     whole = digit.extent // macro * macro
-    first, *rest = (copy,) if whole == digit.extent else cut(copy, copy.digits.index(digit), whole)
+    first, *rest = (copy,) if whole == digit.extent else cut_after(copy, copy.digits.index(digit), whole)
     return replace(digit, extent=whole, loaded=whole), macro, first, rest
 
 

@@ -205,14 +205,25 @@ def continues_params(slow: CopyDigit, fast: CopyDigit) -> bool:
     return all(step == before * fast.extent for step, before in zip(slow.params, fast.params, strict=True))
 
 
+def cut_after(copy: StridedCopy, position: int, steps: int) -> tuple[StridedCopy, StridedCopy]:
+    """The first steps of a digit, and the others: a fill if none of these is loaded."""
+    digit = copy.digits[position]
+    before, after = copy.digits[:position], copy.digits[position + 1 :]
+    first = replace(digit, extent=steps, loaded=min(digit.loaded, steps))
+    rest = replace(digit, extent=digit.extent - steps, loaded=digit.loaded - first.loaded)
+    moved = replace(
+        copy,
+        src=copy.src + steps * digit.src,
+        dst=copy.dst + steps * digit.dst,
+        params=tuple(base + steps * step for base, step in zip(copy.params, digit.params, strict=True)),
+        digits=(*before, rest, *after),
+    )
+    return merged(replace(copy, digits=(*before, first, *after))), merged(moved)
+
+
 def without_partial(copy: StridedCopy, position: int) -> tuple[StridedCopy, StridedCopy]:
     """A copy of what a digit that is loaded in part loads, and a fill of the rest."""
-    digit = copy.digits[position]
-    loaded = replace(digit, extent=digit.loaded)
-    empty = replace(digit, extent=digit.extent - digit.loaded, loaded=0)
-    before, after = copy.digits[:position], copy.digits[position + 1 :]
-    rest = replace(copy, dst=copy.dst + digit.loaded * digit.dst, digits=(*before, empty, *after))
-    return merged(replace(copy, digits=(*before, loaded, *after))), merged(rest)
+    return cut_after(copy, position, copy.digits[position].loaded)
 
 
 def fuse(copy: StridedCopy, positions: Sequence[int]) -> StridedCopy:

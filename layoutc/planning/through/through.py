@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeVar
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
-from layoutc.planning.copies.axis_copies import Axis, Piece, Side
+from layoutc.planning.copies.axis_copies import PARTIAL, Axis, Piece, Side
 from layoutc.planning.copies.axis_segments import segments
-from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, cut_after, merged
 from layoutc.planning.copies.strided_copy import AxisSides, axis_sides
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
@@ -101,6 +101,16 @@ class Part:
         return any(digit.loaded == 0 for digit in self.copy.digits)
 
     @property
+    def halves(self) -> tuple[Part, ...]:
+        """Most of what is loaded of a digit that is in part, and the rest with its padding; none if no digit is."""
+        for position, digit in enumerate(self.copy.digits):
+            if 1 < digit.loaded < digit.extent and not digit.carries:
+                unit = min(PARTIAL, 1 << (digit.loaded - 1).bit_length() - 1)
+                first, rest = cut_after(self.copy, position, (digit.loaded - 1) // unit * unit)
+                return replace(self, copy=first), replace(self, copy=rest)
+        return ()
+
+    @property
     def stored(self) -> list[StridedCopy]:
         """What the destination has of it, as copies of a reorder to itself."""
         if self.blocks is None:
@@ -170,14 +180,26 @@ def turns_of(
     turns: list[Turn] = []
     fills: list[StridedCopy] = []
     all_of = [axis.dim <= SHORT_AXIS for axis in axes] if whole is None else whole
-    for chosen in product(*map(_parts_of, axes, all_of)):
+    left = [*product(*map(_parts_of, axes, all_of))][::-1]
+    while left:
+        chosen = left.pop()
         if any(part.is_fill for part in chosen):
             fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
-        elif (turn := turn_of(chosen)) is None:
-            return None
-        else:
+        elif (turn := turn_of(chosen)) is not None:
             turns.append(turn)
+        elif smaller := _smaller(chosen):
+            left += smaller[::-1]
+        else:
+            return None
     return tuple(turns), tuple(fills)
+
+
+def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
+    """Parts of all axes of which a turn is too large, with the first that is loaded in part cut; none if none is."""
+    for number, part in enumerate(chosen):
+        if part.halves:
+            return [(*chosen[:number], half, *chosen[number + 1 :]) for half in part.halves]
+    return []
 
 
 def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
