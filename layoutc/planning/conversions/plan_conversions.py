@@ -27,7 +27,7 @@ from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
-from layoutc.planning.moves.element_tiles import with_element_tile
+from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
@@ -84,7 +84,7 @@ def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
         gathered = None if how.moves else _gathered_plan(copy, how)
         plan = gathered or plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
         forget_copies(1)
-        if plan.store in ("nontemporal", "staged"):
+        if plan.store in ("nontemporal", "staged") and not has_few_lanes(plan):
             return None
         limit = limit if gathered is None else gathered_cost(gathered, how.target)
     box = byte_box(copy, how.widths, how.target, how.moves, limit)

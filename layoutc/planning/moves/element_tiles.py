@@ -23,7 +23,7 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     Converted one by one, as compilers put it, most elements wait for a branch that was not foreseen. The tiles divide
     the copy if `is_even`.
     """
-    if not _can_be_without_lanes(plan) or (lanes := converted_lanes(plan)) > plan.vector_bytes // REGISTER_PER_LANE:
+    if not has_few_lanes(plan):
         return plan
     if plan.stages_stores:
         plan = with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)
@@ -33,7 +33,7 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
         if not digit.carries:
             tile[position] = _part(digit.extent, room, is_even)
             room //= tile[position]
-    if prod(tile) < 2 * lanes:
+    if prod(tile) < 2 * converted_lanes(plan):
         return plan
     because("tiles", f"{prod(tile)} elements, loaded and stored one by one, as a side has too few contiguous ones")
     if plan.target_lanes:
@@ -44,11 +44,12 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     return replace(plan, tile=tuple(tile), macro=macro)
 
 
-def _can_be_without_lanes(plan: CopyPlan) -> bool:
-    """Whether many elements are converted, each on its way between the memories."""
+def has_few_lanes(plan: CopyPlan) -> bool:
+    """Whether many elements are converted on their way between the memories, few of them at once, or each by itself."""
     if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
         return False
-    return all(digit.is_whole for digit in plan.copy.digits)
+    is_whole = all(digit.is_whole for digit in plan.copy.digits)
+    return is_whole and converted_lanes(plan) <= plan.vector_bytes // REGISTER_PER_LANE
 
 
 def _part(extent: int, room: int, is_even: bool) -> int:
