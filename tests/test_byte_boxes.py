@@ -104,6 +104,13 @@ def test_whole_lines_past_the_caches_are_no_boxes() -> None:
     assert all(copy.store != "normal" for copy in copies)
 
 
+def test_where_lines_past_the_caches_would_have_few_lanes_boxes_stay() -> None:
+    """Rows of 435 elements of which 4 are a byte, and stored 49 together: one by one it took 50 copies and more."""
+    source, destination = sides("dAcB5b3a->cabd", (96, 144, 92, 49), "u2->s8")
+    (plan,) = choose_plan(source, destination, ANY, conversion=Conversion(dst_scale=Param(axes=1))).copies
+    assert plan.merges and plan.load == "unpacked"
+
+
 @pytest.mark.parametrize("rows", [2033, 4001])
 def test_threads_that_can_share_no_boxes_have_other_tiles(rows: int) -> None:
     """Every element is stored once, and the explanation has all copies."""
