@@ -122,6 +122,16 @@ def test_turns_have_whole_lines_of_the_source() -> None:
     assert near.extent == 192 and near.step % 32 == 0 and near.step < 192
 
 
+def test_turns_fill_lines_of_the_destination_that_are_far_apart() -> None:
+    """48 neighbours there, which are rows of the source: with all of a row, two of them were a turn."""
+    permuted = "affine:(a, b, c) -> (b, a, c mod 32, c floordiv 32)"
+    (loops,) = shared_loops(plan_of(("onednn:acb", permuted, (56, 13824, 48), "s8")))
+    (rows,) = (loop for loop in loops if loop.dst == 2)
+    (along,) = (loop for loop in loops if loop.src == 1)
+    assert rows.step == rows.extent == 16
+    assert along.step < along.extent
+
+
 def test_runs_that_go_on_in_the_next_turn_have_more_than_two_steps_of_one() -> None:
     """Rows of 2 x 183 are 732 bytes: two of them and a line of the third would be no run of their own."""
     source, destination, dims, element = ("eCadb8c", "baedc", (153, 17, 183, 2, 32), "bf16")

@@ -147,6 +147,8 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
         others = [(other, n) for other, n in steps.items() if other != loop]
         turn_lines = lines * prod(-(-n // _in_a_line(other)) for other, n in others)
         most = TURN_LINES * budget * in_a_line // turn_lines
+        if loop.dst >= LINE and any(other.dst < LINE and n < other.extent for other, n in others):
+            most = min(most, budget // LINE)  # the others come back to the lines of the destination
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
         step = max(step, MIN_STEP if is_contiguous or loop == shared[0] else 1)
         unit = LINE // (min(_neighbours(loop, widths)) if is_contiguous else gcd(loop.dst, LINE))  # whole lines
