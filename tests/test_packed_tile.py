@@ -22,6 +22,7 @@ TRANSPOSES = [
     ("u8", "u2", "ab", "ba", (256, 512)),
     ("u8", "f4_e2m1", "abc", "acb", (3, 128, 64)),
     ("s8", "u4", "ab", "BA16a", (64, 128)),
+    ("s32", "u2", "bdca", "cDba4d", (192, 64, 231, 32)),
 ]
 
 
@@ -44,6 +45,7 @@ def test_each_byte_has_the_elements_of_its_place(case: tuple[str, str, str, str,
     assert isinstance(program, PackedTile)
     share = program.together
     loaded = [elements(register, program.load_piece) for register in program.loads([0] * len(plan.tile))]
+    assert {len(register) for register in loaded} == {program.lanes}
     rows = [loaded[first : first + share] for first in range(0, len(loaded), share)]
     packed = [list(zip(*row, strict=True)) for row in rows]
     stored = execute(program.network, packed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from layoutc.planning.copies.copy_digits import CopyDigit
 from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
@@ -78,14 +79,13 @@ def _in_bytes(plan: CopyPlan) -> CopyPlan:
     tile = tuple(size // rows for size, rows in zip(plan.tile, extents, strict=True))
     digits = tuple(_in_rows(*each, share) for each in zip(plan.copy.digits, extents, strict=True))
     macro = tuple(size if digit.is_whole else digit.extent for size, digit in zip(tile, digits, strict=True))
-    # Registers have room for more rows where these are bytes.
-    lanes = min(tile[first.digit], plan.vector_bytes) if not others else first.extent // share
+    lanes = _filling([Part(first.digit, first.extent // share), *others], tile, plan.vector_bytes)
     return replace(
         plan,
         copy=replace(plan.copy, digits=digits),
         element_bytes=1,
         tile=tile,
-        target_lanes=(Part(first.digit, lanes), *others),
+        target_lanes=lanes,
         macro=macro,
         store="normal",
         load="normal",
@@ -94,6 +94,13 @@ def _in_bytes(plan: CopyPlan) -> CopyPlan:
         converted_at=None,
         per_byte=(1, 1),
     )
+
+
+def _filling(lanes: Sequence[Part], tile: Sequence[int], vector_bytes: int) -> tuple[Part, ...]:
+    """The lanes with more steps of the last digit in the tile: registers have room for these where they are bytes."""
+    *before, last = lanes
+    room = vector_bytes // prod(part.extent for part in before)
+    return (*before, Part(last.digit, max(last.extent, min(tile[last.digit], room))))
 
 
 def _in_rows(digit: CopyDigit, rows: int, share: int) -> CopyDigit:

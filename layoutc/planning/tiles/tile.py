@@ -80,11 +80,11 @@ class TileProgram:
             bits = [bit for bit in bits if bit[0] != self.channels.digit]
         self.bits = bits
         most = lane_count(plan.target_lanes) if plan.pads_elements else plan.vector_bytes // plan.widths.moved
-        self.lanes = min(most, 1 << len(bits))
-        width = self.lanes.bit_length() - 1
         source, target = (
             [bit for bit in _bits(lanes) if bit in bits] for lanes in (plan.source_lanes, plan.target_lanes)
         )
+        self.lanes = min(most, 1 << len({*source, *target} if source else bits))
+        width = self.lanes.bit_length() - 1
         self.load_piece, self.store_piece = 1 << len(source), 1 << len(target)
         """elements of one load, and of one store"""
         self.source_lanes = _filled(source, target, width)
