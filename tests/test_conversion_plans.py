@@ -675,6 +675,22 @@ def test_rows_that_become_narrower_are_two_lines_where_a_buffer_is_left_by_whole
 
 
 @pytest.mark.parametrize(
+    ("tags", "dims", "types", "elements"),
+    [
+        ("dbac caDb5d", (28, 22932, 14, 4), "s8->e8m0", 56),  # 14 of a row go on in rows of the next digit
+        ("cadb cbda", (56, 24, 259, 40), "u2->f32", 96),  # all of a row, and three more
+    ],
+)
+def test_rows_that_leave_a_buffer_are_as_long_as_is_worth_a_load_whatever_digits_they_have(
+    tags: str, dims: tuple[int, ...], types: str, elements: int
+) -> None:
+    (tag, to_tag), (type, to_type) = tags.split(), types.split("->")
+    found = replace(machine("avx512"), llc=0, shuffles="single")
+    (copy,) = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found).copies
+    assert (copy.load, copy.store, copy.source_run) == ("staged", "staged", elements)
+
+
+@pytest.mark.parametrize(
     ("tags", "dims", "is_far", "store"),
     [
         ("dabc cbad", (96, 49, 299, 34), True, "staged"),  # runs of 480 bytes, of 512 without the source's buffer

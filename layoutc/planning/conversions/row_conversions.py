@@ -78,43 +78,55 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
         plan = replace(plan, asks="")  # Rows ask while they are converted, whatever moves of them do.
+        enough = max(least // 2, LEAST_ROW)
+        plan = _asking_ahead(plan, how.target, enough) if plan.stages_stores else _small(plan, how)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
-        plan = _asking_ahead(plan, how.target) if plan.stages_stores else _small(plan, how)
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
-        enough = max(least // 2, LEAST_ROW) if plan.stages_stores else least
-        if fits and row >= enough and not converts_twice(plan):
+        if fits and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             return with_near_stores(plan)
     forget_copies(1)
     return None
 
 
-def _with_pieces(plan: CopyPlan, target: Machine) -> CopyPlan:
+def _with_pieces(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
     """
-    The plan with as much of each row as a load is worth, where elements share bytes of it or become narrower.
+    The plan with as much of each row as a load is worth, where elements share bytes of it or become narrower, and at
+    least with as many elements as are enough.
 
     Where lines leave a buffer, macro tiles may take one tile of each row, which is a few bytes of packed elements, and
     a line or less of others. What the first cache does not hold of these until the next one is waited for again.
     """
-    position, *_ = row_digits(plan)
-    widths, steps = plan.widths, plan.macro[position]
-    narrows = widths.dst < widths.src and not (target.llc_is_far or holds_lines(plan, target))
+    first, *_ = row_digits(plan)
+    widths, row = plan.widths, prod(plan.loaded_steps(g) for g in row_digits(plan))
+    is_long = plan.copy.digits[first].extent * widths.src >= NARROWED_PIECE
+    narrows = is_long and widths.dst < widths.src and not (target.llc_is_far or holds_lines(plan, target))
     bytes = PIECE_BYTES if widths.src_per_byte > 1 else NARROWED_PIECE if narrows else 0
-    least = bytes * widths.src_per_byte // widths.src
-    if plan.source_run != steps or not steps < least <= plan.copy.digits[position].extent:
+    least = max(bytes * widths.src_per_byte // widths.src, enough)
+    longer = _with_row_of(plan, least) if plan.source_run == row < least else None
+    if longer is None or max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
         return plan
-    longer = replace(plan, macro=tuple(least if g == position else size for g, size in enumerate(plan.macro)))
-    if max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
-        return plan
-    because("macro tiles", f"with {bytes} bytes of each row of the source, as less of it costs as much")
+    because("macro tiles", f"with {least} elements of each row of the source, as less of it costs as much")
     return longer
 
 
-def _asking_ahead(plan: CopyPlan, target: Machine) -> CopyPlan:
+def _with_row_of(plan: CopyPlan, least: int) -> CopyPlan | None:
+    """The plan with macro tiles that have so many elements of a row, if there are as many."""
+    while (row := prod(plan.loaded_steps(g) for g in row_digits(plan))) < least:
+        last = row_digits(plan)[-1]
+        steps, tile = -(-least * plan.loaded_steps(last) // row), plan.tile[last]
+        steps = min(-(-steps // tile) * tile, plan.copy.digits[last].extent)
+        if steps == plan.macro[last]:
+            return None
+        plan = replace(plan, macro=tuple(steps if g == last else size for g, size in enumerate(plan.macro)))
+    return plan
+
+
+def _asking_ahead(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
     """The plan, whose loads are of whole registers of rows, with what these ask for, if they ask."""
-    plan = _with_pieces(plan, target)
+    plan = _with_pieces(plan, target, enough)
     return asking_ahead(plan) if plan.prefetch else plan
 
 
