@@ -136,3 +136,18 @@ func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
   }
   func.return
 }
+
+// First lanes that are one plain store or two go so to what is too large for the caches.
+// CHECK-LABEL: void large(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:    const f32x4 [[VALUE:\w+]] = load_f32x4(src);
+// CHECK-NEXT:    memcpy(dst + 5, &[[VALUE]], 8);
+// CHECK-NEXT:    memcpy(dst + 5 + 2, (const char *)&[[VALUE]] + 8, 4);
+// CHECK-NEXT:  }
+func.func @large(%src : memref<4xf32>, %dst : memref<4194304xf32>) {
+  %c0 = arith.constant 0 : index
+  %c5 = arith.constant 5 : index
+  %three = arith.constant dense<[true, true, true, false]> : vector<4xi1>
+  %value = vector.load %src[%c0] : memref<4xf32>, vector<4xf32>
+  vector.maskedstore %dst[%c5], %three, %value : memref<4194304xf32>, vector<4xi1>, vector<4xf32>
+  func.return
+}

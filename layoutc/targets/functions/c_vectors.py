@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, IntegerType, MemRefType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.effects import root
@@ -32,6 +32,7 @@ from layoutc.targets.words.c_expressions import (
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_joined import is_joining
 from layoutc.targets.words.c_types import (
+    element_count,
     is_float,
     is_vector,
     lane_count,
@@ -48,6 +49,13 @@ if TYPE_CHECKING:
 
 PREFETCH = "layout.prefetch"
 """on a load of lanes: so many elements further on lies what is asked for into the second-level cache meanwhile"""
+
+PLAIN_STORES = (32, 16, 8, 4, 2, 1)
+"""bytes that processors store by one instruction, the most first; a vector has at most 64"""
+MOST_PIECES = 2
+"""plain stores in place of one under a mask"""
+LARGE = 8 << 20
+"""bytes of an argument whose lines are taken to be in no cache"""
 
 YES = BoolAttr.from_bool(True)
 Load = vector.LoadOp | vector.MaskedLoadOp
@@ -202,7 +210,35 @@ def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> N
         name = printer.names.fresh(None, "stored")
         printer.line(f"const {type} {name} = {value.text};")
         value = Expression(name)
-    printer.line(f"store_{which}_{type}({address.text}, &{value.text}, {lanes.text});")
+    pieces = _pieces(op, lanes.literal) if which == "first" else []
+    for begin, size in pieces:
+        to = begin * 8 // width(typed(stored).element_type)
+        lane = f"(const char *)&{value.text} + {begin}" if begin else f"&{value.text}"
+        printer.long_line(f"memcpy({address.text}{f' + {to}' * (to > 0)}, {lane}, {size});")
+    if not pieces:
+        printer.line(f"store_{which}_{type}({address.text}, &{value.text}, {lanes.text});")
+
+
+def _pieces(op: vector.MaskedStoreOp, lanes: int | None) -> list[tuple[int, int]]:
+    """
+    The first byte and the bytes of each plain store that a few first lanes are, or nothing if these are too many.
+
+    A masked store waits for a line that is in no cache, where plain ones go on. Into a cache one is no slower than
+    plain ones, so this is for large arguments alone, not for buffers on the stack.
+    """
+    if lanes is None or not _is_large_argument(root(op.base)):
+        return []
+    bytes_on = lanes * width(typed(op.value_to_store).element_type) // 8
+    sizes = [size for size in PLAIN_STORES if bytes_on & size]
+    begins = [sum(sizes[:number]) for number in range(len(sizes))]
+    return list(zip(begins, sizes, strict=True)) if sum(sizes) == bytes_on and len(sizes) <= MOST_PIECES else []
+
+
+def _is_large_argument(buffer: SSAValue) -> bool:
+    if not isinstance(buffer, BlockArgument):
+        return False
+    type = cast("MemRefType[Any]", buffer.type)
+    return type.has_static_shape() and element_count(type) * width(type.element_type) // 8 >= LARGE
 
 
 def _print_mask(printer: FunctionPrinter, op: vector.CreateMaskOp) -> None:
