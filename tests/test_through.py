@@ -54,6 +54,21 @@ def is_through(plan: Plan) -> bool:
     return any(isinstance(part, Through) for part in plan.parts)
 
 
+def test_copies_into_a_buffer_ask_for_what_the_next_turn_takes_unless_the_caches_hold_it() -> None:
+    """A turn has 5 channels of 8 a, of which the next turn's lie behind these, 160 bytes on."""
+    large, small = (
+        choose_plan(layoutc.desc("Abc8a", dims), layoutc.desc("BAC12a12b5c", dims), TARGETS["avx512"]).parts
+        for dims in [(256, 210, 96), (64, 30, 96)]
+    )
+    part = next(part for part in large if isinstance(part, Through))
+    assert (part.loops[1].src, part.into[0].prefetch, part.into[0].element_bytes) == (160, 20, 8)
+    assert [copy.prefetch for part in small if isinstance(part, Through) for copy in part.into] == [0, 0]
+    pair = layoutc.desc("CDab3c24c32d", (96, 36, 255, 56), "s8"), layoutc.desc("aCdB32c3c8b", (96, 36, 255, 56), "s8")
+    (part,) = (part for part in choose_plan(*pair, TARGETS["avx512"]).parts if isinstance(part, Through))
+    assert part.buffer_bytes > TARGETS["avx512"].l2 // 4
+    assert all(copy.prefetch < part.loops[0].src for copy in part.into)
+
+
 @pytest.mark.parametrize(("element_type", "target"), [("s8", "avx512"), ("f32", "avx512"), ("f32", "sse2")])
 @pytest.mark.parametrize("name", BUFFERED)
 def test_plans_through_a_buffer_are_the_reorder_and_can_be_read(name: str, element_type: str, target: str) -> None:

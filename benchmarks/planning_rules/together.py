@@ -100,9 +100,9 @@ TOGETHER_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "_asking_ahead",
+        "for_next_turn",
         "copies that fill a buffer together ask for what they load in a later turn",
-        {"not": {"_asking_ahead": to(first_of)}},
+        {"not": {"for_next_turn": to(first_of)}},
         (IN_DRAM,),
     ),
 )

@@ -16,12 +16,16 @@ from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
+from layoutc.planning.moves.next_tile import asking_ahead
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
 from layoutc.planning.through.through import Buffered, Halves, through_buffers
+from layoutc.planning.together.next_turn import for_next_turn
 
+TURN_AHEAD = 1 / 4
+"""of the second cache, that a turn takes at most for the next one to be asked for"""
 MOST_SEGMENTS = 16
 """copies, more than which go through a buffer if they are fewer there"""
 
@@ -81,7 +85,20 @@ def _turns(half: Halves, how: Converting) -> Through:
     is_early = how.widths.converted_at == "src"
     of_turn = replace(how, target=target_of_turns(half.loops, how.target))
     out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
-    return Through(half.loops, plans_into(half.into, how, converts=is_early), out_of)
+    into = plans_into(half.into, how, converts=is_early)
+    return Through(half.loops, _asking_ahead(into, half.loops, how.target) if how.streams else into, out_of)
+
+
+def _asking_ahead(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], target: Machine) -> tuple[CopyPlan, ...]:
+    """
+    The copies into a buffer, which ask for what the next turn takes.
+
+    Where a turn takes much, that would not stay in the second cache: then for the next macro tile of this one.
+    """
+    moved = [plan.copy.elements * plan.element_bytes for plan in into]
+    if sum(moved) > TURN_AHEAD * target.l2:
+        return tuple(asking_ahead(plan) if plan.target_lanes else plan for plan in into)
+    return tuple(for_next_turn(plan, turns, max(moved)) for plan in into)
 
 
 def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:

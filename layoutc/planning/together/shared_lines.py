@@ -15,7 +15,6 @@ from layoutc.planning.copies.copy_digits import Sized, StridedCopy, contiguous, 
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import best_box
-from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import needs_box, plan_moved
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
@@ -23,7 +22,8 @@ from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes
-from layoutc.planning.together.together import NEAR, Measured, alike, moved_groups, reduced, with_runs
+from layoutc.planning.together.next_turn import for_next_turn
+from layoutc.planning.together.together import Measured, alike, moved_groups, reduced, with_runs
 from layoutc.planning.together.unions import unions
 
 ROWS_TURN_PART = 16
@@ -179,7 +179,7 @@ def _with_buffers(
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % LINE == 0 for loop in turns)
     moved = max(copy.elements * size for copy, size in inner)
-    planned = tuple(_asking_ahead(plan_moved(*piece, target, streams, buffered=True), turns, moved) for piece in inner)
+    planned = tuple(for_next_turn(plan_moved(*piece, target, streams, buffered=True), turns, moved) for piece in inner)
     try:
         part = Together(tuple(turns), planned, "staged")
         made = unions(part)
@@ -192,26 +192,6 @@ def _with_buffers(
         forget_copies(len(planned))
         return None
     return part
-
-
-def _asking_ahead(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int) -> CopyPlan:
-    """
-    The plan, which asks for what it loads in the next turn, or in one that is a line or more further on.
-
-    Where the largest copy has few bytes in a turn that is the first one that comes in time, up to half of the loop
-    further on.
-    """
-    loops = [loop for loop in reversed(turns) if loop.step < loop.extent]
-    steps = [loop.step * loop.src for loop in loops]
-    if not any(steps) or plan.copy.is_fill or not plan.target_lanes:
-        return plan
-    ahead = steps[0]
-    if ahead < LINE:
-        ahead = next((step for step in steps if LINE <= step < NEAR), ahead * -(-LINE // max(ahead, 1)))
-    else:
-        count = -(-LEAST_AHEAD // moved)
-        ahead *= count if count <= loops[0].extent // loops[0].step // 2 else 1
-    return replace(plan, prefetch=ahead // plan.element_bytes, asks="")
 
 
 def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, target: Machine) -> bool:
