@@ -29,6 +29,8 @@ STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__
 
 MASKED_BYTES = (16, 32, 64)
 """of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
+PARTS = {4: "int", 8: "long long"}
+"""bytes of the vectors that are moved as the first lanes of one of 16 bytes, and what is one of its parts"""
 MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "int"), 64: ("F", "di", "long long")}
 """lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
 
@@ -76,7 +78,7 @@ def _broadcast(type: VectorType) -> list[str]:
 def _masked(type: VectorType) -> dict[str, str]:
     """Moves of the first lanes only, or of some: masked where the processor has that for such vectors, else copied."""
     parameters = f"{type} *lanes, const {type.lane} *from", f"{type.lane} *to, const {type} *lanes"
-    moves = _masked_moves(type) if type.bytes in MASKED_BYTES else ("", "")
+    moves = _masked_moves(type) if type.bytes in MASKED_BYTES or type.bytes in PARTS else ("", "")
     found: dict[str, str] = {}
     for verb, given, move in zip(("load", "store"), parameters, moves, strict=True):
         to, from_ = ("lanes", "from") if verb == "load" else ("to", "lanes")
@@ -96,19 +98,28 @@ def _masked(type: VectorType) -> dict[str, str]:
 
 def _masked_moves(type: VectorType) -> tuple[str, str]:
     """The load and the store, as gcc and clang both call them."""
-    suffix = f"{MASKED[type.bits][1]}{8 * type.bytes}_mask"
-    mask = f"(uint{max(8, type.lanes)}_t)mask"
-    return (
-        f"*lanes = ({type})__builtin_ia32_loaddqu{suffix}((const void *)from, (native)*lanes, {mask});",
-        f"__builtin_ia32_storedqu{suffix}((void *)to, (native)*lanes, {mask});",
-    )
+    bytes = _masked_bytes(type)
+    suffix = f"{MASKED[type.bits][1]}{8 * bytes}_mask"
+    mask = f"(uint{max(8, 8 * bytes // type.bits)}_t)mask"
+    load, store = f"__builtin_ia32_loaddqu{suffix}((const void *)from, ", f"__builtin_ia32_storedqu{suffix}((void *)to, "
+    if type.bytes == bytes:
+        return f"*lanes = ({type}){load}(native)*lanes, {mask});", f"{store}(native)*lanes, {mask});"
+    part = f"typedef {PARTS[type.bytes]} parts __attribute__((vector_size({bytes})));\n  "
+    held = f"(native)(parts){{({PARTS[type.bytes]})*lanes}}, {mask})"
+    return f"{part}*lanes = ({type})((parts){load}{held})[0];", f"{part}{store}{held};"
+
+
+def _masked_bytes(type: VectorType) -> int:
+    """Of the vector that is moved for one; there is none of less than 16."""
+    return max(type.bytes, MASKED_BYTES[0])
 
 
 def _masked_or(type: VectorType, move: str, copy: str) -> str:
     part, _, lane = MASKED[type.bits]
-    narrow = " && defined(__AVX512VL__)" if type.bytes < 64 else ""
+    bytes = _masked_bytes(type)
+    narrow = " && defined(__AVX512VL__)" if bytes < 64 else ""
     return f"""#if defined(__AVX512{part}__){narrow}
-  typedef {lane} native __attribute__((vector_size({type.bytes})));
+  typedef {lane} native __attribute__((vector_size({bytes})));
   {move}
 #else
 {copy}
