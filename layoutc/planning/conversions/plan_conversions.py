@@ -88,7 +88,7 @@ def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
             return None
         limit = limit if gathered is None else gathered_cost(gathered, how.target)
     box = byte_box(copy, how.widths, how.target, how.moves, limit)
-    return by_source_lines(box, how.target) if box and how.streams and box.load != "unpacked" else box
+    return by_source_lines(box, how.target) if box and how.streams else box
 
 
 def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:

@@ -21,9 +21,10 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, PAGE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
+from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.plans.turns import Through
+from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because, forget_copies, next_copy
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
 from layoutc.planning.through.plan_through import MOST_SEGMENTS, plans_into, plans_out_of, target_of_turns
@@ -182,7 +183,10 @@ def _turns(turn: Imaged, how: Converting) -> Through:
         target = target_of_turns(turn.loops, target)
     inner = replace(how, widths=Widths(widths.src, widths.dst), target=target, threads=1)
     wide = replace(inner, moves=False)
-    into = _rows_into(turn, widths, target) or plans_into(turn.into, wide, converts=True)
+    rows = _rows_into(turn, widths, target)
+    if how.streams:
+        rows = tuple(_asking_ahead(row, turn.loops) for row in rows)
+    into = rows or plans_into(turn.into, wide, converts=True)
     if turn.converts_apart(widths):
         inner = replace(inner, widths=Widths(1, 1), moves=True)
     is_buffered = bool(turn.out_of)
@@ -195,6 +199,21 @@ def _rows_into(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan,
     """Rows of a source whose elements share bytes, the shortest first: those may fill what lies behind them."""
     rows = sorted(turn.into, key=lambda copy: _row(copy, "src")) if widths.src_per_byte > 1 else ()
     return tuple(_rows(copy, (widths.src_per_byte, 1), target) for copy in rows)
+
+
+def _asking_ahead(plan: CopyPlan, loops: Sequence[SharedLoop]) -> CopyPlan:
+    """
+    The plan of rows that ask for those of a later turn: the first one that comes in time, and whose rows begin in lines
+    that these do not touch.
+    """
+    moving = [loop for loop in loops if loop.step < loop.extent]
+    loop, share = moving[-1] if moving else None, plan.widths.src_per_byte
+    if loop is None or not loop.src:
+        return plan
+    ahead, row = loop.step * loop.src, _row(plan.copy, "src") + LINE * share
+    turns = max(-(-LEAST_AHEAD * share // plan.copy.elements), -(-row // ahead))
+    because("prefetch", f"rows ask for those of {turns} turns later")
+    return replace(plan, prefetch=ahead * (turns if turns * loop.step <= loop.extent // 2 else 1))
 
 
 def _rows_out_of(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
