@@ -22,11 +22,13 @@ from layoutc.targets.helpers.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.helpers.c_whole import whole, whole_known, whole_known_shifted, whole_needs, whole_shifted
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
+from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 OPERATIONS = (
     "select",
+    *CHOICES,
     "min",
     "max",
     "round_even",
@@ -60,7 +62,11 @@ def lane_helpers(used: set[str]) -> list[str]:
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
     resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
     resizes = [resize_helper(VectorType.named(match[1]), VectorType.named(match[3])) for match in resized]
-    return resizes + [_TEXTS[operation](type) for operation, type in named]
+    return resizes + [_text(operation, type) for operation, type in named]
+
+
+def _text(operation: str, type: VectorType) -> str:
+    return choice(operation, type) if operation in CHOICES else _TEXTS[operation](type)
 
 
 def _chosen(type: VectorType) -> str:

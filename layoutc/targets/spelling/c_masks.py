@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
+from layoutc.targets.patterns.mask_choices import CHOOSING_BYTES, choice_by
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import (
     check_number,
@@ -42,9 +43,10 @@ def mask_of(site: Site, number: int, bits: int) -> Expression:
 
 
 def _compared(site: Site, relation: str, kind: str) -> Expression:
-    both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+    lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
     bits = width(element_of(operands(site.op)[0]))
-    return _as_mask(spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, *both)), bits)
+    mask = spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, lhs, rhs))
+    return _as_mask(mask, bits)._replace(compared=(choice_by(kind, relation), f"{lhs.text}, {rhs.text}"))
 
 
 def _not(mask: Expression) -> Expression:
@@ -99,8 +101,12 @@ def spell_select(site: Site) -> Expression:
     # A comparison that has a name is a variable, which compilers want to be used.
     if not site.operands[0].is_name and (relation := _extremum_of(site.op)) is not None:
         return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
-    mask = mask_of(site, 0, width(element_of(site.op.results[0])))
-    return call(f"select_{vector_name(type)}", mask, *site.operands[1:])
+    bits = width(element_of(site.op.results[0]))
+    choice, compared = site.operands[0].compared
+    if choice and site.operands[0].mask_bits == bits and bits * lane_count(type) // 8 in CHOOSING_BYTES:
+        sides = Expression(compared, reads=site.operands[0].reads)
+        return call(f"{choice}_{vector_name(type)}", sides, *site.operands[1:])
+    return call(f"select_{vector_name(type)}", mask_of(site, 0, bits), *site.operands[1:])
 
 
 def _extremum_of(op: Operation) -> str | None:

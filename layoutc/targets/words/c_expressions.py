@@ -35,6 +35,8 @@ class Expression(NamedTuple):
     """the value, of an integer literal"""
     mask_bits: int = 0
     """how wide the lanes are, of a vector of i1"""
+    compared: tuple[str, str] = ("", "")
+    """of what one comparison of vectors gives: the helper that chooses by it, and the text of both sides"""
 
     @property
     def is_name(self) -> bool:
