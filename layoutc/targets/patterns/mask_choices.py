@@ -5,14 +5,20 @@ Lanes of two vectors chosen by how two others compare: a comparison into a mask 
     %value = arith.select %less, %yes, %no : vector<16xi1>, vector<16xf32>
 
 gcc finds both in operations on bits, unless what is chosen is a constant: then it compares twice, and puts together
-what either comparison leaves.
+what either comparison leaves. Where that is zeros, or all bits, it does find one instruction.
 """
 
 from __future__ import annotations
 
-from layoutc.targets.words.c_vector_types import VectorType, macro
+from xdsl.ir import Operation
 
-CHOOSING_BYTES = (64,)
+from layoutc.targets.patterns.whole_ops import splat
+from layoutc.targets.spelling.c_lane_types import typed
+from layoutc.targets.words.c_types import lane_count, width
+from layoutc.targets.words.c_vector_types import VectorType, macro
+from layoutc.walk import operands
+
+CHOOSING_BITS = 512
 """of registers that have such masks"""
 RELATIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 FLOAT_PREDICATES = {"eq": 0, "ne": 4, "lt": 17, "le": 18, "gt": 30, "ge": 29}
@@ -21,6 +27,16 @@ INTEGER_PREDICATES = {"eq": 0, "ne": 4, "lt": 1, "le": 2, "gt": 6, "ge": 5}
 LETTERS = {8: ("b", "char"), 16: ("w", "short"), 32: ("d", "int"), 64: ("q", "long long")}
 """lane bits -> what gcc's names for operations on integers have in them, and the lanes that these take"""
 CHOICES = tuple(f"select_by_{kind}_{relation}" for kind in "fiu" for relation in RELATIONS.values())
+
+
+def gains_by_choice(op: Operation) -> bool:
+    """Whether what a selection of a whole register chooses is a constant."""
+    type = typed(op.results[0])
+    bits = width(type.element_type)
+    if bits * lane_count(type) != CHOOSING_BITS:
+        return False
+    found = [number for value in operands(op)[1:] if (number := splat(value)) is not None]
+    return bool(found) and not {0.0, -1.0, float((1 << bits) - 1)} & {*found}
 
 
 def choice_by(kind: str, relation: str) -> str:

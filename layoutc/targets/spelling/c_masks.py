@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.patterns.mask_choices import CHOOSING_BYTES, choice_by
+from layoutc.targets.patterns.mask_choices import choice_by, gains_by_choice
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import (
     check_number,
@@ -103,7 +103,7 @@ def spell_select(site: Site) -> Expression:
         return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
     bits = width(element_of(site.op.results[0]))
     choice, compared = site.operands[0].compared
-    if choice and site.operands[0].mask_bits == bits and bits * lane_count(type) // 8 in CHOOSING_BYTES:
+    if choice and site.operands[0].mask_bits == bits and gains_by_choice(site.op):
         sides = Expression(compared, reads=site.operands[0].reads)
         return call(f"{choice}_{vector_name(type)}", sides, *site.operands[1:])
     return call(f"select_{vector_name(type)}", mask_of(site, 0, bits), *site.operands[1:])
