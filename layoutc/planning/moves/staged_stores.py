@@ -6,9 +6,9 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, overflow_sets, share_sets, source_bytes
 from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, rows_of_a_set, with_gathered_rows
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import (
@@ -40,6 +40,8 @@ MOST_BESIDE = 0.8
 """of the macro tiles that overlap by a row, to which their number falls at least where they do not"""
 LONG_BESIDE = 1 << 10
 """bytes of their runs then, of which the ends are parts of lines"""
+MOST_TWICE, FEW_TWICE = 1.3, 1.125
+"""times what macro tiles move that overlap by a row, from which on they have more rows; and at most then"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -66,7 +68,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, STREAMED)
     joined = with_joined_rows(replace(staged, store="staged"), target)
     beside = (target.aligns_lines and joined.keeps_lines) or (not target.llc_is_far and _overlaps_much(joined))
-    joined = replace(joined, side_by_side=beside)
+    joined = _overlapping_less(replace(joined, side_by_side=beside), target)
     if joined.macro != staged.macro:
         return _in_parts(joined, target)
     return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
@@ -89,6 +91,35 @@ def _in_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     because("macro tiles", f"with {parts[-1]} elements of each source row in turn, as all fill {size} bytes")
     return asking_ahead(replace(plan, macro=(*plan.macro[:row], parts[-1], *plan.macro[row + 1 :])))
+
+
+def _overlapping_less(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with macro tiles that have more of the few long rows by one of which they overlap, if much is moved twice.
+
+    They have all of them, or as many as leave little, where the first cache holds the lines of the source. Rows that
+    lie near each other there come from the caches the second time.
+    """
+    last = plan.run_digits[-1]
+    digit, tile = plan.copy.digits[last], plan.tile[last]
+    is_long = plan.run // plan.macro[last] * plan.widths.dst >= 2 * LINE
+    is_far = not digit.carries and digit.src * plan.element_bytes >= PAGE
+    if not (is_long and is_far) or _moved_twice(plan, last) <= MOST_TWICE:
+        return plan
+    for steps in (digit.extent, *range(plan.macro[last] + tile, digit.extent, tile)):
+        larger = replace(plan, macro=tuple(steps if g == last else n for g, n in enumerate(plan.macro)))
+        if prod(larger.macro) * max(plan.widths.src, plan.widths.dst) > target.l1 // 2:
+            continue
+        if holds_lines(larger, target) and _moved_twice(larger, last) <= FEW_TWICE:
+            because("macro tiles", f"grown to {steps} steps of a digit, by a row of which they overlap")
+            return asking_ahead(larger) if plan.prefetch else larger
+    return plan
+
+
+def _moved_twice(plan: CopyPlan, position: int) -> float:
+    """Times what macro tiles move that overlap along a digit."""
+    macro, extent = plan.macro[position], plan.extents[position]
+    return (1 + -(-(extent - macro) // plan.macro_step(position))) * macro / extent
 
 
 def _overlaps_much(plan: CopyPlan) -> bool:
