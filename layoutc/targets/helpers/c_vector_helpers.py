@@ -98,13 +98,16 @@ def _masked(type: VectorType) -> dict[str, str]:
 
 def _masked_moves(type: VectorType) -> tuple[str, str]:
     """The load and the store, as gcc and clang both call them."""
-    bytes = _masked_bytes(type)
-    suffix = f"{MASKED[type.bits][1]}{8 * bytes}_mask"
-    mask = f"(uint{max(8, 8 * bytes // type.bits)}_t)mask"
-    load, store = f"__builtin_ia32_loaddqu{suffix}((const void *)from, ", f"__builtin_ia32_storedqu{suffix}((void *)to, "
-    if type.bytes == bytes:
+    moved = _masked_bytes(type)
+    suffix = f"{MASKED[type.bits][1]}{8 * moved}_mask"
+    mask = f"(uint{max(8, 8 * moved // type.bits)}_t)mask"
+    load, store = (
+        f"__builtin_ia32_loaddqu{suffix}((const void *)from, ",
+        f"__builtin_ia32_storedqu{suffix}((void *)to, ",
+    )
+    if type.bytes == moved:
         return f"*lanes = ({type}){load}(native)*lanes, {mask});", f"{store}(native)*lanes, {mask});"
-    part = f"typedef {PARTS[type.bytes]} parts __attribute__((vector_size({bytes})));\n  "
+    part = f"typedef {PARTS[type.bytes]} parts __attribute__((vector_size({moved})));\n  "
     held = f"(native)(parts){{({PARTS[type.bytes]})*lanes}}, {mask})"
     return f"{part}*lanes = ({type})((parts){load}{held})[0];", f"{part}{store}{held};"
 
@@ -116,10 +119,10 @@ def _masked_bytes(type: VectorType) -> int:
 
 def _masked_or(type: VectorType, move: str, copy: str) -> str:
     part, _, lane = MASKED[type.bits]
-    bytes = _masked_bytes(type)
-    narrow = " && defined(__AVX512VL__)" if bytes < 64 else ""
+    moved = _masked_bytes(type)
+    narrow = " && defined(__AVX512VL__)" if moved < 64 else ""
     return f"""#if defined(__AVX512{part}__){narrow}
-  typedef {lane} native __attribute__((vector_size({bytes})));
+  typedef {lane} native __attribute__((vector_size({moved})));
   {move}
 #else
 {copy}

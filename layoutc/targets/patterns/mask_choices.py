@@ -10,10 +10,12 @@ what either comparison leaves. Where that is zeros, or all bits, it does find on
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+from xdsl.dialects.builtin import VectorType as Lanes
 from xdsl.ir import Operation
 
 from layoutc.targets.patterns.whole_ops import splat
-from layoutc.targets.spelling.c_lane_types import typed
 from layoutc.targets.words.c_types import lane_count, width
 from layoutc.targets.words.c_vector_types import VectorType, macro
 from layoutc.walk import operands
@@ -31,7 +33,7 @@ CHOICES = tuple(f"select_by_{kind}_{relation}" for kind in "fiu" for relation in
 
 def gains_by_choice(op: Operation) -> bool:
     """Whether what a selection of a whole register chooses is a constant."""
-    type = typed(op.results[0])
+    type = cast("Lanes[Any]", op.results[0].type)
     bits = width(type.element_type)
     if bits * lane_count(type) != CHOOSING_BITS:
         return False
