@@ -150,12 +150,25 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
         if loop.dst >= LINE and any(other.dst < LINE and n < other.extent for other, n in others):
             most = min(most, budget // LINE)  # the others come back to the lines of the destination
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
-        step = max(step, MIN_STEP if is_contiguous or loop == shared[0] else 1)
+        step = max(step, MIN_STEP if is_contiguous else _least_steps(loop, shared))
         unit = LINE // (min(_neighbours(loop, widths)) if is_contiguous else gcd(loop.dst, LINE))  # whole lines
         even = even_step(loop.extent, min(step, loop.extent), unit)
         steps[loop] = even if even == loop.extent else _with_whole_lines(loop, step, unit) or even
     turns = [replace(loop, step=steps[loop]) for loop in sorted(shared, key=lambda loop: -loop.dst)]
     return page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
+
+
+def _least_steps(loop: SharedLoop, shared: Sequence[SharedLoop]) -> int:
+    """
+    How many steps of a loop a turn has at least: many of the fastest one, of which lanes are made.
+
+    Where several steps of another one share a line of the source no more than a run needs: all of such a line is worth
+    more, as the next turn would read it again.
+    """
+    if loop != shared[0]:
+        return 1
+    shares = any(other.src > 0 and _in_a_line(other) > 1 for other in shared if other != loop)
+    return min(MIN_STEP, max(GROWN_RUN // loop.dst, 1)) if shares else MIN_STEP
 
 
 def _loop_of(digit: CopyDigit, widths: Widths) -> SharedLoop | None:
