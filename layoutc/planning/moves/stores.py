@@ -43,6 +43,7 @@ from layoutc.planning.moves.macro_tiles import (
     loop_order,
     with_macro,
 )
+from layoutc.planning.moves.paired_blocks import in_pairs
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
@@ -70,7 +71,7 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_fewer_rows(plan, target, stored)
     if plan.copy.is_fill or plan.converted_bytes:
         return with_macro(plan, _normal(plan, target))
-    return with_fewest_lines(plan, _usual(plan, target), target)
+    return in_pairs(with_fewest_lines(plan, _usual(plan, target), target), target)
 
 
 def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
