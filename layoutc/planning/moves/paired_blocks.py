@@ -1,4 +1,4 @@
-"""Tiles of two blocks in turn, where along the rows of one the processor would fetch what it is about to load."""
+"""Tiles of two blocks, or two rows, in turn, where along those of one the processor fetches what it is about to load."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS
+from layoutc.planning.moves.colliding_rows import rows_of_a_set
+from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
@@ -17,6 +20,8 @@ PAIRED_TILES = 2
 """tiles of a block in a macro tile"""
 LEAST_TILES = 4
 """tiles of a block: of fewer, more lines than one begin or end"""
+SQUARE_SMALL = (1, 2)
+"""bytes of an element whose macro tiles are 2 by 2 tiles, of 4 bytes also by other rules; of 8 it takes up to 2.3"""
 
 
 def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -26,7 +31,11 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     Such tiles load from many rows, each of which goes on: the processor fetches ahead along all of them, though lines
     of the second cache come as fast as loads ask for them. Two blocks in turn are more rows than it follows.
     """
-    block = _blocks(plan, target)
+    if target.waits_for_lines or 2 * plan.copy.elements * plan.element_bytes > target.l2 or not _is_transposed(plan):
+        return plan
+    if _is_square(plan):
+        return _in_squares(plan)
+    block = _blocks(plan)
     if block is None:
         return plan
     (row,) = _row_loops(plan)
@@ -35,14 +44,26 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     return replace(plan, macro=tuple(steps.get(position, size) for position, size in enumerate(plan.tile)))
 
 
-def _blocks(plan: CopyPlan, target: Machine) -> int | None:
+def _is_square(plan: CopyPlan) -> bool:
+    """Whether tiles go on along two loops, two of them in each, and their rows do not evict each other."""
+    rows, digits = _row_loops(plan), plan.copy.digits
+    has_two = len(rows) == 2 and all(digits[g].extent >= 2 * plan.tile[g] for g in rows)
+    return has_two and plan.element_bytes in SQUARE_SMALL and rows_of_a_set(plan) <= COLLIDING_ROWS
+
+
+def _in_squares(plan: CopyPlan) -> CopyPlan:
+    """The plan with macro tiles of 2 by 2 tiles, along the rows of the source."""
+    rows, order = _row_loops(plan), loop_order(plan.copy.digits, "src")
+    because("macro tiles", "of 2 by 2 tiles, as along one row the processor fetches lines as well")
+    because("outer loops", "along the source")
+    macro = tuple(2 * size if g in rows else size for g, size in enumerate(plan.tile))
+    return replace(plan, macro=macro, outer_order=order, inner_order=order)
+
+
+def _blocks(plan: CopyPlan) -> int | None:
     """The digit of the blocks, the innermost loop that no lanes are made of; None if other macro tiles are better."""
     digits, widths, rows = plan.copy.digits, plan.widths, _row_loops(plan)
-    if target.waits_for_lines or 2 * plan.copy.elements * plan.element_bytes > target.l2:
-        return None
-    if not _is_transposed(plan) or len(rows) != 1 or digits[rows[0]].extent < LEAST_TILES * plan.tile[rows[0]]:
-        return None
-    if any(digit.carries or not digit.is_whole for digit in digits):
+    if len(rows) != 1 or digits[rows[0]].extent < LEAST_TILES * plan.tile[rows[0]]:
         return None
     others = [g for g in plan.inner_order if digits[g].extent > plan.tile[g] and g not in rows]
     if not others or any(digits[others[-1]].offset(side, 1) * widths.of(side) < LINE for side in SIDES):
@@ -53,6 +74,8 @@ def _blocks(plan: CopyPlan, target: Machine) -> int | None:
 def _is_transposed(plan: CopyPlan) -> bool:
     """Whether tiles of many rows go straight from lanes of one side to those of the other."""
     if plan.merges or plan.copy.is_fill or plan.converted_bytes or plan.source_lanes == plan.target_lanes:
+        return False
+    if any(digit.carries or not digit.is_whole for digit in plan.copy.digits):
         return False
     is_straight = plan.load == plan.store == "normal" and bool(plan.source_lanes)
     return is_straight and all(
