@@ -33,6 +33,23 @@ CACHED_RULES = (
         (IN_L2,),
     ),
     Rule(
+        "PAIRED_ROWS",
+        "tiles of two blocks are taken in turn in the second cache, two of each, where no stores wait for lines",
+        {
+            "never": {"PAIRED_ROWS": to(1 << 20)},
+            "of 8 registers": {"PAIRED_ROWS": to(8)},
+            "one tile": {"PAIRED_TILES": to(1)},
+            "of any block": {"LEAST_TILES": to(1)},
+        },
+        (IN_L2,),
+    ),
+    Rule(
+        "SQUARE_SMALL",
+        "elements of 1 and 2 bytes are transposed there by 2 by 2 tiles along the source",
+        {"never": {"SQUARE_SMALL": to(())}, "of 8 bytes too": {"SQUARE_SMALL": to((1, 2, 8))}},
+        (IN_L2,),
+    ),
+    Rule(
         "FEWEST_SETS",
         "what a macro tile stores through the caches lies in 8 sets of the first one, where its rows evict each other",
         {"never": {"FEWEST_SETS": to(0)}, "half": {"FEWEST_SETS": times(0.5)}, "twice": {"FEWEST_SETS": times(2)}},

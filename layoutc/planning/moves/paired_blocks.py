@@ -1,4 +1,4 @@
-"""Tiles of two blocks, or two rows, in turn, where along those of one the processor fetches what it is about to load."""
+"""Tiles of two blocks, or rows, in turn, where along those of one the processor fetches what it is about to load."""
 
 from __future__ import annotations
 

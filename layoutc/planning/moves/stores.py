@@ -71,7 +71,8 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_fewer_rows(plan, target, stored)
     if plan.copy.is_fill or plan.converted_bytes:
         return with_macro(plan, _normal(plan, target))
-    return in_pairs(with_fewest_lines(plan, _usual(plan, target), target), target)
+    found = with_fewest_lines(plan, _usual(plan, target), target)
+    return in_pairs(found, target) if found.tile == plan.tile else found
 
 
 def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
