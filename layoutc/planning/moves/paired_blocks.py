@@ -10,6 +10,7 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS
 from layoutc.planning.moves.colliding_rows import rows_of_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
+from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
@@ -33,7 +34,7 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     if target.waits_for_lines or 2 * plan.copy.elements * plan.element_bytes > target.l2 or not _is_transposed(plan):
         return plan
-    if _is_square(plan):
+    if _is_square(plan, target):
         return _in_squares(plan)
     block = _blocks(plan)
     if block is None:
@@ -44,11 +45,20 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     return replace(plan, macro=tuple(steps.get(position, size) for position, size in enumerate(plan.tile)))
 
 
-def _is_square(plan: CopyPlan) -> bool:
-    """Whether tiles go on along two loops, two of them in each, and their rows do not evict each other."""
+def _is_square(plan: CopyPlan, target: Machine) -> bool:
+    """
+    Whether tiles go on along two loops, two of them in each, and their rows do not evict each other.
+
+    They store whole lines, or two threads would store into the same ones. Other loops are around them in the source.
+    """
     rows, digits = _row_loops(plan), plan.copy.digits
     has_two = len(rows) == 2 and all(digits[g].extent >= 2 * plan.tile[g] for g in rows)
-    return has_two and plan.element_bytes in SQUARE_SMALL and rows_of_a_set(plan) <= COLLIDING_ROWS
+    goes_on = all(digits[part.digit].extent > 2 * plan.tile[part.digit] for part in plan.source_lanes)
+    others = [g for g in loop_order(digits, "src") if digits[g].extent > plan.tile[g]][:-2]
+    if not (has_two and goes_on) or set(others) & set(rows):
+        return False
+    is_small = plan.element_bytes in SQUARE_SMALL
+    return is_small and stores_whole_lines(plan, target) and rows_of_a_set(plan) <= COLLIDING_ROWS
 
 
 def _in_squares(plan: CopyPlan) -> CopyPlan:
