@@ -1,4 +1,8 @@
-"""Tiles of two blocks, or rows, in turn, where along those of one the processor fetches what it is about to load."""
+"""
+Tiles of two blocks, or rows, in turn, where along those of one the processor fetches what it is about to load.
+
+That it does is inferred from times of other orders, as docs/plan_rules.md says: no counters were read.
+"""
 
 from __future__ import annotations
 
