@@ -186,7 +186,10 @@ def test_images_are_explained() -> None:
     text = "\n".join(explain_plan(*sides(*CASES["rows of two copies on each side"]), ANY, 1))
     assert "by way of images in which each element has a byte, as " in text
     assert "tiles: none: whole rows are put together, by vectors of bytes" in text
-    assert ", between images in which each element has a byte" in text
+    between = r"out of a buffer of \d+ bytes .* and into a buffer of .*, where each element has a byte"
+    assert re.search(f"shared loops: one turn, {between}", text)
+    assert "stores: normal, into the buffer" in text and "stores: by whole bytes, through the caches" in text
+    assert "past the caches by" not in text
 
 
 def test_edited_rows_are_checked() -> None:

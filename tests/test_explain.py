@@ -8,6 +8,10 @@ from dataclasses import replace
 import pytest
 
 import layoutc
+from benchmarks.cases import conversion_cases
+from benchmarks.machine import Machine
+from benchmarks.random_cases import random_case, random_conversion
+from benchmarks.tasks import all_tasks
 from layoutc.compensation import Compensation
 from layoutc.conversion import Conversion
 from layoutc.notations import desc
@@ -16,15 +20,23 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.reasons import because, listening, next_copy
 from tests.descriptors import PAIRS
 
 TOPICS = ("digit 0:", "tiles:", "macro tiles:", "loops over macro tiles:", "loops over tiles:", "stores:")
 STORES = {
-    "normal": ("normal, through", "through the caches, as runs"),
+    "normal": ("normal, through", "through the caches, as "),
     "nontemporal": ("straight past",),
     "staged": ("past the caches by whole lines",),
+    "aligned": ("through the caches by whole lines",),
+    "packed": ("into a buffer with a byte for each element",),
 }
+LOADS = {"normal": ("straight",), "staged": ("gathered", "row"), "unpacked": ("straight", "out")}
+MACHINE = Machine("some processor", 2, 32 << 10, 1 << 20, 32 << 20, "", "", "", "", {})
+DRAWN = {random_case: (6, 10, 108, 137), random_conversion: (4, 28, 36, 48, 55, 58, 66, 81, 101, 130)}
+"""reorders whose copies stand in all places"""
 
 
 @pytest.mark.parametrize("llc", [0, 32 << 20])
@@ -48,6 +60,62 @@ def test_every_copy_is_explained_as_it_is_planned(name: str, llc: int) -> None:
             assert (re.search(" zeros? of ", lines[0]) is not None) == copy.copy.is_fill
             assert ("tiles: element by element" in text) == (not copy.target_lanes)
             assert any(line.startswith("prefetch: ") for line in lines) == bool(copy.prefetch)
+
+
+@pytest.mark.parametrize("place", ["avx512", "avx2", "generic"])
+def test_what_is_said_of_loads_and_stores_is_so(place: str) -> None:
+    """Of copies in turns too: into a buffer, out of it, and between images; of elements that share bytes."""
+    machine, roles = TARGETS[place], set[str]()
+    drawn = [make(610000, number) for make, numbers in DRAWN.items() for number in numbers]
+    for task in all_tasks([*drawn, *conversion_cases()[::3]], ["l2", "dram"], MACHINE):
+        sides = task.source_desc, task.destination_desc
+        plan = choose_plan(*sides, machine, 1, task.conversion)
+        texts = "\n".join(explain_plan(*sides, machine, 1, task.conversion)).split("\n\n")[1:]
+        parts = [
+            (part, copy) for part in plan.parts for copy in ([part] if isinstance(part, CopyPlan) else part.copies)
+        ]
+        for (part, copy), text in zip(parts, texts, strict=True):
+            role = role_of(part, copy)
+            roles.add(role)
+            said = re.search(r"^  stores: (.*)$", text, re.MULTILINE)
+            assert said is not None and said[1].startswith(stores_of(role, copy)), (task, text)
+            loads = re.search(r"^  loads: (\w+)", text, re.MULTILINE)
+            assert copy.copy.is_fill or (loads is not None and loads[1] in LOADS[copy.load]), (task, text)
+    assert roles == {"alone", "together", "staged", "into", "between", "between and out", "out of"}
+
+
+def role_of(part: CopyPlan | Together | Through, copy: CopyPlan) -> str:
+    """Where a copy stands among those that share its loops."""
+    if not isinstance(part, Through):
+        return "alone" if isinstance(part, CopyPlan) else part.store.replace("normal", "together")
+    if any(copy is other for other in part.between):
+        return "between" if part.out_of else "between and out"
+    return "into" if any(copy is other for other in part.into) else "out of"
+
+
+def stores_of(role: str, copy: CopyPlan) -> tuple[str, ...]:
+    """How the words begin that say where a copy stores."""
+    if role in ("into", "between"):
+        return ("normal, into the buffer",)
+    if role == "staged":
+        return ("into a buffer on the stack that copies in the same loops fill", "straight past")
+    if copy.moves_rows:
+        return ("by whole bytes, through the caches",)
+    return STORES[copy.store]
+
+
+def test_what_goes_into_a_buffer_is_told_in_the_words_of_the_source() -> None:
+    """Elements that are converted out of the buffer are not those of the destination before."""
+    source, destination = desc("Abc32a", (960, 40, 8), "u8"), desc("Abc5a", (960, 40, 8), "f32")
+    text = "\n".join(explain_plan(source, destination, TARGETS["avx512"], 1))
+    assert "of u8 that stay neighbours" in text and "of f32 that stay neighbours" not in text
+
+
+def test_detours_that_are_not_taken_are_not_told() -> None:
+    """Threads that would write into one byte share copies that go straight."""
+    source, destination = (desc(name, (16, 30, 101, 103), type) for name, type in (("nChw8c", "s8"), ("nhwc", "u2")))
+    one, two = ("\n".join(explain_plan(source, destination, TARGETS["avx512"], threads)) for threads in (1, 2))
+    assert "elements that share bytes: by way of images" in one and "by way of images" not in two
 
 
 def test_macro_tiles_are_those_of_the_way_that_was_taken() -> None:

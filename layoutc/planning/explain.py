@@ -24,6 +24,13 @@ SHUFFLES: dict[Shuffles, str] = {
     "words": "of 2 bytes or more",
     "unpack": "by unpacking alone",
 }
+DETOURS = {
+    "blocks": "blocks that do not divide each other",
+    "bytes": "elements that share bytes",
+    "rows": "rows",
+}
+"""what a reorder may go through a buffer for"""
+BYTES_IN_A_BUFFER = "into a buffer with a byte for each element"
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -42,10 +49,8 @@ def explain_plan(
         f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
         f"caches: the destination's whole lines go {reasons.reorder['caches']}",
     ]
-    if "blocks" in reasons.reorder:
-        lines.append(f"blocks that do not divide each other: {reasons.reorder['blocks']}")
-    if "rows" in reasons.reorder:
-        lines.append(f"rows: {reasons.reorder['rows']}")
+    if any(isinstance(part, Through) for part in plan.parts):
+        lines += (f"{words}: {reasons.reorder[topic]}" for topic, words in DETOURS.items() if topic in reasons.reorder)
     converts = source.element_type != destination.element_type or conversion.has_attributes
     for name, param in spread_params(source, destination, conversion).items():
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))
@@ -58,22 +63,45 @@ def explain_plan(
     for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
         part = shared.get(id(copy))
         turn = " in each turn" if part else ""
-        lines += ["", f"copy {number} of {len(plan.copies)}: {_work(copy, destination, converts)}{turn}"]
+        work = _work(copy, _moved(part, copy, source, destination), converts)
+        lines += ["", f"copy {number} of {len(plan.copies)}: {work}{turn}"]
         if part is not None:
             lines.append(f"  shared loops: {_shared(part, copy)}")
-        lines += [f"  {line}" for line in _copy_lines(copy, why, seen if converts else None)]
+        lines += [f"  {line}" for line in _copy_lines(copy, why, seen if converts else None, part)]
     return lines
 
 
+def _is_one_of(copy: CopyPlan, copies: Sequence[CopyPlan]) -> bool:
+    return any(copy is other for other in copies)
+
+
+def _moved(
+    part: Together | Through | None, copy: CopyPlan, source: MemoryDesc, destination: MemoryDesc
+) -> tuple[str, int]:
+    """What a copy that converts nothing moves, and its bits: on the way into a buffer elements are the source's."""
+    if isinstance(part, Through) and _is_one_of(copy, part.between):
+        return "a byte", 8
+    side = source if isinstance(part, Through) and _is_one_of(copy, part.into) else destination
+    return str(side.element_type), side.element_type.bits
+
+
 def _shared(part: Together | Through, copy: CopyPlan) -> str:
-    loops = " by ".join(f"{-(-loop.extent // loop.step)} turns of {loop.step}" for loop in part.loops) or "one turn"
+    turns = [(-(-loop.extent // loop.step), loop.step) for loop in part.loops if loop.step < loop.extent]
+    loops = " by ".join(f"{count} turns of {step}" for count, step in turns) or "one turn"
     if isinstance(part, Through):
-        if any(copy is other for other in part.between):
-            return f"{loops}, between images in which each element has a byte"
-        is_into = any(copy is other for other in part.into)
-        size = part.image_bytes if part.between and not is_into else part.buffer_bytes
-        return f"{loops}, {'into' if is_into else 'out of'} a buffer of {size} bytes on the stack"
+        return f"{loops}, {_through(part, copy)}"
     return f"{loops}, with the other copies that have cache lines in common with this one"
+
+
+def _through(part: Through, copy: CopyPlan) -> str:
+    """Which buffers a copy goes into and out of."""
+    apart, joined = (f"a buffer of {size} bytes on the stack" for size in (part.buffer_bytes, part.image_bytes))
+    if _is_one_of(copy, part.into):
+        return f"into {apart}"
+    if not _is_one_of(copy, part.between):
+        return f"out of {joined if part.between else apart}"
+    ways = (f"out of {apart}" if part.into else "", f"into {joined}" if part.out_of else "")
+    return f"{' and '.join(filter(None, ways))}, where each element has a byte"
 
 
 def _machine(target: Machine) -> str:
@@ -87,44 +115,84 @@ def _size(size_bytes: int) -> str:
     return next((f"{size_bytes // unit} {name}" for unit, name in UNITS if size_bytes % unit == 0), f"{size_bytes} B")
 
 
-def _work(plan: CopyPlan, destination: MemoryDesc, converts: bool) -> str:
-    bits = destination.element_type.bits
+def _work(plan: CopyPlan, moved: tuple[str, int], converts: bool) -> str:
+    name, bits = moved
     count = f"{plan.copy.elements} {'zero' if plan.copy.is_fill else 'element'}{'s' * (plan.copy.elements != 1)}"
+    if plan.moves_rows:
+        src, dst = ("a byte" if share == 1 else f"{8 // share} bits" for share in plan.per_byte)
+        return f"{count}, from {src} to {dst} each"
     if plan.converted_bytes and (plan.copy.is_fill or not converts):
         return f"{count} of {bits} bits"
     if plan.converted_bytes:
         each = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{count}, converted from {each} bits"
     together = plan.element_bytes * 8 // bits
-    joined = f", each {together} of {destination.element_type} that stay neighbours" if together > 1 else ""
+    joined = f", each {together} of {name} that stay neighbours" if together > 1 else ""
     return f"{count} of {plan.element_bytes * 8} bits{joined}"
 
 
-def _copy_lines(plan: CopyPlan, why: dict[str, str], conversion: Conversion | None) -> Iterator[str]:
+def _copy_lines(
+    plan: CopyPlan, why: dict[str, str], conversion: Conversion | None, part: Together | Through | None
+) -> Iterator[str]:
     for number, digit in enumerate(plan.copy.digits):
         yield f"digit {number}: {_digit(digit, plan.copy.is_fill)}"
     yield f"tiles: {why.get('tiles') or _tiles(plan)}{'; ' + why['rows'] if 'rows' in why else ''}"
+    if not plan.moves_rows:
+        yield from _loop_lines(plan, why)
+    if not plan.copy.is_fill:
+        yield f"loads: {_loads(plan, why)}"
+    if plan.moves_rows:
+        if isinstance(part, Through) and part.converts_rows and conversion and _converts_rows(part, plan):
+            yield "conversion: of the bytes of rows"
+    elif conversion and plan.converted_bytes and not plan.copy.is_fill:
+        yield f"conversion: {_when(plan)}"
+        yield from _params(plan, conversion)
+    yield f"stores: {_stores(plan, why, part)}"
+    if plan.prefetch:
+        yield f"prefetch: {_ahead(plan, why)}"
+    if plan.fetches:
+        yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"
+
+
+def _loop_lines(plan: CopyPlan, why: dict[str, str]) -> Iterator[str]:
     macro = _times(plan.macro)
     yield f"macro tiles: {macro}, {why.get('macro tiles', 'all but the slowest digit')}"
     order = f"; {why['outer loops']}" if "outer loops" in why else ""
     yield f"loops over macro tiles: {_loops(plan.outer_order, plan.macro, plan.extents)}{order}"
     yield f"loops over tiles: {_loops(plan.inner_order, plan.tile, plan.macro)}"
-    if not plan.copy.is_fill:
-        yield f"loads: {why.get('loads', 'straight')}"
-    if conversion and plan.converted_bytes and not plan.copy.is_fill:
-        yield f"conversion: {_when(plan)}"
-        yield from _params(plan, conversion)
+
+
+def _converts_rows(part: Through, copy: CopyPlan) -> bool:
+    """Whether rows are converted as they are taken apart, or where none are as they are put together."""
+    return _is_one_of(copy, part.into) or not part.into
+
+
+def _loads(plan: CopyPlan, why: dict[str, str]) -> str:
+    said = why.get("loads", "straight")
+    if plan.load == "unpacked" and not plan.moves_rows and said == "straight":
+        return BYTES_IN_A_BUFFER.replace("into", "out of")
+    return said
+
+
+def _stores(plan: CopyPlan, why: dict[str, str], part: Together | Through | None) -> str:
+    if isinstance(part, Through) and (_is_one_of(plan, part.into) or (part.out_of and _is_one_of(plan, part.between))):
+        return "normal, into the buffer"
+    said = why.get("stores", "normal, through the caches")
+    if plan.store == "packed" and not said.startswith(BYTES_IN_A_BUFFER):
+        return "by whole bytes, through the caches" if plan.moves_rows else BYTES_IN_A_BUFFER
     are_whole = "are whole lines, and " if plan.keeps_lines else ""
-    beside = f"; runs {are_whole}do not overlap" if plan.side_by_side else ""
-    yield f"stores: {why.get('stores', 'normal, through the caches')}{beside}"
-    if plan.prefetch:
-        who = "each tile asks for its share" if plan.asks == "by tiles" else "each load asks"
-        of = "that" if plan.macro_tiles_of_a_line == 1 else f"what comes {plan.macro_tiles_of_a_line} macro tiles later"
-        again = f"; each line that leaves the buffer for its share of {of}" if plan.asks == "twice" else ""
-        where = why.get("prefetch", "for what comes next")
-        yield f"prefetch: {who} {where}, {plan.prefetch} elements further on{again}"
-    if plan.fetches:
-        yield f"lines: each tile asks for those that it stores into{'' if plan.copy.is_fill else ', before it loads'}"
+    return said + (f"; runs {are_whole}do not overlap" if plan.side_by_side else "")
+
+
+def _ahead(plan: CopyPlan, why: dict[str, str]) -> str:
+    """Who asks for what comes later."""
+    if plan.moves_rows:
+        return f"rows ask for those of a later turn, {plan.prefetch} elements further on"
+    who = "each tile asks for its share" if plan.asks == "by tiles" else "each load asks"
+    of = "that" if plan.macro_tiles_of_a_line == 1 else f"what comes {plan.macro_tiles_of_a_line} macro tiles later"
+    again = f"; each line that leaves the buffer for its share of {of}" if plan.asks == "twice" else ""
+    where = why.get("prefetch", "for what comes next")
+    return f"{who} {where}, {plan.prefetch} elements further on{again}"
 
 
 def _when(plan: CopyPlan) -> str:

@@ -80,7 +80,7 @@ def best_images(
     if is_few and not all(_has_long_rows(turn, widths, target) for turn in images.turns):
         return None
     why = f"{short} elements are in rows of less than {LEAST_ROW}" if is_short else "copies would be many"
-    because("blocks", f"by way of images in which each element has a byte, as {why}")
+    because("bytes", f"by way of images in which each element has a byte, as {why}")
     return images
 
 
@@ -212,7 +212,6 @@ def _asking_ahead(plan: CopyPlan, loops: Sequence[SharedLoop]) -> CopyPlan:
         return plan
     ahead, row = loop.step * loop.src, _row(plan.copy, "src") + LINE * share
     turns = max(-(-LEAST_AHEAD * share // plan.copy.elements), -(-row // ahead))
-    because("prefetch", f"rows ask for those of {turns} turns later")
     return replace(plan, prefetch=ahead * (turns if turns * loop.step <= loop.extent // 2 else 1))
 
 

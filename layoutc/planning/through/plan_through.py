@@ -84,8 +84,8 @@ def _turns(half: Halves, how: Converting) -> Through:
     """
     is_early = how.widths.converted_at == "src"
     of_turn = replace(how, target=target_of_turns(half.loops, how.target))
-    out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
     into = plans_into(half.into, how, converts=is_early)
+    out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
     return Through(half.loops, _asking_ahead(into, half.loops, how.target) if how.streams else into, out_of)
 
 
