@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
 from operator import index
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from layoutc.errors import LayoutcError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MAX_SIZE = 2**63 - 1
 """sizes, strides and offsets stay within 63 bits"""
@@ -45,6 +49,35 @@ def instance(name: str, value: object, kind: type, hint: str = "") -> None:
     """Raises LayoutcError unless the value is of this class; `hint` says how to come by one."""
     if not isinstance(value, kind):
         raise LayoutcError(f"{name} is {a_class(type(value))}, expected {a_class(kind)}{hint and '; ' + hint}")
+
+
+def as_annotated(function: Callable[P, T]) -> Callable[P, T]:
+    """
+    The function, which raises LayoutcError for an argument that is not what its annotation says: an object of a class,
+    an integer, or a sequence of integers. Arguments with other annotations it checks itself.
+    """
+
+    @cache
+    def hints() -> dict[str, Any]:
+        return get_type_hints(function)
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name, value in (*zip(hints(), args, strict=False), *kwargs.items()):
+            _annotated(name, value, hints().get(name))
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _annotated(name: str, value: object, kind: Any) -> None:
+    name = name.replace("_", " ")
+    if kind == Sequence[int]:
+        integers(name, value, -MAX_SIZE)
+    elif kind is int:
+        integer(name, value, -MAX_SIZE)
+    elif isinstance(kind, type):
+        instance(name, value, kind)
 
 
 def a_class(kind: type) -> str:

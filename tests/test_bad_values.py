@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
-from layoutc.notations import onednn
+from layoutc.notations import directml, inference_engine, onednn, openvino
 from layoutc.padding import MAX_BOXES
 
 NCHW = layoutc.desc("nchw", (2, 3, 2, 2))
@@ -113,6 +114,45 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "type in foreign order": (lambda: element_type(np.dtype(">f4")), "not in this machine's byte order"),
     "type of records": (lambda: element_type(np.dtype("f4,i2")), "unknown element type 'void48'"),
 }
+
+
+NOTATIONS = ("affine", "directml", "inference_engine", "memref", "onednn", "openvino")
+WRONG: Any = {
+    "read": (7, "text is an int, expected a str"),
+    "parse": (None, "(text|tag) is a NoneType, expected a str"),
+    "format": ("nchw", "layout is a str, expected a Layout"),
+    "format_desc": (None, "desc is a NoneType, expected a MemoryDesc"),
+}
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+@pytest.mark.parametrize("function", WRONG)
+def test_notations_say_what_they_expect(notation: str, function: str) -> None:
+    value, message = WRONG[function]
+    called = getattr(import_module(f"layoutc.notations.{notation}"), function)
+    with pytest.raises(LayoutcError, match=f"^{message}"):
+        called(value)
+
+
+NONE: Any = None
+OF_SYSTEMS: dict[str, tuple[Callable[[], object], str]] = {
+    "enum names": (lambda: onednn.enum_names(NONE), "layout is a NoneType, expected a Layout"),
+    "strides of oneDNN": (lambda: onednn.strides(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "traits": (lambda: openvino.traits(NONE), "name is a NoneType, expected a str"),
+    "a format of parts": (lambda: openvino.find_format(NONE, ()), "order None is no sequence of integers"),
+    "a default format": (lambda: openvino.default_format(NONE), "rank is None, expected an integer"),
+    "compatible": (lambda: openvino.compatible(NONE, NONE), "one is a NoneType, expected a FormatDesc"),
+    "a layout by rank": (lambda: inference_engine.layout_by_rank(NONE), "rank is None, expected an integer"),
+    "blocks": (lambda: inference_engine.blocking_desc(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "strides of channels": (lambda: directml.interleaved_channel_strides(NONE), "sizes None are no sequence of"),
+}
+
+
+@pytest.mark.parametrize("name", OF_SYSTEMS)
+def test_what_systems_compute_says_what_it_expects(name: str) -> None:
+    call, message = OF_SYSTEMS[name]
+    with pytest.raises(LayoutcError, match=f"^{message}"):
+        call()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -189,7 +189,7 @@ def test_images_are_explained() -> None:
     between = r"out of a buffer of \d+ bytes .* and into a buffer of .*, where each element has a byte"
     assert re.search(f"shared loops: one turn, {between}", text)
     assert "stores: normal, into the buffer" in text and "stores: by whole bytes, through the caches" in text
-    assert "past the caches by" not in text
+    assert "past the caches by whole" not in text and "each 2 bytes that stay neighbours" in text
 
 
 def test_edited_rows_are_checked() -> None:

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 from layoutc.affine_text import offset_text
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
@@ -25,6 +26,7 @@ _DIMS = re.compile(r"\s*\(([^()]*)\)")
 _DEFAULT_NAME = re.compile(r"d[0-9]+")
 
 
+@as_annotated
 def read(text: str) -> Reading:
     """What a map or strides say. Raises NotationError, with the column, for texts that do not read as digits."""
     scanner = Scanner(text)
@@ -47,11 +49,13 @@ def read(text: str) -> Reading:
     return _read_map(text, 0, len(text))
 
 
+@as_annotated
 def parse(text: str) -> Layout:
     """The layout of a map with several results."""
     return read(text).layout_alone(text)
 
 
+@as_annotated
 def format(layout: Layout) -> str:
     """The map to the physical index in MLIR's words; LayoutcError for alignment, and flattened axes without dims."""
     if layout.align:
@@ -63,6 +67,7 @@ def format(layout: Layout) -> str:
     return f"affine_map<{replace(layout, axis_names=())}>"
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """The map from a logical index to an offset in elements, one result."""
     dims = [f"d{axis}" for axis in range(desc.rank)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout
@@ -52,6 +53,7 @@ NAME = "directml"
 from_memory_desc = BufferTensorDesc.from_memory_desc
 
 
+@as_annotated
 def read(text: str) -> Reading:
     """What sizes, strides or a label say. Raises NotationError, with the column, for other texts."""
     scanner = Scanner(text)
@@ -62,11 +64,13 @@ def read(text: str) -> Reading:
     return Reading(_read_label(text))
 
 
+@as_annotated
 def parse(text: str) -> Layout:
     """The layout of a label, or of sizes without strides."""
     return read(text).layout_alone(text)
 
 
+@as_annotated
 def format(layout: Layout) -> str:
     """The label; LayoutcError for blocks, and for ranks past 5, which have no label."""
     order = planar_order(layout)
@@ -78,6 +82,7 @@ def format(layout: Layout) -> str:
     return "".join(letters[axis].upper() for axis in order)
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """Sizes and strides of a descriptor; LayoutcError for blocks, border or a base offset."""
     strides = strides_of(desc)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 
+from layoutc.checks import as_annotated
 from layoutc.errors import LayoutcError
 
 ALPHABET = "NCDHW"
@@ -12,11 +13,13 @@ AXES_OF_RANK = {1: "W", 2: "HW", 3: "DHW", 4: "NCHW", 5: "NCDHW"}
 KNOWN_LABELS = ("HW", "WH", "DHW", "WHD", "NCW", "NWC", "NCHW", "NHWC", "NCDHW", "NDHWC")
 
 
+@as_annotated
 def axes_of_rank(rank: int) -> str:
     """The letters of the axes of a tensor, in the fixed order of its sizes; from 6 axes on there are none."""
     return AXES_OF_RANK.get(rank, "")
 
 
+@as_annotated
 def label_order(label: str, rank: int) -> tuple[int, ...]:
     """The axes that a label names, slowest first. Raises LayoutcError unless it names `rank` different ones."""
     letters = [letter for letter in ALPHABET if letter in str(label)]
@@ -27,6 +30,7 @@ def label_order(label: str, rank: int) -> tuple[int, ...]:
     return tuple(letters.index(letter) for letter in label)
 
 
+@as_annotated
 def packed_strides(sizes: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     """The strides, per axis, of a packed tensor whose axes lie in this order, slowest first."""
     strides, step = [0] * len(sizes), 1
@@ -36,6 +40,7 @@ def packed_strides(sizes: Sequence[int], order: Sequence[int]) -> tuple[int, ...
     return tuple(strides)
 
 
+@as_annotated
 def interleaved_channel_strides(sizes: Sequence[int]) -> tuple[int, ...]:
     """The strides of DirectMLX's policy `InterleavedChannel`: NWC, NHWC, NDHWC; the second axis is the fastest."""
     rank = len(sizes)

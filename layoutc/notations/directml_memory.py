@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.equality import normal_form
 from layoutc.errors import LayoutcError
 from layoutc.notations.directml_types import MAX_DIMENSIONS
 
 
+@as_annotated
 def strides_of(desc: MemoryDesc) -> tuple[int, ...]:
     """One stride per axis of a memory descriptor. Raises LayoutcError where that is not enough."""
     if not 1 <= desc.rank <= MAX_DIMENSIONS:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import cache
 from operator import mul
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout as MemoryLayout
@@ -57,6 +58,7 @@ from_memory_desc = TensorDesc.from_memory_desc
 _BLOCKING = "BlockingDesc"
 
 
+@as_annotated
 def read(text: str) -> Reading:
     """What a name or a blocking descriptor says. Raises NotationError, with the column, for other texts."""
     scanner = Scanner(text)
@@ -70,11 +72,13 @@ def read(text: str) -> Reading:
     return Scanner(text).fail(expected, 0, near_match(text.partition("(")[0], _near_names()))
 
 
+@as_annotated
 def parse(text: str) -> MemoryLayout:
     """The layout of a name, or of a blocking descriptor without strides and offset."""
     return read(text).layout_alone(text)
 
 
+@as_annotated
 def format(layout: MemoryLayout) -> str:
     """The name in the `Layout` enum; LayoutcError for a layout that only a BlockingDesc with dims expresses."""
     letters = set(layout.axis_names)
@@ -89,6 +93,7 @@ def format(layout: MemoryLayout) -> str:
     raise LayoutcError(f"the Inference Engine names no layout {layout}, {only}")
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """The blocking descriptor of a memory descriptor; LayoutcError for what it cannot express."""
     return str(blocking_desc(desc))

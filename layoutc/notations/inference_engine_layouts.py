@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
+from layoutc.checks import as_annotated
 from layoutc.errors import LayoutcError
 from layoutc.notations.inference_engine_common import DEFAULT_RELEASE, is_checked, shown, sizes, year_of
 
@@ -86,11 +87,13 @@ _INFERRED = {layout.order: layout for layout in (*_BY_RANK[1:], Layout.HWC, Layo
 """What the library calls a planar order"""
 
 
+@as_annotated
 def layout_by_rank(rank: int) -> Layout:
     """The planar layout of so many axes: BLOCKED from 6 on."""
     return _BY_RANK[rank] if 0 <= rank < len(_BY_RANK) else Layout.BLOCKED
 
 
+@as_annotated
 def layout_by_dims(dims: Sequence[int], release: str = DEFAULT_RELEASE) -> Layout:
     """
     The planar layout of these dims (`getLayoutByDims`): SCALAR, C, NC, CHW, NCHW, NCDHW, else BLOCKED.
@@ -103,6 +106,7 @@ def layout_by_dims(dims: Sequence[int], release: str = DEFAULT_RELEASE) -> Layou
     return layout_by_rank(len(checked))
 
 
+@as_annotated
 def layout_by_order(order: Sequence[int]) -> Layout:
     """What the library calls a blocking of one block per axis; of two axes all that are not NC are CN."""
     if len(order) == 2:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK
@@ -74,6 +75,7 @@ def _layout(shape: tuple[int, ...], order: tuple[int, ...], axis_names: tuple[st
     return MemoryLayout(rank, nested_digits(pieces), axis_names=axis_names)
 
 
+@as_annotated
 def blocking_desc(desc: MemoryDesc, release: str = DEFAULT_RELEASE) -> BlockingDesc:
     """
     The blocking descriptor of a memory descriptor.

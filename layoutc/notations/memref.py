@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from layoutc.affine_text import AffineText, digit_expr
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Layout, generic_names
@@ -24,6 +25,7 @@ _START = "memref<"
 _STRINGS = re.compile(r'[^"]*(?:"[^"\\\n\v\f]*"[^"]*)*')
 
 
+@as_annotated
 def read(text: str) -> Reading:
     """What a memref type says. Raises NotationError, with the column, for a text that is none."""
     scanner = Scanner(text)
@@ -55,16 +57,19 @@ def read(text: str) -> Reading:
     )
 
 
+@as_annotated
 def parse(text: str) -> Layout:
     """The layout of a type that has no strides of its own."""
     return read(text).layout_alone(text)
 
 
+@as_annotated
 def format(layout: Layout) -> str:
     """A memref type has dims: always a LayoutcError."""
     raise LayoutcError(f"a memref type needs dims, got the layout {layout} alone")
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """The memref type: without a layout if it is row-major, `strided` if only strides differ, else `#layout.map`."""
     shape = "".join(f"{dim}x" for dim in desc.dims) + desc.element_type.mlir

@@ -11,6 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.notations.onednn_tags import ALPHABET, enum_names, format, parse
@@ -65,11 +66,13 @@ __all__ = [
 ]
 
 
+@as_annotated
 def read(text: str) -> Reading:
     """The layout of a tag. Raises NotationError, with the column, for a text that is none."""
     return Reading(parse(text))
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """The canonical tag of a dense descriptor; LayoutcError for strides, offset or border, which no tag has."""
     if not desc.is_dense or desc.low or desc.high:
@@ -77,21 +80,25 @@ def format_desc(desc: MemoryDesc) -> str:
     return format(desc.layout)
 
 
+@as_annotated
 def strides(desc: MemoryDesc) -> tuple[int, ...]:
     """The stride of each axis between its outermost blocks, in logical order, as `dnnl_query_strides`."""
     return _desc_of(desc).strides
 
 
+@as_annotated
 def inner_blks(desc: MemoryDesc) -> tuple[int, ...]:
     """Block sizes, outermost first, as `dnnl_query_inner_blks`."""
     return _desc_of(desc).inner_blks
 
 
+@as_annotated
 def inner_idxs(desc: MemoryDesc) -> tuple[int, ...]:
     """The axis of each block, as `dnnl_query_inner_idxs`."""
     return _desc_of(desc).inner_idxs
 
 
+@as_annotated
 def get_size(desc: MemoryDesc) -> int:
     """Bytes by `dnnl_memory_desc_get_size`, which is not the span: see `Desc.get_size`."""
     return _desc_of(desc).get_size()

@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import NoReturn
 
-from layoutc.checks import instance
+from layoutc.checks import as_annotated, instance
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, MAX_RANK, Digit, Layout
 from layoutc.notations.reading import Piece, nested_digits, pieces_of
@@ -39,6 +39,7 @@ def parse(text: str) -> Layout:
     return layout if canonical == text else replace(layout, axis_names=_alias_letters(text, canonical))
 
 
+@as_annotated
 def format(layout: Layout) -> str:
     """The canonical tag. Raises LayoutcError for what blocks of single axes cannot express."""
     pieces = pieces_of(layout)
@@ -60,6 +61,7 @@ def format(layout: Layout) -> str:
     return head + "".join(f"{size}{c}" for c, (_, size) in zip(letters, pieces, strict=True) if size is not None)
 
 
+@as_annotated
 def enum_names(layout: Layout) -> tuple[str, ...]:
     """All names that oneDNN's enum has for a layout, the canonical tag first; empty if it has none."""
     return enum().get(format(layout), ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from layoutc.checks import as_annotated
 from layoutc.notations.openvino_grammar import FormatName
 from layoutc.notations.openvino_sizes import FormatDesc
 
@@ -20,6 +21,7 @@ _EXCLUSIVE = frozenset(
 """The formats that are compatible with themselves only."""
 
 
+@as_annotated
 def compatible(one: FormatDesc, other: FormatDesc) -> bool:
     """
     Whether a buffer of one serves as a buffer of the other, by OpenVINO's own rules of 2024 and later.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from layoutc.checks import as_annotated
 from layoutc.errors import LayoutcError
 
 RELEASES = ("2018", "2019.3", "2020.3", "2021.4", "2022", "2026.4")
@@ -81,6 +82,7 @@ def current_formats() -> Iterator[Format]:
     return (format for format in formats().values() if format.is_current)
 
 
+@as_annotated
 def known_release(release: str) -> str:
     """The measured release of that text: a year alone is enough. LayoutcError, with the known ones, for any other."""
     for known in RELEASES:
@@ -89,6 +91,7 @@ def known_release(release: str) -> str:
     raise LayoutcError(f"unknown OpenVINO release {release[:20]!r}, expected one of {' '.join(RELEASES)}")
 
 
+@as_annotated
 def format_in(name: str, release: str) -> Format:
     """The format that a release calls so. LayoutcError if it has none of that name."""
     release, format = known_release(release), formats().get(name)

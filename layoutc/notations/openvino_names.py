@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
+from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
@@ -16,6 +17,7 @@ from layoutc.notations.scanner import MeantError, Scanner, near_index, near_matc
 from layoutc.split import SplitDesc
 
 
+@as_annotated
 def read(text: str, release: str | None = None) -> Reading:
     """
     What a format says, in a release's words if one is named here or in the text (`name@2020.3`).
@@ -33,11 +35,13 @@ def read(text: str, release: str | None = None) -> Reading:
     return FormatReading(layout_of(found.reads), trailing_ones=True, format=found)
 
 
+@as_annotated
 def parse(text: str, release: str | None = None) -> Layout:
     """The layout of a format, for all dims. Raises NotationError, with the column, for a text that is none."""
     return read(text, release).layout_alone(text)
 
 
+@as_annotated
 def describe(
     text: str,
     dims: Sequence[int],
@@ -89,6 +93,7 @@ def _by_grammar(text: str, name: str) -> Layout:
         Scanner(text).fail(error.message, error.column, near_match(name, _near_names()))
 
 
+@as_annotated
 def format(layout: Layout) -> str:
     """
     The format's name: a weights format if the axes are named o and i; an older one only where no other is left, then
@@ -97,6 +102,7 @@ def format(layout: Layout) -> str:
     return _chosen(_names_by_layout(narrow=False).get(layout, ()), layout)
 
 
+@as_annotated
 def format_desc(desc: MemoryDesc) -> str:
     """The format of a dense descriptor; LayoutcError for strides, offset or border, which no name has."""
     if not desc.is_dense:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from layoutc.checks import as_annotated
 from layoutc.errors import LayoutcError
 from layoutc.notations.openvino_formats import Format, current_formats, formats
 from layoutc.notations.openvino_grammar import FormatName
@@ -72,6 +73,7 @@ class Traits:
         return "g" in self.order
 
 
+@as_annotated
 @cache
 def traits(name: str) -> Traits:
     """The traits of a format that is linear memory. LayoutcError for other names."""
@@ -101,6 +103,7 @@ def _blocks(format: Format, read: FormatName) -> Sequence[tuple[str, int]]:
     return _OTHER_BLOCKS.get(format.name) or [(letters, size) for letters, size in read.blocks if len(letters) == 1]
 
 
+@as_annotated
 def default_format(rank: int, is_weights: bool = False, is_grouped: bool = False) -> str:
     """The planar format of a rank: data of a rank below 4 have that of 4. LayoutcError where OpenVINO has none."""
     if not is_weights:
@@ -113,11 +116,13 @@ def default_format(rank: int, is_weights: bool = False, is_grouped: bool = False
     return table[rank]
 
 
+@as_annotated
 def is_default_format(name: str) -> bool:
     """Whether the format is the planar one of its rank."""
     return name in {*DATA_DEFAULTS.values(), *WEIGHTS_DEFAULTS.values(), *GROUPED_DEFAULTS.values()}
 
 
+@as_annotated
 def find_format(
     order: Sequence[int], block_sizes: Sequence[tuple[int, int]], is_weights: bool = False, is_grouped: bool = False
 ) -> str:
@@ -139,6 +144,7 @@ def find_format(
     return found[0]
 
 
+@as_annotated
 def to_weights_format(name: str, is_grouped: bool = False) -> str:
     """The weights format that the memory of a data format is reinterpreted as. LayoutcError if there is none."""
     if traits(name).is_weights:

@@ -80,9 +80,9 @@ def _moved(
 ) -> tuple[str, int]:
     """What a copy that converts nothing moves, and its bits: on the way into a buffer elements are the source's."""
     if isinstance(part, Through) and _is_one_of(copy, part.between):
-        return "a byte", 8
+        return "bytes", 8
     side = source if isinstance(part, Through) and _is_one_of(copy, part.into) else destination
-    return str(side.element_type), side.element_type.bits
+    return f"of {side.element_type}", side.element_type.bits
 
 
 def _shared(part: Together | Through, copy: CopyPlan) -> str:
@@ -127,7 +127,7 @@ def _work(plan: CopyPlan, moved: tuple[str, int], converts: bool) -> str:
         each = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{count}, converted from {each} bits"
     together = plan.element_bytes * 8 // bits
-    joined = f", each {together} of {name} that stay neighbours" if together > 1 else ""
+    joined = f", each {together} {name} that stay neighbours" if together > 1 else ""
     return f"{count} of {plan.element_bytes * 8} bits{joined}"
 
 
