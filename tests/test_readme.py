@@ -98,16 +98,6 @@ def test_links_to_files_lead_somewhere() -> None:
     assert [link for page, link in links if not (page.parent / link).exists()] == []
 
 
-def test_rules_of_the_planner_name_what_exists() -> None:
-    rules = (ROOT / "docs" / "plan_rules.md").read_text().partition("## Rules against other values")[0]
-    sources = [*(ROOT / "layoutc").rglob("*.py")]
-    words = {word for path in sources for word in re.findall(r"\w+", path.read_text())}
-    files = set(re.findall(r"`(\w+\.py)`", rules))
-    names = {name.rpartition(".")[2] for name in re.findall(r"`((?:\w+\.)?(?:_\w+|[A-Z]\w*_\w+))`", rules)}
-    assert len(files) > 20 and len(names) > 50
-    assert sorted(files - {path.name for path in sources}) == [] and sorted(names - words) == []
-
-
 def test_anchors_lead_to_headings() -> None:
     for page in PAGES:
         for link in re.findall(r"\]\(([^):]*#[^)]+)\)", page.read_text()):
