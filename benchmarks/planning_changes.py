@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 from layoutc import planning
@@ -38,6 +39,15 @@ def answering(value: Any) -> Change:
 
 def as_it_is(*copy_and_element: Any) -> Any:
     return copy_and_element
+
+
+def unless_unpacked(function: Any) -> Any:
+    """A function of plans, which leaves those alone whose elements are taken apart in a buffer."""
+
+    def others(plan: Any, *more: Any) -> Any:
+        return plan if plan.load == "unpacked" else function(plan, *more)
+
+    return others
 
 
 def first_of(found: Any, *_: Any) -> Any:
@@ -95,20 +105,33 @@ def shapes(name: str, *, prefetches: bool = False) -> dict[str, dict[str, Change
 
 @contextmanager
 def changed(changes: Mapping[str, Change]) -> Generator[None, None, None]:
-    """The planner with other values inside of the block. Raises LayoutcError for a name that it does not have."""
-    places = [(module, name) for name in changes for module in MODULES if hasattr(module, name)]
-    if missing := set(changes) - {name for _, name in places}:
+    """
+    The planner with other values inside of the block; `file.NAME` changes what one file knows under a name.
+
+    Raises LayoutcError for a name that it does not have.
+    """
+    places = [
+        (module, name.rpartition(".")[2], change) for name, change in changes.items() for module in _knowing(name)
+    ]
+    if missing := [name for name in changes if not _knowing(name)]:
         raise LayoutcError(f"the planner has no {', '.join(sorted(missing))}")
-    before = [(module, name, getattr(module, name)) for module, name in places]
+    before = [(module, name, getattr(module, name)) for module, name, _ in places]
     try:
-        for module, name, value in before:
-            setattr(module, name, changes[name](value))
+        for (module, name, value), (_, _, change) in zip(before, places, strict=True):
+            setattr(module, name, change(value))
         _forget()
         yield
     finally:
         for module, name, value in before:
             setattr(module, name, value)
         _forget()
+
+
+def _knowing(name: str) -> list[ModuleType]:
+    """The modules that know a name, or the one file that stands before it."""
+    file, _, alone = name.rpartition(".")
+    found = [module for module in MODULES if hasattr(module, alone)]
+    return [module for module in found if not file or module.__name__.endswith(f".{file}")]
 
 
 def _forget() -> None:

@@ -20,14 +20,15 @@ from benchmarks.placement import Placement
 from benchmarks.planning_changes import changed, to
 from benchmarks.planning_rules import RULES, made_of, plan_of, rule
 from benchmarks.planning_rules.rule import Rule
-from benchmarks.random_cases import random_case, random_cases
+from benchmarks.random_cases import random_case, random_cases, random_conversion
 from benchmarks.report import Report
 from benchmarks.rules import about, shuffled, tasks_of
 from benchmarks.tasks import Task
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.moves import staged_stores
 from layoutc.planning.tiles import lanes
-from layoutc.planning.together import shared_lines
+from layoutc.planning.together import shared_lines, together
 from layoutc.runtime import find_compiler
 
 ROOT = Path(__file__).parent.parent
@@ -42,6 +43,7 @@ CUT = replace(
 )
 """60 copies, of periods that are too large for a buffer"""
 RARE = [*(random_case(77, number) for number in (112, 136, 213, 261, 597)), CUT]
+RARE_CONVERSIONS = [random_conversion(77, number) for number in (129, 134)]
 """decided by rules that few reorders are"""
 TRANSPOSE = Task("ab->ba", "l2", "f32", (48, 48), Placement.parse("ab"), Placement.parse("ba"))
 
@@ -55,7 +57,7 @@ def on_avx512(found: Rule) -> str:
 def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the last cache is near or far, or no stores wait for lines. And the planner has all values."""
     target, tasks = on_avx512(found), conversion_cases() if found.converts else named_cases() + random_cases(100, 77)
-    rare = [] if found.converts else RARE
+    rare = RARE_CONVERSIONS if found.converts else RARE
     for other, changes in found.others.items():
         assert changes, other
         with changed(changes):
@@ -80,6 +82,25 @@ def test_the_planner_is_as_before_after_a_change() -> None:
         raise ZeroDivisionError
     assert (vars(shared_lines), vars(lanes)) == before and plan_of(TRANSPOSE, "avx512", 1) == plan
     assert plan_of(TRANSPOSE, "avx512", 1, {"TILE_REGISTERS": to(8)}) != plan
+
+
+def test_a_value_of_one_file_leaves_others_of_its_name_alone() -> None:
+    before = together.MOST_TWICE, staged_stores.MOST_TWICE
+    with changed({"together.MOST_TWICE": to(7.0)}):
+        assert (7.0, before[1]) == (together.MOST_TWICE, staged_stores.MOST_TWICE)
+    assert before == (together.MOST_TWICE, staged_stores.MOST_TWICE)
+    with (
+        pytest.raises(LayoutcError, match=r"the planner has no lanes\.MOST_TWICE"),
+        changed({"lanes.MOST_TWICE": to(1)}),
+    ):
+        pass
+
+
+def test_rules_have_names_of_their_own() -> None:
+    """By its name a rule is found, and its results are."""
+    names = [found.name for found in RULES]
+    assert sorted(names) == sorted(set(names))
+    assert all(rule(name) in RULES for name in names)
 
 
 def test_a_value_that_the_planner_does_not_have_is_an_error() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import shape, times, to
+from benchmarks.planning_changes import first_of, shape, times, to, unless_unpacked
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
     Rule(
-        "WHOLE_ROW",
+        "row_conversions.WHOLE_ROW",
         "macro tiles have all of source rows up to 512 bytes that are converted into a buffer past the caches",
-        {"never": {"WHOLE_ROW": to(0)}, "twice": {"WHOLE_ROW": times(2)}, "any": {"WHOLE_ROW": to(NEVER)}},
+        {
+            "never": {"row_conversions.WHOLE_ROW": to(0)},
+            "twice": {"row_conversions.WHOLE_ROW": times(2)},
+            "any": {"row_conversions.WHOLE_ROW": to(NEVER)},
+        },
         (IN_DRAM,),
         converts=True,
     ),
@@ -36,6 +40,20 @@ CONVERSION_RULES = (
         "rows that are converted on their way into a buffer have 8 elements, or 16 where it has a byte for each",
         {"never": {"LEAST_ROW": to(NEVER)}, "always": {"LEAST_ROW": to(0)}},
         (IN_L2, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
+        "plan_images._asking_ahead",
+        "rows of elements that share bytes are taken apart in images, and ask for those of a later turn",
+        {"not": {"plan_images._asking_ahead": to(first_of)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "plan_conversions.by_source_lines",
+        "boxes between buffers that take elements apart follow the source, and ask for the next macro tile",
+        {"not": {"plan_conversions.by_source_lines": unless_unpacked}},
+        (IN_DRAM,),
         converts=True,
     ),
     Rule(

@@ -207,7 +207,11 @@ STREAMED_RULES = (
     Rule(
         "WHOLE_ROW",
         "where L3 is near, macro tiles that leave a buffer past the caches cut no rows of up to 2 KiB that L1 holds",
-        {"not": {"WHOLE_ROW": to(0)}, "half": {"WHOLE_ROW": times(0.5)}, "twice": {"WHOLE_ROW": times(2)}},
+        {
+            "not": {"macro_tiles.WHOLE_ROW": to(0)},
+            "half": {"macro_tiles.WHOLE_ROW": times(0.5)},
+            "twice": {"macro_tiles.WHOLE_ROW": times(2)},
+        },
         (IN_DRAM,),
     ),
     Rule(
@@ -220,6 +224,16 @@ STREAMED_RULES = (
         "_of_whole_rows",
         "where L3 is near, macro tiles that take parts of lines have all of rows of the source that they would cut",
         {"not": {"_of_whole_rows": answering(None)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "_overlapping_less",
+        "macro tiles that overlap by a long row move 1.3 times as much at most, or have more rows and move an eighth",
+        {
+            "not": {"_overlapping_less": to(first_of)},
+            "always": {"staged_stores.MOST_TWICE": to(1.0)},
+            "any": {"FEW_TWICE": to(float("inf"))},
+        },
         (IN_DRAM,),
     ),
     Rule(
@@ -268,9 +282,9 @@ STREAMED_RULES = (
         "MOST_PAGES",
         "so they do where a macro tile has lines in more than 512 pages",
         {
-            "never": {"MOST_PAGES": to(NEVER)},
-            "half": {"MOST_PAGES": times(0.5)},
-            "twice": {"MOST_PAGES": times(2)},
+            "never": {"element_macros.MOST_PAGES": to(NEVER)},
+            "half": {"element_macros.MOST_PAGES": times(0.5)},
+            "twice": {"element_macros.MOST_PAGES": times(2)},
         },
         (IN_DRAM,),
     ),

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from benchmarks.planning_changes import first_of, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, KIB, NEVER, Rule
+from layoutc.planning.together.together import MIN_STEP
+
+
+def _many_of_the_first(loop: Any, shared: Sequence[Any]) -> int:
+    return MIN_STEP if loop == shared[0] else 1
+
 
 TOGETHER_RULES = (
     Rule(
@@ -36,6 +45,12 @@ TOGETHER_RULES = (
         (IN_L3, IN_DRAM),
     ),
     Rule(
+        "_least_steps",
+        "of a loop that lanes are made of so few where several steps of another share a line of the source",
+        {"not": {"_least_steps": to(_many_of_the_first)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "L1_TURN_PART",
         "where the second cache holds the destination, rows of several copies are a quarter of the first one in a turn",
         {"one after the other": {"L1_TURN_PART": to(NEVER)}, "an eighth": {"L1_TURN_PART": times(2)}},
@@ -54,7 +69,7 @@ TOGETHER_RULES = (
     Rule(
         "MOST_TWICE",
         "turns of copies that run together are whole lines if they copy up to a tenth twice for that",
-        {"never": {"MOST_TWICE": to(0.0)}, "any": {"MOST_TWICE": to(float("inf"))}},
+        {"never": {"together.MOST_TWICE": to(0.0)}, "any": {"together.MOST_TWICE": to(float("inf"))}},
         (IN_L3, IN_DRAM),
     ),
     Rule(
