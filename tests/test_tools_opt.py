@@ -53,6 +53,26 @@ def test_bad_text_is_an_error_message(tmp_path: Path, capsys: Capture, name: str
     assert len(message.splitlines()) <= 5
 
 
+OPTIONS = {
+    "threads=x": "option threads of plan-reorders is x, expected a number",
+    "threads=1,2": "option threads of plan-reorders is 1,2, expected a number",
+    "threads=true": "option threads of plan-reorders is True, expected a number",
+    "target": "option target of plan-reorders is nothing, expected a text",
+    "tuned=3": "option tuned of plan-reorders is 3, expected a text",
+    "thread=2": "plan-reorders has no option 'thread', expected one of target threads alignment tuned",
+    "target=avx": "unknown target 'avx', expected one of native avx512 avx2 sse2 neon generic",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_bad_option_is_named(tmp_path: Path, options: str) -> None:
+    path = tmp_path / "in.mlir"
+    path.write_text(of_type("memref<2xf32>"))
+    with pytest.raises(SystemExit) as caught:
+        main([str(path), "-p", f"plan-reorders{{{options}}}"])
+    assert str(caught.value) == f"layoutc-opt: error: {OPTIONS[options]}"
+
+
 @pytest.mark.parametrize("is_file", [True, False])
 def test_a_byte_order_mark_is_no_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, is_file: bool

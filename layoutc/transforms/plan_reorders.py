@@ -21,8 +21,9 @@ already is kept: it may have been edited, and `lower-reorders` checks it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Self
 from weakref import WeakKeyDictionary
 
 from xdsl.context import Context
@@ -30,6 +31,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+from xdsl.utils.arg_spec import ArgSpec
 
 from layoutc import tuned
 from layoutc.checks import integer
@@ -218,6 +220,19 @@ class PlanReordersPass(ModulePass):
     threads: int = 1
     alignment: int = ALIGNMENT
     tuned: str = ""
+
+    @classmethod
+    def from_spec(cls, spec: ArgSpec) -> Self:
+        """The pass with the options of a pipeline. Raises LayoutcError that names the one that is wrong."""
+        kinds = {field.name: type(field.default) for field in fields(cls)}
+        for name, values in spec.normalize_parameter_names().parameters.items():
+            if name not in kinds:
+                raise LayoutcError(f"{cls.name} has no option {name!r}, expected one of {' '.join(kinds)}")
+            if [type(value) for value in values] != [kinds[name]]:
+                got = ",".join(map(str, values)) or "nothing"
+                expected = "a number" if kinds[name] is int else "a text"
+                raise LayoutcError(f"option {name} of {cls.name} is {got}, expected {expected}")
+        return super().from_spec(spec)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         integer("the number of threads", self.threads, 1, MAX_THREADS)
