@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -49,7 +49,7 @@ def speed(folder: Path) -> str:
     plain, converting, narrower, unaligned = (measured(found.get(name)) for name in FILES)
     others = {"": plain, "conversions, ": converting}
     parts = [
-        *dict.fromkeys(f"{report.dates}, {report.place}." for report in found.values()),
+        *measured_where(found),
         *titled(ABOUT_COPY, by_kind(plain + converting)),
         *titled(ABOUT_PEERS, by_peer(others, {name: speed_up(name) for name in PEERS}, is_speed_up=True)),
         *titled(ABOUT_BUILDS, by_peer({"": narrower}, {name: over_own(name) for name in BUILDS}, is_speed_up=False)),
@@ -58,6 +58,16 @@ def speed(folder: Path) -> str:
         "\n".join(plots(found)),
     ]
     return "\n\n".join(part.strip() for part in parts)
+
+
+def measured_where(found: Mapping[str, Report]) -> list[str]:
+    """When and where the results come from; which of them, where not all are from one place and time."""
+    files: dict[str, list[str]] = {}
+    for name, report in found.items():
+        files.setdefault(f"{report.dates}, {report.place}.", []).append(name.replace("_", " "))
+    if len(files) == 1:
+        return list(files)
+    return [f"{', '.join(names).capitalize()}: {where}" for where, names in files.items()]
 
 
 def measured(report: Report | None) -> list[Row]:

@@ -125,7 +125,8 @@ class Param:
         expected = prod(self.shape(dims))
         if self.values is not None and len(self.values) != expected:
             where = f"for axes {self.axes}" if self.axes else "as no axes are given"
-            raise LayoutcError(f"{name} has {len(self.values)} values, expected {expected} {where}")
+            values = "1 value" if len(self.values) == 1 else f"{len(self.values)} values"
+            raise LayoutcError(f"{name} has {values}, expected {expected} {where}")
         if self.values is not None:
             self.check_shape(name, dims, self.given_shape)
 

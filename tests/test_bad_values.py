@@ -109,6 +109,10 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "a rank beyond all": (lambda: Layout.row_major(1 << 60), r"rank 1152921504606846976 is outside 0\.\.12"),
     "alignment of 3": (lambda: layoutc.Kernel(NCHW, NCHW, alignment=3), "3 bytes, expected a power of two"),
     "names of a text": (lambda: layoutc.names("nChw8c"), "layout is a str, expected a Layout; layoutc.parse reads"),  # pyright: ignore[reportArgumentType]
+    "one value of three": (
+        lambda: layoutc.compile(NCHW, layoutc.desc("nchw", NCHW.dims, "s8"), dst_scale=layoutc.Param([0.5], axes=1)),
+        r"dst scale has 1 value, expected 3 for axes \(1,\)",
+    ),
     "type of a list": (lambda: layoutc.desc("a", (2,), []), r"unknown element type '\[\]'"),  # pyright: ignore[reportArgumentType]
     "type of Python": (lambda: layoutc.desc("a", (2,), int), "unknown element type 'int'"),  # pyright: ignore[reportArgumentType]
     "type in foreign order": (lambda: element_type(np.dtype(">f4")), "not in this machine's byte order"),

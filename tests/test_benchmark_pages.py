@@ -80,6 +80,14 @@ def test_the_table_has_mean_and_worst_of_each_kind_and_place(tmp_path: Path) -> 
     assert "Matrices" not in text and "torch" not in text and "avx2" not in text and "conversions" not in text
 
 
+def test_results_of_several_days_say_which_they_are(tmp_path: Path) -> None:
+    for name, date in (("reorders", "2001-02-03"), ("conversions", "2001-02-03"), ("narrower_builds", "2001-02-05")):
+        report(date=date).save(tmp_path / f"{name}.json")
+    first, second, *_ = speed(tmp_path).split("\n\n")
+    assert first.startswith("Reorders, conversions: 2001-02-03, A Chip")
+    assert second.startswith("Narrower builds: 2001-02-05, A Chip")
+
+
 def test_without_results_there_are_no_tables(tmp_path: Path) -> None:
     assert "|" not in speed(tmp_path)
     report().save(tmp_path / "conversions.json")
