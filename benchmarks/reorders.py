@@ -28,6 +28,7 @@ from benchmarks.summary import Row
 from benchmarks.tasks import Task, all_tasks
 from layoutc.element_type import ELEMENT_TYPES
 from layoutc.errors import LayoutcError
+from layoutc.planning.machine import PLAIN, TARGETS
 
 NAMES = tuple(type.name for type in ELEMENT_TYPES)
 
@@ -87,7 +88,13 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 @click.option("--types", type=some_of(NAMES), metavar="A,B,...", help="Element types of either side [default: all].")
 @listed("--peers", some_of((*PEERS, *BUILDS)), ",".join(PEERS), "Who is measured.")
 @click.option("--part", type=part, default="1/1", show_default=True, help="K/N measures every N-th reorder, from K on.")
-@click.option("--target", default="native", show_default=True, help="What layoutc compiles for.")
+@click.option(
+    "--target",
+    default="native",
+    type=click.Choice(["native", *TARGETS, PLAIN]),
+    show_default=True,
+    help="What layoutc compiles for.",
+)
 @click.option(
     "--repeats", default=0, type=click.IntRange(0), help="Samples of each peer; 0 means 15 in DRAM, 31 in the caches."
 )

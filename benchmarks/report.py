@@ -33,7 +33,11 @@ class Report:
 
     @classmethod
     def read(cls, path: Path) -> Report:
-        return cls(**json.loads(path.read_text(encoding="utf-8")))
+        """The results that a file has. Raises LayoutcError for a file that has none."""
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            raise LayoutcError(f"{path} is no file of results") from None
 
     def continues(self, path: Path) -> None:
         """Takes over what a file has. Raises LayoutcError if that was measured on another machine."""

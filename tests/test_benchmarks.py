@@ -14,6 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from benchmarks import checking, session, summary
 from benchmarks.buffers import Buffer, fill
@@ -25,6 +26,7 @@ from benchmarks.peers import PEERS, Prepared, Work, available, peer
 from benchmarks.peers.pieces import pieces
 from benchmarks.placement import Placement
 from benchmarks.random_cases import LEAST, MOST, random_case, random_cases, random_conversion, random_conversions
+from benchmarks.reorders import main as reorders_main
 from benchmarks.tasks import DRAM_DESTINATION, Task, all_tasks, capacity, shrunk
 from layoutc import reference
 from layoutc.descriptor import check_copy
@@ -281,6 +283,20 @@ def test_unknown_peers_are_named() -> None:
 
 
 # --- a run -------------------------------------------------------------------------------------------------------
+
+
+def test_a_target_that_is_none_is_not_measured() -> None:
+    done = CliRunner().invoke(reorders_main, ["--cases", "nchw->nhwc plain", "--target", "foo"])
+    assert (done.exit_code, "'foo' is not one of 'native', 'avx512'" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"foo": 1}', "\x00"])
+def test_results_are_not_added_to_a_file_that_has_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "some.json"
+    path.write_text(text)
+    done = CliRunner().invoke(reorders_main, ["--cases", "nchw->nhwc plain", "--add", "--json", str(path)])
+    assert (done.exit_code, done.output) == (1, f"error: {path} is no file of results\n")
+    assert path.read_text() == text
 
 
 @needs_compiler
