@@ -224,7 +224,7 @@ class PlanReordersPass(ModulePass):
     @classmethod
     def from_spec(cls, spec: ArgSpec) -> Self:
         """The pass with the options of a pipeline. Raises LayoutcError that names the one that is wrong."""
-        kinds = {field.name: type(field.default) for field in fields(cls)}
+        kinds: dict[str, type] = {field.name: str if field.type == "str" else int for field in fields(cls)}
         for name, values in spec.normalize_parameter_names().parameters.items():
             if name not in kinds:
                 raise LayoutcError(f"{cls.name} has no option {name!r}, expected one of {' '.join(kinds)}")
