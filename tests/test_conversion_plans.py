@@ -733,7 +733,7 @@ def test_rows_that_are_converted_are_read_in_their_order(
 def test_rows_of_few_elements_are_merged_while_they_are_narrow(axis: int, bytes: bool, merges: bool) -> None:
     """Where shuffles take single bytes."""
     target, dims = replace(machine("avx512"), shuffles="any" if bytes else "words"), (axis, 113, 186, 224)
-    plan = choose_plan(desc(f"Adbc{2 * axis}a", dims, "u8"), desc("bcda", dims, "f16"), target)
+    plan = choose_plan(desc("Adbc48a", dims, "u8"), desc("bcda", dims, "f16"), target)
     (copy,) = plan.copies
     assert (copy.load == "staged") == (axis == 24)
     assert (copy.merges and copy.widths.converted_at == "dst") == merges

@@ -231,6 +231,24 @@ def test_contiguous_steps_of_a_digit_are_rows_up_to_the_last_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("layouts", "types", "takes_gaps"),
+    [
+        ("nChw16c->nchw", "s8->s8", True),
+        ("nChw16c->nhwc", "u8->s8", True),
+        ("nChw8c->nhwc", "bf16->bf16", True),
+        ("nChw16c->nchw", "bf16->bf16", False),  # a register holds two rows of 3, and no more
+        ("nChw8c->nhwc", "bf16->s8", False),
+    ],
+)
+def test_loads_take_short_rows_and_the_gaps_between_them(layouts: str, types: str, takes_gaps: bool) -> None:
+    """Each pixel of 3 channels was a load of 3 elements; stores of narrower elements wait for more rows."""
+    (layout, to_layout), (type, to_type), dims = layouts.split("->"), types.split("->"), (2, 3, 56, 56)
+    target = replace(machine("avx512"), shuffles="any")
+    (copy,) = choose_plan(desc(layout, dims, type), desc(to_layout, dims, to_type), target).copies
+    assert (len(copy.source_lanes) > 1) == takes_gaps
+
+
 def test_small_copies_are_not_too_many() -> None:
     dims = (16, 17, 18)
     source, destination = layoutc.desc("ABC7a7b7c", dims, "f32"), layoutc.desc("CBA5a5b5c", dims, "bf16")

@@ -110,6 +110,12 @@ TILE_RULES = (
         (*CACHES, IN_DRAM),
     ),
     Rule(
+        "STEPS_OVER_GAPS",
+        "a load takes what lies over gaps, where more than two steps of a digit fit it",
+        {"never": {"STEPS_OVER_GAPS": to(NEVER)}, "of one": {"STEPS_OVER_GAPS": to(1)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
         "BOX_REGISTERS",
         "a box has up to 16 registers",
         {"half": {"BOX_REGISTERS": times(0.5)}, "twice": {"BOX_REGISTERS": times(2)}},

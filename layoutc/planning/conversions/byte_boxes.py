@@ -61,7 +61,7 @@ def byte_box(copy: StridedCopy, widths: Widths, target: Machine, moves: bool, li
 
 def gathered_cost(plan: CopyPlan, target: Machine) -> float:
     """About how many instructions an element takes whose rows are converted into a buffer."""
-    box = best_box(plan.copy, plan.widths.dst, target) if plan.merges else None
+    box = best_box(plan.copy, plan.widths.dst, target, over_gaps=False) if plan.merges else None
     cost = _gathering_cost(plan) + (tile_cost(plan.gathered) if box is None else box[0])
     return cost + (_buffer_cost(plan, "dst") if plan.store == "packed" else 0)
 
@@ -117,7 +117,9 @@ def _straight_cost(copy: StridedCopy, widths: Widths, target: Machine, moves: bo
 def _box_cost(plan: CopyPlan, target: Machine, moves: bool) -> float:
     """The same of a box."""
     widths = plan.widths
-    found = best_box(plan.copy, widths.dst if plan.gathers_converted else max(widths.src, widths.dst), target)
+    found = best_box(
+        plan.copy, widths.dst if plan.gathers_converted else max(widths.src, widths.dst), target, over_gaps=False
+    )
     assert found is not None, "the plan is a box"
     cost = found[0] + (_buffer_cost(plan, "dst") if plan.store == "packed" else 0)
     if plan.gathers_converted:
@@ -131,9 +133,9 @@ def _converted_inside(copy: StridedCopy, widths: Widths, target: Machine) -> Cop
     held = max(widths.src, widths.dst)
     is_late = merges_registers(target.vector, target.shuffles, widths.src)
     is_early = widths.dst > widths.src and all(digit.is_whole for digit in copy.digits)
-    if best_box(copy, held, target) is None or not (is_late or is_early):
+    if best_box(copy, held, target, over_gaps=False) is None or not (is_late or is_early):
         return None
-    box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
+    box = replace(boxed(copy, held, target, over_gaps=False), element_bytes=widths.src, converted_bytes=widths.dst)
     box = replace(box, converted_at="dst" if is_late else "src")
     if converts_twice(box):
         return None
@@ -142,9 +144,11 @@ def _converted_inside(copy: StridedCopy, widths: Widths, target: Machine) -> Cop
 
 def _converted_before(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
     """A box of what long rows have become on their way into a buffer."""
-    if best_box(copy, widths.dst, target) is None:
+    if best_box(copy, widths.dst, target, over_gaps=False) is None:
         return None
-    box = replace(boxed(copy, widths.dst, target), element_bytes=widths.src, converted_bytes=widths.dst)
+    box = replace(
+        boxed(copy, widths.dst, target, over_gaps=False), element_bytes=widths.src, converted_bytes=widths.dst
+    )
     box = replace(box, per_byte=(widths.src_per_byte, widths.dst_per_byte))
     plan = in_byte_buffers(replace(box, load="staged") if box.gathers_lanes else box)
     if plan is None or plan.load != "staged" or not plan.source_run_digits or converts_twice(plan):

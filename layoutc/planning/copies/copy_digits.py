@@ -285,17 +285,21 @@ def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDig
         stride *= digit.loaded if side == "src" else digit.extent
 
 
-def chain_of(copy: StridedCopy, side: SideName, near: int = 0) -> Iterator[tuple[int, int]]:
+def chain_of(copy: StridedCopy, side: SideName, near: int = 0, further: int = 0) -> Iterator[tuple[int, int]]:
     """
     The digits by rising stride on one side, and their strides, as long as each begins where what is there of the one
-    before ends; the first one may have a stride of more than an element, but less than `near`.
+    before ends.
+
+    The first one may have a stride of more than an element, but less than `near`, and each `further` one a stride of
+    more than what is there of the one before, but less than that.
     """
     inner, left = 1, [g for g, digit in enumerate(copy.digits) if digit.extent > 1]
     while left:
         found = next((g for g in left if copy.digits[g].steps(side, inner)), None)
         if found is None:
             strides = [(stride, g) for g in left if isinstance(stride := copy.digits[g].stride(side), int)]
-            apart = [(stride, g) for stride, g in strides if 1 == inner < stride < near]
+            most = near if inner == 1 else further
+            apart = [(stride, g) for stride, g in strides if inner < stride < most]
             if not apart:
                 return
             inner, found = min(apart)

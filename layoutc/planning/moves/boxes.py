@@ -38,6 +38,8 @@ SHORT = 1.0
 """what a store of less than a register costs more: it takes a mask, and is no whole cache line"""
 CARRIED = 1.5
 """what a load costs more where digits count as one, and carry: its place comes from a table"""
+STEPS_OVER_GAPS = 2
+"""steps of a digit, of which a load holds more where they lie over gaps: rows of 3 of blocks of 16 bytes"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -57,9 +59,9 @@ def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.element_bytes, target)
 
 
-def boxed(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
+def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> CopyPlan:
     """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
-    found = best_box(copy, element, target)
+    found = best_box(copy, element, target, over_gaps)
     assert found is not None, "the copy has a box"
     _, box = found
     order = loop_order(copy.digits, "dst")
@@ -79,12 +81,16 @@ def boxed(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
 
 
 @lru_cache(maxsize=256)
-def best_box(copy: StridedCopy, element: int, target: Machine) -> tuple[float, Box] | None:
-    """The best box for a copy of elements of so many bytes, and about its instructions for each; None without any."""
+def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> tuple[float, Box] | None:
+    """
+    The best box for a copy of elements of so many bytes, and about its instructions for each; None without any.
+
+    Its loads may take several rows at once, and the gaps between them.
+    """
     if not merges_registers(target.vector, target.shuffles, element) or copy.is_fill:
         return None
     lanes, best = target.vector // element, None
-    for box, pieces in _boxes(copy, lanes):
+    for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0):
         least = best[0] if best else inf
         # What merges registers is counted for those boxes alone that would be the best one without it.
         if _box_cost(copy, box, pieces) < least:
@@ -93,27 +99,32 @@ def best_box(copy: StridedCopy, element: int, target: Machine) -> tuple[float, B
     return best
 
 
-def _boxes(copy: StridedCopy, lanes: int) -> Iterator[tuple[Box, Pieces]]:
-    """Boxes with longer and longer runs on both sides, and their pieces; they have all of a digit loaded in part."""
+def _boxes(copy: StridedCopy, lanes: int, gap: int) -> Iterator[tuple[Box, Pieces]]:
+    """
+    Boxes with longer and longer runs on both sides, and their pieces; they have all of a digit loaded in part.
+
+    Rows of the source that begin less than `gap` elements apart are one run.
+    """
     seen: set[tuple[int, ...]] = set()
     least = tuple(1 if digit.is_whole and not digit.is_uneven else digit.extent for digit in copy.digits)
     if prod(least) > BOX_REGISTERS * lanes:
         return
-    sides = [[*_tiles(copy, least, side, lanes)] for side in SIDES]
+    gaps: dict[SideName, int] = {"src": gap, "dst": 0}
+    sides = [[*_tiles(copy, least, side, lanes, gaps[side])] for side in SIDES]
     for source, destination in product(*sides):
         tile = tuple(map(max, source, destination))
         if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
             continue
         seen.add(tile)
-        box = Box(tile, _parts(copy, tile, "src", lanes), _parts(copy, tile, "dst", lanes))
+        box = Box(tile, _parts(copy, tile, "src", lanes, gap), _parts(copy, tile, "dst", lanes, 0))
         if box.source and box.target and (found := _pieces(copy, box, lanes)):
             yield box, found
 
 
-def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int) -> Iterator[tuple[int, ...]]:
+def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int, gap: int) -> Iterator[tuple[int, ...]]:
     """Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly."""
     tile = list(least)
-    for position, inner in chain_of(copy, side, lanes):
+    for position, inner in chain_of(copy, side, lanes, gap):
         extent = copy.digits[position].extent
         for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}):
             if max(1, least[position] - 1) < count <= extent and inner * count <= BOX_REGISTERS * lanes:
@@ -129,10 +140,10 @@ def loads_over_gaps(copy: StridedCopy) -> bool:
     return not copy.is_fill and all(copy.digits[g].steps("src", step) == 1 for g, step in chain_of(copy, "src"))
 
 
-def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName, lanes: int) -> tuple[Part, ...]:
+def _parts(copy: StridedCopy, tile: Sequence[int], side: SideName, lanes: int, gap: int) -> tuple[Part, ...]:
     """The digits of a tile's runs on one side."""
     found: list[Part] = []
-    for position, _ in chain_of(copy, side, lanes):
+    for position, _ in chain_of(copy, side, lanes, gap):
         if tile[position] > 1:
             found.append(Part(position, tile[position]))
         if tile[position] < copy.digits[position].extent:
