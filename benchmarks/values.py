@@ -55,9 +55,10 @@ def parameters(
     return found
 
 
-def scales(own: ElementType, other: ElementType, _: Param, factors: NDArray[Any]) -> NDArray[Any]:
-    """Such that values of one type come to lie in the range of the other."""
-    return factors * (unit(own) / unit(other))
+def scales(own: ElementType, other: ElementType, param: Param, factors: NDArray[Any]) -> NDArray[Any]:
+    """Such that values of one type come to lie in the range of the other; of e8m0 the nearest powers of two."""
+    values = factors * (unit(own) / unit(other))
+    return np.exp2(np.rint(np.log2(values))) if param.type.name == "e8m0" else values
 
 
 def zero_points(own: ElementType, _: ElementType, param: Param, factors: NDArray[Any]) -> NDArray[Any]:

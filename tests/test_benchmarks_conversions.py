@@ -55,6 +55,13 @@ def test_drawn_values_are_spread_over_the_range_of_the_other_type(case: Case) ->
         assert checking_values.is_right(found, work.source.bytes, written, work.arguments)
 
 
+def test_scales_of_powers_of_two_are_drawn() -> None:
+    found = converting("ab", "ab", (8, 64), "f4_e2m1->f32", "--src-scale argument@axis=0,1@groups=1,32@dtype=e8m0")
+    work, written = right_conversion(found)
+    assert len(np.unique(work.arguments["src_scale"])) > 1
+    assert checking_values.is_right(found, work.source.bytes, written, work.arguments)
+
+
 def right_conversion(found: Task) -> tuple[Work, Buffer]:
     """The buffers of a task, with what the reference writes."""
     work = prepared_work(found, Options(1))
