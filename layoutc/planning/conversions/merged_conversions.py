@@ -46,8 +46,8 @@ def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
 
 
 def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
-    """Its box, with macro tiles of one tile; of loads over gaps where no more elements go into a store than a load."""
-    widens, over_gaps = widths.dst > widths.src, widths.dst >= widths.src
+    """Its box, with macro tiles of one tile; of loads over gaps where elements stay as wide as they are."""
+    widens, over_gaps = widths.dst > widths.src, widths.dst == widths.src
     held = max(widths.src, widths.dst)
     if widths.are_packed or copy.is_fill:
         return None
