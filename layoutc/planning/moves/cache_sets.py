@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
-from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
 
 L1_SETS = 64
@@ -87,6 +87,11 @@ def share_without_room(plan: CopyPlan, target: Machine) -> float:
     lines = [_lines(plan, side, plan.macro) for side in SIDES]
     sets = Counter(line % L1_SETS for found in lines for line in found)
     return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
+
+
+def pages(plan: CopyPlan) -> int:
+    """How many pages the lines of a macro tile lie in, on both sides."""
+    return sum(len({line * LINE // PAGE for line in _lines(plan, side, plan.macro)}) for side in SIDES)
 
 
 def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int]) -> set[int]:

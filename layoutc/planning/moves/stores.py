@@ -9,6 +9,7 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
     l1_ways,
     most_in_a_set,
+    pages,
     share_evicted,
     share_without_room,
     stored_sets,
@@ -61,6 +62,8 @@ FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
 SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
+TRANSLATED_PAGES = 64
+"""whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
 HELD_LINES = 0.5
 """of the first cache, that lines of the source may fill then, one for each element of a row"""
 
@@ -210,11 +213,25 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
     if plan.widths.moved not in COLLIDING:
-        is_held = target.llc_is_far and 2 * plan.copy.elements * plan.element_bytes <= target.llc
-        return with_macro(plan, STREAMED_ALONG_ROWS if is_held else STREAMED)
+        return _streamed_large(plan, target)
     if plan.converted_bytes:
         return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
     return _gathered(plan, target) or _streamed_small(plan, target)
+
+
+def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with elements of 4 bytes and more, whose loops inside follow the source, or rows of the destination.
+
+    These where a last cache that is far holds both sides; or where the last one is near, and a macro tile lies in more
+    pages than the processor translates at once: loads wait for a translation beside each other, stores one by one.
+    """
+    by_source = with_macro(plan, STREAMED)
+    if target.llc_is_far:
+        is_along = 2 * plan.copy.elements * plan.element_bytes <= target.llc
+    else:
+        is_along = pages(by_source) > TRANSLATED_PAGES
+    return with_macro(plan, STREAMED_ALONG_ROWS) if is_along else by_source
 
 
 def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
