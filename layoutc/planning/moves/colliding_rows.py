@@ -100,9 +100,9 @@ def rows_of_a_set(plan: CopyPlan) -> int:
 
 
 def takes_parts_of_lines(plan: CopyPlan) -> bool:
-    """Whether a macro tile has whole lines of the source, of which each load takes a part."""
-    piece = lane_count(plan.source_lanes) * plan.element_bytes
-    return piece < LINE <= plan.source_run * plan.element_bytes and plan.gathers_lanes
+    """Whether several loads take parts of the lines of the source that a macro tile has."""
+    piece = lane_count(plan.source_lanes)
+    return piece * plan.element_bytes < LINE and piece < plan.source_run and plan.gathers_lanes
 
 
 def is_plain(plan: CopyPlan) -> bool:

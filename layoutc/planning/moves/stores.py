@@ -202,6 +202,8 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
+    if ALIGNED.budget >= target.l1:
+        return False
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
     evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan) > l1_ways(target)
