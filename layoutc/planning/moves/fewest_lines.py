@@ -72,8 +72,20 @@ def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
             name = {"src": "source", "dst": "destination"}[side]
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
+            yield from _gathered(fewer, target)
+    yield from _gathered(plan, target)
+
+
+def _gathered(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
+    """
+    The plan with its source rows gathered, with macro tiles of two shapes.
+
+    In the second cache not where rows of the destination evict each other: there lines come again as soon.
+    """
+    is_large = plan.copy.elements * plan.element_bytes >= target.l2
     for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
-        if (gathered := gathered_in_caches(plan, shape)) and not evict_each_other(gathered, target):
+        gathered = gathered_in_caches(plan, shape)
+        if gathered is not None and (is_large or not evict_each_other(gathered, target)):
             yield _Way(gathered, shape, "loads", "gathered on the stack first")
 
 
