@@ -64,6 +64,8 @@ SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
 TRANSLATED_PAGES = 64
 """whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
+GATHERED_PART = 4 / 3
+"""of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
 HELD_LINES = 0.5
 """of the first cache, that lines of the source may fill then, one for each element of a row"""
 
@@ -256,7 +258,8 @@ def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
-    gathered = with_macro(plan, (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes])
+    shape = (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes]
+    gathered = with_macro(plan, replace(shape, budget=min(shape.budget, int(GATHERED_PART * target.l1))))
     if not gathers_rows(gathered, target):
         return None
     return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))
