@@ -28,6 +28,22 @@ STREAMED_RULES = (
         (4 * MIB, 12 * MIB, IN_DRAM),
     ),
     Rule(
+        "TRANSLATED_PAGES",
+        "where L3 is near, elements of 4 bytes and more are stored row by row if macro tiles lie in more than 64 pages",
+        {
+            "never": {"TRANSLATED_PAGES": to(NEVER)},
+            "half": {"TRANSLATED_PAGES": times(0.5)},
+            "always": {"TRANSLATED_PAGES": to(0)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
+        "GATHERED_PART",
+        "rows that are gathered past the caches fill a third more than the first one at most",
+        {"half": {"GATHERED_PART": times(0.5)}, "twice": {"GATHERED_PART": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_STORED_TWICE",
         "tiles that store 1.2 times as many lines as there are store them out of a buffer; where L3 is near 1.5",
         {
