@@ -48,6 +48,8 @@ FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
 MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
+STREAMED_VECTORS = 32
+"""that a tile converts itself past the caches, where the last one is near"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -185,11 +187,13 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
-    does many that become wider, in the caches. What is converted before can have other tiles, boxes among them.
+    does many that become wider, in the caches; and more where it waits for memory, if they are full. What is converted before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
-    pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
+    waits = how.streams and not how.target.llc_is_far and lanes == whole
+    most = STREAMED_VECTORS if waits else TILE_REGISTERS
+    pays = (vectors > most and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
     if not pays and not _has_better_tiles(copy, how):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
