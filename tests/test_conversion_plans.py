@@ -572,13 +572,31 @@ def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types
     assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
-@pytest.mark.parametrize(("dims", "types"), [((44, 1024), "s8->bf16"), ((64, 4096), "u8->s8")])
+@pytest.mark.parametrize(("dims", "types"), [((44, 1024), "s8->u8"), ((64, 4096), "u8->s8")])
 def test_rows_that_are_converted_ask_ahead_themselves(dims: tuple[int, int], types: str) -> None:
     """Where the tiles of rows that are moved as they are would ask for the next ones: where the last cache is near."""
     type, to_type = types.split("->")
     plan = choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), replace(machine("avx2"), llc=0))
     assert plan.copies[0].gathers_converted and plan.copies[0].prefetch
     assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "is_far", "gathers"),
+    [
+        ("nchw nhwc", (64, 64, 56, 56), False, False),  # a pixel's channels are one line
+        ("nchw nhwc", (64, 64, 56, 56), True, True),
+        ("ab ba", (4096, 4096), False, True),  # each line that is stored lies in another page
+    ],
+)
+def test_past_the_caches_tiles_convert_full_registers_themselves(
+    tags: str, dims: tuple[int, ...], is_far: bool, gathers: bool
+) -> None:
+    """But where they would store into many pages: 512 columns of f32 are 32 registers of a tile of 16 by 32."""
+    tag, to_tag = tags.split()
+    found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
+    plan = choose_plan(desc(tag, dims, "f32"), desc(to_tag, dims, "bf16"), found)
+    assert [copy.gathers_converted for copy in plan.copies] == [gathers]
 
 
 def test_padding_that_is_too_large_for_a_buffer_is_stored_without_one() -> None:
@@ -660,7 +678,7 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
     [
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", False, 128),
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", True, 64),
-        ("cdba cabd", (58, 8, 224, 299), "s8->f32", False, 16),
+        ("cdba cabd", (58, 8, 224, 299), "s8->f32", True, 16),
         ("ab ba", (4713, 6780), "f32->s8", False, 64),  # the first cache holds the lines until the next macro tile
     ],
 )

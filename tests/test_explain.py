@@ -120,7 +120,7 @@ def test_detours_that_are_not_taken_are_not_told() -> None:
 
 def test_macro_tiles_are_those_of_the_way_that_was_taken() -> None:
     """Of tiles of fewer rows, whose lines would evict each other, the loops follow the side along which they go."""
-    machine = replace(TARGETS["avx512"], waits_for_lines=False, llc=64 << 20)
+    machine = replace(TARGETS["avx512"], waits_for_lines=False, l1=48 << 10, llc=64 << 20)
     source, destination = (desc(name, (4096, 808), "bf16") for name in ("ab", "ba"))
     text = "\n".join(explain_plan(source, destination, machine, 1))
     assert "8 of the destination, along which tiles go" in text

@@ -554,13 +554,23 @@ def test_copies_run_together_only_in_loops_that_they_have() -> None:
 def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> None:
     """The ends of a row are no lines: both overlap with the lines between, at any place of the buffer."""
     source, destination = (layoutc.desc(layout, (1025, 40), "bf16") for layout in ("ab", "ba"))
-    plan = choose_plan(source, destination, TARGETS["avx512"])
+    plan = choose_plan(source, destination, replace(TARGETS["avx512"], l1=48 << 10))
     assert [copy.store for copy in plan.copies] == ["aligned"]
-    kernel = layoutc.Kernel(source, destination, "interpret", target="avx512")
+    kernel = layoutc.Kernel(source, destination, "interpret", plan=tuple(plan_lines(plan)))
     values = np.arange(1025 * 40, dtype=np.uint16).reshape(1025, 40)
     got = np.zeros((40, 1025), np.uint16)
     kernel(values, got)
     np.testing.assert_array_equal(got, values.T)
+
+
+def test_lines_do_not_leave_a_buffer_that_fills_the_first_cache() -> None:
+    source, destination = (layoutc.desc(layout, (1024, 1024), "f32") for layout in ("ab", "ba"))
+    stores = {}
+    for l1 in (32 << 10, 48 << 10):
+        machine = replace(TARGETS["avx512"], l1=l1, waits_for_lines=False)
+        (copy,) = choose_plan(source, destination, machine).copies
+        stores[l1 >> 10] = copy.store
+    assert stores == {32: "normal", 48: "aligned"}
 
 
 @pytest.mark.parametrize(

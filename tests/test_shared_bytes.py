@@ -215,7 +215,7 @@ def test_lines_of_moved_elements_are_gathered_past_the_caches(type: str, tags: t
 def test_macro_tiles_that_overlap_by_a_line_begin_with_bytes() -> None:
     """Steps of 15 columns of 64 in the destination, a line less than a macro tile of 16: every other one is odd."""
     source, destination = layoutc.desc("ab", (64, 300), "s4"), layoutc.desc("ba", (64, 300), "s32")
-    head, line = plan_lines(choose_plan(source, destination, replace(TARGETS["avx2"], llc=SMALL)))
+    head, line = plan_lines(choose_plan(source, destination, replace(TARGETS["avx2"], llc=SMALL, llc_is_far=True)))
     staged = re.sub("macro [0-9x]+", "macro 16x64", re.sub(r"\w+ stores(, side by side)?", "staged stores", line))
     assert "macro 16x64, " in staged and "staged stores, staged loads" in staged
     kernel = layoutc.Kernel(source, destination, "interpret", plan=(head, staged))
@@ -281,7 +281,7 @@ def test_rows_that_leave_by_whole_lines_take_16_bytes_of_the_source(type: str, r
 def test_rows_along_digits_that_carry_are_looked_up(dims: tuple[int, ...], type: str, to_type: str) -> None:
     """Counted out, they took longer than what is done to a row; those inside of bytes are counted out still."""
     sides = layoutc.desc("badc", dims, type), layoutc.desc("cdab", dims, to_type)
-    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0))
+    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0, llc_is_far=True))
     kernel = layoutc.Kernel(*sides, "interpret", target="avx512", plan=tuple(plan_lines(plan)))
     (copy,) = plan.copies
     assert copy.load == "staged" and any(digit.carries for digit in copy.copy.digits)

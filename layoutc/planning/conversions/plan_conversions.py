@@ -27,6 +27,7 @@ from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
+from layoutc.planning.moves.cache_sets import pages
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.lane_tiles import with_lanes
@@ -48,8 +49,11 @@ FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
 MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
-STREAMED_VECTORS = 32
-"""that a tile converts itself past the caches, where the last one is near"""
+STREAMED_VECTORS, SCATTERED_PAGES = 32, 192
+"""
+Of registers that a tile converts itself past the caches, where the last one is near; of pages that its macro tile
+writes to at most, as a buffer has longer parts of rows
+"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -187,16 +191,26 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
-    does many that become wider, in the caches; and more where it waits for memory, if they are full. What is converted before can have other tiles, boxes among them.
+    does many that become wider, in the caches, and more that are full, where it waits for memory. What is converted
+    before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
-    waits = how.streams and not how.target.llc_is_far and lanes == whole
-    most = STREAMED_VECTORS if waits else TILE_REGISTERS
-    pays = (vectors > most and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
+    pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
+    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _waits_for_lines(copy, how):
+        return None
     if not pays and not _has_better_tiles(copy, how):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+
+
+def _waits_for_lines(copy: StridedCopy, how: Converting) -> bool:
+    """Whether tiles that convert wait for what they read past the caches, more than for places to store it to."""
+    if not how.streams or how.target.llc_is_far:
+        return False
+    straight = _straight_plan(copy, how)
+    forget_copies(1)
+    return pages(straight, "dst") <= SCATTERED_PAGES
 
 
 def _gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:

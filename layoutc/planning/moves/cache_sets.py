@@ -89,9 +89,9 @@ def share_without_room(plan: CopyPlan, target: Machine) -> float:
     return sum(max(0, count - l1_ways(target)) for count in sets.values()) / sum(map(len, lines))
 
 
-def pages(plan: CopyPlan) -> int:
-    """How many pages the lines of a macro tile lie in, on both sides."""
-    return sum(len({line * LINE // PAGE for line in _lines(plan, side, plan.macro)}) for side in SIDES)
+def pages(plan: CopyPlan, side: SideName) -> int:
+    """How many pages the lines lie in that a macro tile has on a side."""
+    return len({line * LINE // PAGE for line in _lines(plan, side, plan.macro)})
 
 
 def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int]) -> set[int]:

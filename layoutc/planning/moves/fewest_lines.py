@@ -72,13 +72,13 @@ def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
             name = {"src": "source", "dst": "destination"}[side]
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
-            yield from _gathered(fewer, target)
+            yield from _gathered(fewer, target, f" for tiles of {rows} of the {name}")
     yield from _gathered(plan, target)
 
 
-def _gathered(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
+def _gathered(plan: CopyPlan, target: Machine, tiles: str = "") -> Iterator[_Way]:
     """
-    The plan with its source rows gathered, with macro tiles of two shapes.
+    The plan with its source rows gathered, with macro tiles of two shapes. `tiles` says which ones take them.
 
     In the second cache not where rows of the destination evict each other: there lines come again as soon.
     """
@@ -86,7 +86,7 @@ def _gathered(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
     for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
         gathered = gathered_in_caches(plan, shape)
         if gathered is not None and (is_large or not evict_each_other(gathered, target)):
-            yield _Way(gathered, shape, "loads", "gathered on the stack first")
+            yield _Way(gathered, shape, "loads", f"gathered on the stack first{tiles}")
 
 
 def _with_fewer_rows(plan: CopyPlan, other: SideName) -> CopyPlan | None:

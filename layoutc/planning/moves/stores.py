@@ -232,10 +232,15 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     by_source = with_macro(plan, STREAMED)
     if target.llc_is_far:
-        is_along = 2 * plan.copy.elements * plan.element_bytes <= target.llc
-    else:
-        is_along = pages(by_source) > TRANSLATED_PAGES
-    return with_macro(plan, STREAMED_ALONG_ROWS) if is_along else by_source
+        is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
+        return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
+    if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
+        return by_source
+    along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
+    because(
+        "macro tiles", f"{STREAMED_ALONG_ROWS.reason}, as rows lie in {count} pages, more than are translated at once"
+    )
+    return along_rows
 
 
 def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
