@@ -63,7 +63,9 @@ def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.Monkey
         with changed(changes):
             pass
     monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True))
-    single = replace(TARGETS[target], waits_for_lines=False, shuffles="single" if target == "avx512" else "any")
+    single = replace(
+        TARGETS[target], waits_for_lines=False, fetches_rows=True, shuffles="single" if target == "avx512" else "any"
+    )
     monkeypatch.setitem(TARGETS, "single", single)
     assert any(
         made_of(found, task, place, found.threads, changes) != made_of(found, task, place, found.threads)

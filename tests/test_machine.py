@@ -72,6 +72,24 @@ def test_stores_wait_for_lines_but_on_processors_that_were_seen_not_to(
     assert copy.fetches == waits
 
 
+@pytest.mark.parametrize(
+    ("vendor", "family", "fetches"),
+    [("AuthenticAMD", "25", True), ("AuthenticAMD", "26", False), ("GenuineIntel", "25", False)],
+)
+def test_long_rows_are_not_asked_for_where_a_processor_was_seen_to_fetch_them(
+    vendor: str, family: str, fetches: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    told = tmp_path / "cpuinfo"
+    told.write_text(f"vendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: sse2 avx2\n")
+    found = of_processor(told, monkeypatch)
+    assert found.fetches_rows == fetches
+    asks: list[bool] = []
+    for tag, to_tag, dims in (("ab", "ab", (4096, 4096)), ("abcd", "acbd", (64, 197, 16, 64))):
+        source, destination = layoutc.desc(tag, dims, "f32"), layoutc.desc(to_tag, dims, "bf16")
+        asks.append(any(copy.prefetch for copy in choose_plan(source, destination, replace(found, llc=0)).copies))
+    assert asks == [not fetches, True]
+
+
 @pytest.mark.parametrize(("vendor", "shuffles"), [("GenuineIntel", "any"), ("AuthenticAMD", "single"), ("", "any")])
 def test_bytes_of_two_registers_are_a_single_shuffle_on_processors_that_were_seen_to_have_one(
     vendor: str, shuffles: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

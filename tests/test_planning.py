@@ -23,6 +23,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import LINE, PAGE, TARGETS, machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import next_macro_tile
@@ -571,6 +572,49 @@ def test_lines_do_not_leave_a_buffer_that_fills_the_first_cache() -> None:
         (copy,) = choose_plan(source, destination, machine).copies
         stores[l1 >> 10] = copy.store
     assert stores == {32: "normal", 48: "aligned"}
+
+
+@pytest.mark.parametrize(
+    ("layouts", "dims", "side"),
+    [
+        ("ab ba", (4096, 4096), "dst"),
+        ("nhwc nchw", (64, 16, 112, 112), "src"),  # 16 rows of the destination, of 64 pixels that are one run
+    ],
+)
+def test_past_the_caches_rows_in_many_pages_are_stored_one_after_the_other(
+    layouts: str, dims: tuple[int, ...], side: SideName
+) -> None:
+    source, destination = (layoutc.desc(layout, dims, "f32") for layout in layouts.split())
+    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert copy.inner_order == loop_order(copy.copy.digits, side) != loop_order(copy.copy.digits, other_side(side))
+
+
+def other_side(side: SideName) -> SideName:
+    return "dst" if side == "src" else "src"
+
+
+@pytest.mark.parametrize("l1", [32 << 10, 48 << 10])
+def test_rows_gathered_past_the_caches_fill_a_third_more_than_the_first_one(l1: int) -> None:
+    source, destination = (layoutc.desc(layout, (4096, 4096), "s8") for layout in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], l1=l1)).copies
+    assert copy.load == "staged" and l1 // 2 < prod(copy.macro) <= l1 * 4 // 3
+
+
+def test_rows_shorter_than_a_line_are_gathered_where_they_evict_each_other() -> None:
+    """Three loads take parts of 49 bytes each, of 128 rows that lie in one set."""
+    source = layoutc.desc("edbAc16a", (49, 56, 1, 112, 128), "s8")
+    (copy,) = choose_plan(source, layoutc.desc("cbadE8e", source.dims, "s8"), TARGETS["avx512"]).copies
+    assert (copy.load, copy.source_run) == ("staged", 49)
+
+
+def test_rows_are_gathered_for_tiles_of_fewer_rows() -> None:
+    """Rows of 2050 bytes on both sides: each tile of 16 by 32 would store 16 of them into two sets."""
+    machine = replace(TARGETS["avx512"], waits_for_lines=False)
+    source, destination = (layoutc.desc(layout, (1025, 1025), "bf16") for layout in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, machine).copies
+    assert (copy.tile, copy.load) == ((8, 32), "staged")
+    text = "\n".join(explain_plan(source, destination, machine, 1))
+    assert "gathered on the stack first for tiles of 8 of the destination" in text
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "FETCHED_ROW",
+        "of rows of 1 KiB nothing is asked for ahead, where a processor fetches them by itself",
+        {"never": {"FETCHED_ROW": to(NEVER)}, "a quarter": {"FETCHED_ROW": times(0.25)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_STORED_TWICE",
         "tiles that store 1.2 times as many lines as there are store them out of a buffer; where L3 is near 1.5",
         {

@@ -21,6 +21,7 @@ from layoutc.planning.machine import FAR_STREAMED, Machine, machine, merges_regi
 from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.moves.colliding_rows import evict_each_other
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
+from layoutc.planning.moves.fetched_rows import with_fetched_rows
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because, forget_copies
@@ -63,7 +64,7 @@ def choose_plan(
         if found is not None:
             return with_fetched_lines(found, size, target)
         conversion = replace(conversion, compensation=None)
-    plan = _plan(source, destination, target, threads, conversion, goes_through)
+    plan = with_fetched_rows(_plan(source, destination, target, threads, conversion, goes_through), target)
     return with_fetched_lines(plan, size, target)
 
 

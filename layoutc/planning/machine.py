@@ -29,6 +29,12 @@ The vendor whose processors were seen to store into lines of the second cache as
 take any bytes of two registers by one shuffle, which on Intel's are three instructions.
 """
 
+FETCHING_FAMILIES = ("25",)
+"""
+Of its processors those that were seen to fetch long rows faster by themselves, Zen 4 and the Zen 3 before it; of Zen 5
+that is not known.
+"""
+
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
 FAR_LLC = 96 << 20
@@ -52,7 +58,8 @@ class Machine:
     """
     Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
     what every destination's address is a multiple of. A last cache that is far is little faster than memory. A
-    processor that waits for lines holds up its stores behind one whose line is not in the first cache.
+    processor that waits for lines holds up its stores behind one whose line is not in the first cache; one that fetches
+    rows is held up by what is asked for ahead of long ones.
     """
 
     name: str
@@ -63,6 +70,7 @@ class Machine:
     llc: int = 32 << 20
     llc_is_far: bool = False
     waits_for_lines: bool = True
+    fetches_rows: bool = False
     alignment: int = ALIGNMENT
 
     @property
@@ -127,10 +135,12 @@ def native() -> Machine:
     """This machine."""
     found = TARGETS[_instruction_set()]
     is_amd = _cpu_facts().get("vendor_id") == AMD
+    fetches_rows = is_amd and _cpu_facts().get("cpu family") in FETCHING_FAMILIES
     if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="single" if is_amd else "any")
     found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
-    return replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC, waits_for_lines=not is_amd)
+    found = replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC)
+    return replace(found, waits_for_lines=not is_amd, fetches_rows=fetches_rows)
 
 
 def _instruction_set() -> str:

@@ -237,9 +237,8 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
         return by_source
     along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
-    because(
-        "macro tiles", f"{STREAMED_ALONG_ROWS.reason}, as rows lie in {count} pages, more than are translated at once"
-    )
+    why = f"as rows lie in {count} pages, more than are translated at once"
+    because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
     return along_rows
 
 

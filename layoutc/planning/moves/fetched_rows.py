@@ -1,0 +1,45 @@
+"""
+Long rows that are read as they lie, where the processor fetches their lines by itself.
+
+What is asked for ahead of them there takes the place of what it would fetch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.machine import Machine
+from layoutc.planning.plans.plan import CopyPlan, Plan
+from layoutc.planning.plans.turns import Through, Together
+
+FETCHED_ROW = 1 << 10
+"""bytes of a row, from which on nothing is asked for: 256 take as long with it as without, 64 far less with it"""
+
+
+def with_fetched_rows(plan: Plan, target: Machine) -> Plan:
+    """The plan, whose copies of long rows do not ask for what is next."""
+    if not target.fetches_rows:
+        return plan
+    return replace(plan, parts=tuple(_part(part) for part in plan.parts))
+
+
+def _part(part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
+    """Turns of several copies do not read on where they were."""
+    return _fetched(part) if isinstance(part, CopyPlan) else part
+
+
+def _fetched(plan: CopyPlan) -> CopyPlan:
+    keeps_order = {part.digit for part in plan.source_lanes} == {part.digit for part in plan.target_lanes}
+    reads_on = plan.load == "normal" and keeps_order and row_bytes(plan) >= FETCHED_ROW
+    return replace(plan, prefetch=0, asks="") if plan.prefetch and reads_on else plan
+
+
+def row_bytes(plan: CopyPlan) -> int:
+    """Bytes of the source that lie side by side there, in the order in which they do in the destination."""
+    row = 1
+    for (position, digit), (other, _) in zip(contiguous(plan.copy, "src"), contiguous(plan.copy, "dst"), strict=False):
+        if position != other:
+            break
+        row *= digit.loaded
+    return row * plan.widths.src // plan.widths.src_per_byte
