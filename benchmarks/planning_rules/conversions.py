@@ -71,6 +71,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "STREAMED_VECTORS",
+        "past the caches tiles convert 32 full registers, where L3 is near and they write to 192 pages at most",
+        {"16": {"STREAMED_VECTORS": to(16)}, "into any pages": {"SCATTERED_PAGES": to(NEVER)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "NEAR_ROWS",
         "tiles out of a buffer store lines of 8 rows past the caches, where they load 16 bytes of each row or more",
         {"never": {"NEAR_ROWS": to(NEVER)}, "half": {"NEAR_ROWS": times(0.5)}, "twice": {"NEAR_ROWS": times(2)}},

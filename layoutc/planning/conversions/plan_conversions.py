@@ -197,14 +197,14 @@ def _gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
     pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
-    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _waits_for_lines(copy, how):
+    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _waits_for_memory(copy, how):
         return None
     if not pays and not _has_better_tiles(copy, how):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
 
 
-def _waits_for_lines(copy: StridedCopy, how: Converting) -> bool:
+def _waits_for_memory(copy: StridedCopy, how: Converting) -> bool:
     """Whether tiles that convert wait for what they read past the caches, more than for places to store it to."""
     if not how.streams or how.target.llc_is_far:
         return False
