@@ -8,6 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAGE = 4096
+APART = 1 << 20
+"""
+bytes that nobody touches, ahead of a buffer and behind it: what a processor fetches ahead of the source of one thread
+would else be lines of the destination that another has written
+"""
 POISON = 0xA5
 Bytes = NDArray[np.uint8]
 
@@ -20,15 +25,16 @@ class Buffer:
     """
 
     def __init__(self, size: int, room: int = 0, offset: int = 0) -> None:
-        self._all = np.empty(max(size + offset, room) + 2 * PAGE, np.uint8)
-        self.memory = self._all[-self._all.ctypes.data % PAGE :]
+        touched = max(size + offset, room) + 2 * PAGE
+        around = np.empty(touched + 2 * APART, np.uint8)
+        self.memory = around[APART + -around.ctypes.data % PAGE :][:touched]
         self.bytes: Bytes = self.memory[offset : offset + size]
         self._canary: Bytes = self.memory[offset + size : offset + size + PAGE]
         self.poison()
 
     def poison(self) -> None:
         """Overwrite all of it."""
-        self._all.fill(POISON)
+        self.memory.fill(POISON)
 
     @property
     def is_canary_alive(self) -> bool:

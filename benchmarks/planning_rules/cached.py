@@ -50,6 +50,25 @@ CACHED_RULES = (
         (IN_L2,),
     ),
     Rule(
+        "MANY_BORDERS",
+        "threads write few lines of the destination beside each other in the second cache",
+        {
+            "never": {"MANY_BORDERS": to(NEVER)},
+            "always": {"MANY_BORDERS": to(1)},
+            "bands alone": {"WHOLE_ROWS": to(0)},
+            "half": {"FEWER_BORDERS": to(2)},
+        },
+        (IN_L2,),
+        threads=2,
+    ),
+    Rule(
+        "SMALL_PIECE",
+        "small copies of a piece of the destination are one thread's where others are shared",
+        {"never": {"SMALL_PIECE": to(0)}, "twice": {"SMALL_PIECE": times(2)}},
+        (IN_L2,),
+        threads=2,
+    ),
+    Rule(
         "FEWEST_SETS",
         "what a macro tile stores through the caches lies in 8 sets of the first one, where its rows evict each other",
         {"never": {"FEWEST_SETS": to(0)}, "half": {"FEWEST_SETS": times(0.5)}, "twice": {"FEWEST_SETS": times(2)}},

@@ -23,6 +23,7 @@ from layoutc.planning.moves.colliding_rows import evict_each_other
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
 from layoutc.planning.moves.fetched_rows import with_fetched_rows
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.through.byte_images import Images
@@ -64,7 +65,8 @@ def choose_plan(
         if found is not None:
             return with_fetched_lines(found, size, target)
         conversion = replace(conversion, compensation=None)
-    plan = with_fetched_rows(_plan(source, destination, target, threads, conversion, goes_through), target)
+    plan = _plan(source, destination, target, threads, conversion, goes_through)
+    plan = with_fetched_rows(with_rows_of_threads(plan, destination.size_bytes, target), target)
     return with_fetched_lines(plan, size, target)
 
 

@@ -67,3 +67,9 @@ def because(topic: str, words: str, *, of_all: bool = False) -> None:
     """
     if (reasons := _listener.get()) is not None:
         (reasons.copies[-1] if reasons.copies and not of_all else reasons.reorder)[topic] = words
+
+
+def because_of(number: int, topic: str, words: str) -> None:
+    """The reason for a decision about a copy that was planned before, by its number from 0."""
+    if (reasons := _listener.get()) is not None:
+        reasons.copies[number][topic] = words
