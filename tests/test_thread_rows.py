@@ -32,8 +32,8 @@ TRANSPOSES = [
 
 
 def planned(source: str, destination: str, dims: Sequence[int], type: str, threads: int) -> Plan:
-    sides = (desc(f"onednn:{tag}", dims, type) for tag in (source, destination))
-    return choose_plan(*sides, AVX512, threads)
+    read, written = (desc(f"onednn:{tag}", dims, type) for tag in (source, destination))
+    return choose_plan(read, written, AVX512, threads)
 
 
 def spans(plan: CopyPlan, position: int, turn: int | None) -> range:

@@ -1,0 +1,133 @@
+"""Where elements are converted: by the tiles that move them, or in a buffer that rows are gathered in before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from layoutc.planning.conversions.gathered_rows import is_transposed
+from layoutc.planning.conversions.merged_conversions import converts_few, merged_plan, takes_less
+from layoutc.planning.conversions.params_outside import with_params_outside
+from layoutc.planning.conversions.row_conversions import Converting, row_by_row
+from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
+from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
+from layoutc.planning.moves.cache_sets import pages
+from layoutc.planning.moves.element_tiles import with_element_tile
+from layoutc.planning.moves.far_parts import with_far_parts
+from layoutc.planning.moves.lane_tiles import with_lanes
+from layoutc.planning.moves.plan_copy import instructions_each, plan_copy
+from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
+from layoutc.planning.reasons import arrange_copies, forget_copies
+from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
+from layoutc.planning.tiles.param_loads import loads_each, param_loads
+
+FEW_LANES = 4
+"""A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
+MORE_LANES = 2
+"""times the lanes that a tile converts at once must be in a row that is shorter than a register"""
+STREAMED_VECTORS, SCATTERED_PAGES = 32, 192
+"""
+Of registers that a tile converts itself past the caches, where the last one is near; of pages that its macro tile
+writes to at most, as a buffer has longer parts of rows
+"""
+GATHERING = 0.1
+"""instructions that gather an element: its share of a load, of a store, and of a loop"""
+MANY_LOADS = 4
+"""times as many loads that a register's parameters take on the usual side: elements are converted on the other then"""
+
+
+def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+    """
+    The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
+
+    A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
+    does many that become wider, in the caches, and more that are full, where it waits for memory. What is converted
+    before can have other tiles, boxes among them.
+    """
+    vectors, lanes = _conversions(copy, how)
+    whole = how.target.vector // max(how.widths.src, how.widths.dst)
+    pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
+    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _waits_for_memory(copy, how):
+        return None
+    if not pays and not _has_better_tiles(copy, how):
+        return None
+    return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+
+
+def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+    """The same of elements that share bytes and are moved as they are, where whole lines of them go past the caches."""
+    gathered = gathered_plan(copy, how) if how.streams else None
+    if gathered is not None and gathered.store != "nontemporal":
+        forget_copies(1)
+        return None
+    return gathered
+
+
+def _waits_for_memory(copy: StridedCopy, how: Converting) -> bool:
+    """Whether tiles that convert wait for what they read past the caches, more than for places to store it to."""
+    if not how.streams or how.target.llc_is_far:
+        return False
+    straight = straight_plan(copy, how)
+    forget_copies(1)
+    return pages(straight, "dst") <= SCATTERED_PAGES
+
+
+def _widens_in_caches(how: Converting) -> bool:
+    """Whether elements are moved before they are wide, and each register is stored as soon as it is converted."""
+    return how.widths.converted_at == "dst" and how.widths.src < how.widths.dst and not how.streams
+
+
+def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
+    """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
+    widths = replace(how.widths, converted=_cheaper_side(copy, how))
+    plan = plan_copy(copy, widths, how.target, how.streams, how.widths.dst)
+    if (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
+        is_box = converts_few(plan) or takes_less(merged, plan, how.copies)
+        arrange_copies(2, [int(is_box)])
+        if is_box:
+            return merged
+    return with_element_tile(in_order(plan, how))
+
+
+def in_order(plan: CopyPlan, how: Converting) -> CopyPlan:
+    """The plan with its macro tiles, and the loops in them, as suits what is converted as it lies."""
+    plan = with_far_parts(plan, how.target)
+    return plan if how.kept is None else with_params_outside(plan, how.kept)
+
+
+def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
+    """How many vectors a tile converts, each or of each channel, and the lanes of each."""
+    one, widths = fused(copy, how.widths, how.target), how.widths
+    lanes = choose_lanes(one, widths, how.target)
+    tile = prod(tile_of(one, *lanes))
+    at_once = lane_count(lanes[0] if widths.converted_at == "src" else lanes[1])
+    at_once = min(at_once, how.target.vector // max(widths.src, widths.dst))
+    odd = [part.extent for parts in lanes for part in parts if not is_power_of_two(part.extent)]
+    return odd[0] if odd else tile // at_once, at_once
+
+
+def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:
+    """Whether what is converted before needs far fewer instructions in its tiles, with those that gather it."""
+    one, widths = fused(copy, how.widths, how.target), how.widths
+    straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target), converted=widths.dst)
+    return instructions_each(copy, widths.dst, how.target) + GATHERING < BOX_GAIN * tile_cost(straight)
+
+
+def _cheaper_side(copy: StridedCopy, how: Converting) -> SideName | None:
+    """
+    Where elements are converted, if not on the usual side: where their parameters take fewer loads.
+
+    Of elements of one width all registers of a tile count; others stay where they are narrower but for many loads.
+    """
+    if not copy.params:
+        return None
+    copy = fused(copy, how.widths, how.target)
+    lanes = choose_lanes(copy, how.widths, how.target)
+    if how.widths.src == how.widths.dst:
+        tile = tile_of(copy, *lanes)
+        loaded, stored = (param_loads(copy, tile, parts) for parts in lanes)
+        return "dst" if stored < loaded else None
+    each = dict(zip(SIDES, (loads_each(copy, parts) for parts in lanes), strict=True))
+    usual = how.widths.converted_at
+    other = "src" if usual == "dst" else "dst"
+    return other if each[usual] > MANY_LOADS * each[other] else None
