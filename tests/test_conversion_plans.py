@@ -476,7 +476,7 @@ def test_a_few_channels_fill_registers_with_what_is_moved(
     np.testing.assert_array_equal(written, expected)
 
 
-@pytest.mark.parametrize(("type", "to_type", "is_first"), [("bf16", "f32", False), ("f32", "bf16", True)])
+@pytest.mark.parametrize(("type", "to_type", "is_first"), [("bf16", "f32", False), ("f32", "s8", True)])
 def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, is_first: bool) -> None:
     """In the caches no rows are converted first that become wider; past them they are read row by row."""
     small, large = (
@@ -597,6 +597,21 @@ def test_past_the_caches_tiles_convert_full_registers_themselves(
     found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
     plan = choose_plan(desc(tag, dims, "f32"), desc(to_tag, dims, "bf16"), found)
     assert [copy.gathers_converted for copy in plan.copies] == [gathers]
+
+
+@pytest.mark.parametrize(("to_type", "is_far", "gathers"), [("bf16", False, False), ("bf16", True, True)])
+@pytest.mark.parametrize("type", ["f32", "s32"])
+def test_in_the_caches_tiles_convert_full_registers_themselves(
+    type: str, to_type: str, is_far: bool, gathers: bool
+) -> None:
+    dims, found = (1, 64, 28, 56), replace(machine("avx512"), llc_is_far=is_far)
+    plan = choose_plan(desc("nchw", dims, type), desc("nhwc", dims, to_type), found)
+    assert [copy.gathers_converted for copy in plan.copies] == [gathers]
+
+
+def test_in_the_caches_elements_of_a_byte_leave_a_buffer() -> None:
+    (copy,) = choose_plan(desc("ab", (192, 320), "f32"), desc("ba", (192, 320), "s8"), machine("avx512")).copies
+    assert copy.gathers_converted
 
 
 def test_padding_that_is_too_large_for_a_buffer_is_stored_without_one() -> None:

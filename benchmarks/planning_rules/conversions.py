@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.planning_changes import first_of, shape, times, to, unless_unpacked
-from benchmarks.planning_rules.rule import IN_DRAM, IN_L2, IN_L3, NEVER, Rule
+from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
     Rule(
@@ -75,6 +75,13 @@ CONVERSION_RULES = (
         "past the caches tiles convert 32 full registers, where L3 is near and they write to 192 pages at most",
         {"16": {"STREAMED_VECTORS": to(16)}, "into any pages": {"SCATTERED_PAGES": to(NEVER)}},
         (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "CACHED_ELEMENT",
+        "in the caches they convert as many to elements of 2 bytes and more, where L3 is near",
+        {"never": {"CACHED_ELEMENT": to(NEVER)}, "of 1 byte too": {"CACHED_ELEMENT": to(1)}},
+        CACHES,
         converts=True,
     ),
     Rule(

@@ -30,6 +30,8 @@ STREAMED_VECTORS, SCATTERED_PAGES = 32, 192
 Of registers that a tile converts itself past the caches, where the last one is near; of pages that its macro tile
 writes to at most, as a buffer has longer parts of rows
 """
+CACHED_ELEMENT = 2
+"""bytes of an element of the destination, from which on tiles convert as many in the caches too"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -41,13 +43,13 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
-    does many that become wider, in the caches, and more that are full, where it waits for memory. What is converted
+    does many that become wider, in the caches, and more that are full, where the last one is near. What is converted
     before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
     pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
-    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _waits_for_memory(copy, how):
+    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _converts_more(copy, how):
         return None
     if not pays and not _has_better_tiles(copy, how):
         return None
@@ -63,10 +65,17 @@ def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     return gathered
 
 
-def _waits_for_memory(copy: StridedCopy, how: Converting) -> bool:
-    """Whether tiles that convert wait for what they read past the caches, more than for places to store it to."""
-    if not how.streams or how.target.llc_is_far:
+def _converts_more(copy: StridedCopy, how: Converting) -> bool:
+    """
+    Whether tiles convert more registers themselves, where the last cache is near.
+
+    Past the caches they wait for what they read, if not for places to store it to. In them what a buffer takes counts,
+    but elements of a byte leave it by longer runs.
+    """
+    if how.target.llc_is_far:
         return False
+    if not how.streams:
+        return how.widths.dst >= CACHED_ELEMENT
     straight = straight_plan(copy, how)
     forget_copies(1)
     return pages(straight, "dst") <= SCATTERED_PAGES
