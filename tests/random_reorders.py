@@ -25,6 +25,7 @@ from layoutc.layout import Digit, Layout
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import PLAIN, TARGETS
+from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, Store
@@ -237,6 +238,9 @@ def random_plan(
         plan = choose_plan(source, destination, machine, threads, conversion)
     except NotStridedError:
         return None
+    if threads > 1 and not conversion.sum:
+        # As where there are enough bytes for these threads.
+        plan = with_rows_of_threads(replace(plan, threads=threads), 0, machine)
     # A sum stores nothing twice: any other macro tiles might.
     is_edited = kind == "edited" and not conversion.sum
     parts = tuple(_edited_part(draw, part) for part in plan.parts) if is_edited else plan.parts

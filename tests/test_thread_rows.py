@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from layoutc import desc
+from layoutc.conversion import Conversion
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import LINE, TARGETS
@@ -150,3 +151,13 @@ def test_it_is_explained() -> None:
     text = "\n".join(explain_plan(*sides, AVX512, 2))
     assert "rows of the destination, so that threads do not write beside each other" in text
     assert "along the destination, whose rows threads share" in text
+
+
+@pytest.mark.parametrize(
+    ("type", "how"), [("s4", Conversion()), ("f32", Conversion(sum=0.5))], ids=["bytes that are shared", "a sum"]
+)
+def test_plans_that_may_write_nothing_twice_stay(type: str, how: Conversion, monkeypatch: pytest.MonkeyPatch) -> None:
+    sides = desc("onednn:acdb", (1, 255, 31, 31), "f32"), desc("onednn:abcd", (1, 255, 31, 31), type)
+    found = choose_plan(*sides, AVX512, 2, how)
+    monkeypatch.setattr(thread_rows, "MANY_BORDERS", 0)
+    assert choose_plan(*sides, AVX512, 2, how) == found

@@ -66,8 +66,9 @@ def choose_plan(
             return with_fetched_lines(found, size, target)
         conversion = replace(conversion, compensation=None)
     plan = _plan(source, destination, target, threads, conversion, goes_through)
-    plan = with_fetched_rows(with_rows_of_threads(plan, destination.size_bytes, target), target)
-    return with_fetched_lines(plan, size, target)
+    if not conversion.sum:
+        plan = with_rows_of_threads(plan, destination.size_bytes, target)
+    return with_fetched_lines(with_fetched_rows(plan, target), size, target)
 
 
 def _with_running_sums(

@@ -28,7 +28,11 @@ SMALL_PIECE = 32 << 10
 
 
 def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) -> Plan:
-    """The plan, whose threads have few lines of the destination beside each other if the second cache holds it."""
+    """
+    The plan, whose threads have few lines of the destination beside each other if the second cache holds it.
+
+    Not for a plan that adds to what the destination holds: its macro tiles write nothing twice.
+    """
     if plan.threads == 1 or destination_bytes >= target.l2:
         return plan
     parts = list(plan.parts)
@@ -41,12 +45,12 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
 
 
 def _is_plain(plan: CopyPlan) -> bool:
-    """Whether tiles store straight into the destination."""
-    return plan.store == "normal" and bool(plan.target_lanes)
+    """Whether tiles store straight into the destination, and no macro tiles into one byte."""
+    return plan.store == "normal" and bool(plan.target_lanes) and plan.widths.dst_per_byte == 1
 
 
 def _of_threads(plan: CopyPlan, threads: int, number: int, *, is_only: bool) -> CopyPlan:
-    written = plan.copy.elements * plan.widths.dst // plan.widths.dst_per_byte
+    written = plan.copy.elements * plan.widths.dst
     if not is_only and written <= SMALL_PIECE and plan.load == "normal" and _runs(plan) <= MANY_BORDERS:
         if plan.macro != plan.extents:
             because_of(number, "macro tiles", "all of it, for one thread, as it is done sooner than another one starts")
