@@ -121,19 +121,21 @@ class Kernel:
 
     def explain(self) -> str:
         """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
+        from layoutc.planning.choose import choose_plan
         from layoutc.planning.copies.strided_copy import NotStridedError
         from layoutc.planning.explain import explain_plan
+        from layoutc.planning.plan_text import plan_lines
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
-        if self.plan:
-            return "\n".join(("a plan that was given, not chosen (docs/plans.md has its words):", *self.plan)) + "\n"
-        sides = self.source, self.destination
+        sides, here = (self.source, self.destination), machine(self.target, self.alignment)
         try:
-            here = machine(self.target, self.alignment)
+            chosen = tuple(plan_lines(choose_plan(*sides, here, self.threads, self.conversion)))
             lines = explain_plan(*sides, here, self.threads, self.conversion)
         except NotStridedError as error:
-            return f"the textbook loop nest: {error}\n"
+            chosen, lines = None, [f"the textbook loop nest: {error}"]
+        if self.plan and self.plan != chosen:
+            lines = ["a plan that was given, not chosen (docs/plans.md has its words):", *self.plan]
         return "\n".join(lines) + "\n"
 
     @once

@@ -19,7 +19,8 @@ from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.explain import explain_plan
-from layoutc.planning.machine import TARGETS
+from layoutc.planning.machine import TARGETS, machine
+from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.reasons import because, listening, next_copy
@@ -182,3 +183,14 @@ def test_where_sums_are_added_up_is_said(to: str, words: str) -> None:
     for one in (conversion, replace(conversion, dst_scale=None)):
         lines = explain_plan(source, destination, TARGETS["avx512"], 1, one)
         assert any(line.startswith("sums: ") and line.endswith(words) for line in lines)
+
+
+def test_the_planners_own_plan_is_explained_if_it_was_given() -> None:
+    """As a file of tuned plans gives it, where no other one was faster."""
+    pair = layoutc.desc("nchw", (1, 64, 28, 28), "f32"), layoutc.desc("nhwc", (1, 64, 28, 28), "f32")
+    chosen = tuple(plan_lines(choose_plan(*pair, machine("avx512"))))
+    kernel = layoutc.Kernel(*pair, target="avx512")
+    assert replace(kernel, plan=chosen).explain() == kernel.explain()
+    other = tuple(line.replace("outer 0 1", "outer 1 0") for line in chosen)
+    text = replace(kernel, plan=other).explain()
+    assert text.startswith("a plan that was given, not chosen") and other[-1] in text

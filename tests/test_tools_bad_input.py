@@ -204,7 +204,7 @@ INPUTS = [
     (saved(ARRAY.astype("datetime64[s]")), (), "no element type"),
     (saved(ARRAY.view("V4")), (), "in.npy: NumPy type |V4 does not say what its elements are"),
     (saved(ARRAY.view("V4")), (), "; --dtype names it"),
-    (saved(ARRAY), ("--dtype", "bf16"), "has 16 bits"),
+    (saved(ARRAY), ("--dtype", "bf16"), "has 16 bits, the array's float32 32; --to-dtype is what to convert it to"),
     (saved(ARRAY), ("--dtype", "f33"), "unknown element type 'f33'"),
     (saved(ARRAY), ("--to-dtype", "f33"), "unknown element type 'f33'"),
     (saved(ARRAY), ("--dims", "2,3,2"), "rank 3"),

@@ -60,9 +60,8 @@ def command(
     try:
         stored = arrays.stored_type(array, dtype)
     except LayoutcError as error:
-        if dtype is not None:
-            raise
-        raise LayoutcError(f"{in_npy}: {error}; --dtype names it") from None
+        hint = "--dtype names it" if dtype is None else "--to-dtype is what to convert it to"
+        raise LayoutcError(f"{in_npy}: {error}; {hint}") from None
     out = read_npy(out_npy).copy() if given.get("sum") else None
     result = arrays.reorder(
         array,
