@@ -38,9 +38,8 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
     parts = list(plan.parts)
     for number, part in enumerate(parts):
         if isinstance(part, CopyPlan) and _is_plain(part):
-            first = sum(len(before.copies) for before in parts[:number] if not isinstance(before, CopyPlan))
-            place = first + sum(isinstance(before, CopyPlan) for before in parts[:number])
-            parts[number] = _of_threads(part, plan.threads, place, is_only=len(plan.copies) == 1)
+            before = len(Plan(tuple(parts[:number])).copies)
+            parts[number] = _of_threads(part, plan.threads, before, is_only=len(plan.copies) == 1)
     return replace(plan, parts=tuple(parts))
 
 
