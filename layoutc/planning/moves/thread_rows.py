@@ -7,18 +7,21 @@ thread writes of a row, as a processor fetches ahead of what is stored into.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
+from types import MappingProxyType
+from typing import NamedTuple, TypeGuard
 
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Plan
-from layoutc.planning.reasons import because_of
+from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.reasons import because, because_of
 
-MANY_BORDERS = 8
-"""places where a thread's part of the destination ends and another's begins, above which they are worth other loops"""
+MANY_BORDERS = 10
+"""places where a thread's part of the destination ends and the next one's begins, above which that is worth avoiding"""
 FEWER_BORDERS = 4
 """times as few are what other loops have to leave"""
 WHOLE_ROWS = 64 << 10
@@ -31,39 +34,52 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
     """
     The plan, whose threads have few lines of the destination beside each other if the second cache holds it.
 
-    Not for a plan that adds to what the destination holds: its macro tiles write nothing twice.
+    Of two threads one is left where that cannot be, and elements are moved as they are. Not for a plan that adds to
+    what the destination holds: its macro tiles write nothing twice.
     """
     if plan.threads == 1 or destination_bytes >= target.l2:
         return plan
-    parts = list(plan.parts)
-    for number, part in enumerate(parts):
-        if isinstance(part, CopyPlan) and _is_plain(part):
-            before = len(Plan(tuple(parts[:number])).copies)
-            parts[number] = _of_threads(part, plan.threads, before, is_only=len(plan.copies) == 1)
-    return replace(plan, parts=tuple(parts))
+    ways = [_Way(part) if not _is_plain(part) else _way(part, plan) for part in plan.parts]
+    places = [borders(way.part, 2) for way in ways if plan.threads == 2 and _is_plain(way.part)]
+    if max(places, default=0) > MANY_BORDERS and not any(copy.converted_bytes for copy in plan.copies):
+        because("threads", f"one, as two would write beside each other in {max(places)} places", of_all=True)
+        return replace(plan, threads=1)
+    for number, way in enumerate(ways):
+        for topic, words in way.reasons.items():
+            because_of(len(Plan(plan.parts[:number]).copies), topic, words)
+    return replace(plan, parts=tuple(way.part for way in ways))
 
 
-def _is_plain(plan: CopyPlan) -> bool:
-    """Whether tiles store straight into the destination, and no macro tiles into one byte."""
-    return plan.store == "normal" and bool(plan.target_lanes) and plan.widths.dst_per_byte == 1
+class _Way(NamedTuple):
+    """A part of a plan as it is, or with other loops, and why."""
+
+    part: CopyPlan | Together | Through
+    reasons: Mapping[str, str] = MappingProxyType({})
 
 
-def _of_threads(plan: CopyPlan, threads: int, number: int, *, is_only: bool) -> CopyPlan:
-    written = plan.copy.elements * plan.widths.dst
-    if not is_only and written <= SMALL_PIECE and plan.load == "normal" and _runs(plan) <= MANY_BORDERS:
-        if plan.macro != plan.extents:
-            because_of(number, "macro tiles", "all of it, for one thread, as it is done sooner than another one starts")
-        return replace(plan, macro=plan.extents)
-    before = borders(plan, threads)
-    if before <= MANY_BORDERS:
-        return plan
-    for words, found in (("rows", _rows(plan)), ("bands", _bands(plan, threads))):
-        if found is not None and borders(found, threads) * FEWER_BORDERS <= before:
+def _is_plain(part: CopyPlan | Together | Through) -> TypeGuard[CopyPlan]:
+    """Whether it is a copy whose tiles store straight into the destination, and no macro tiles into one byte."""
+    if not isinstance(part, CopyPlan):
+        return False
+    return part.store == "normal" and bool(part.target_lanes) and part.widths.dst_per_byte == 1
+
+
+def _way(copy: CopyPlan, plan: Plan) -> _Way:
+    """A copy of a plan with the loops that suit its threads."""
+    is_small = len(plan.copies) > 1 and copy.copy.elements * copy.widths.dst <= SMALL_PIECE
+    if is_small and copy.load == "normal" and _runs(copy) <= MANY_BORDERS and copy.macro != copy.extents:
+        words = "all of it, for one thread, as it is done sooner than another one starts"
+        return _Way(replace(copy, macro=copy.extents), {"macro tiles": words})
+    before = borders(copy, plan.threads)
+    if before <= MANY_BORDERS * (plan.threads - 1):
+        return _Way(copy)
+    for words, found in (("rows", _rows(copy)), ("bands", _bands(copy, plan.threads))):
+        if found is not None and borders(found, plan.threads) * FEWER_BORDERS <= before:
             reason = f"{words} of the destination, so that threads do not write beside each other"
-            because_of(number, "macro tiles", reason)
-            because_of(number, "outer loops", "along the destination, whose rows threads share")
-            return found
-    return plan
+            return _Way(
+                found, {"macro tiles": reason, "outer loops": "along the destination, whose rows threads share"}
+            )
+    return _Way(copy)
 
 
 def _runs(plan: CopyPlan) -> int:
