@@ -128,13 +128,13 @@ class Kernel:
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
-        sides, here = (self.source, self.destination), machine(self.target, self.alignment)
+        asked = self.source, self.destination, machine(self.target, self.alignment), self.threads, self.conversion
         try:
-            chosen = tuple(plan_lines(choose_plan(*sides, here, self.threads, self.conversion)))
-            lines = explain_plan(*sides, here, self.threads, self.conversion)
+            lines = explain_plan(*asked)
+            is_given = self.plan and self.plan != tuple(plan_lines(choose_plan(*asked)))
         except NotStridedError as error:
-            chosen, lines = None, [f"the textbook loop nest: {error}"]
-        if self.plan and self.plan != chosen:
+            lines, is_given = [f"the textbook loop nest: {error}"], self.plan
+        if is_given:
             lines = ["a plan that was given, not chosen (docs/plans.md has its words):", *self.plan]
         return "\n".join(lines) + "\n"
 

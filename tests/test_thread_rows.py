@@ -168,10 +168,16 @@ def test_it_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "how"), [("s4", Conversion()), ("f32", Conversion(sum=0.5))], ids=["bytes that are shared", "a sum"]
+    ("tags", "dims", "types", "how"),
+    [
+        (("ab", "ba"), (640, 513), ("s8", "s4"), Conversion()),
+        (("abcd", "acdb"), (1, 256, 30, 24), ("f32", "f32"), Conversion(sum=0.5)),
+    ],
+    ids=["bytes that are shared", "a sum"],
 )
-def test_plans_that_may_write_nothing_twice_stay(type: str, how: Conversion, monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = desc("onednn:acdb", (1, 255, 31, 31), "f32"), desc("onednn:abcd", (1, 255, 31, 31), type)
-    found = choose_plan(*sides, AVX512, 2, how)
-    monkeypatch.setattr(thread_rows, "MANY_BORDERS", 0)
-    assert choose_plan(*sides, AVX512, 2, how) == found
+def test_plans_that_may_write_nothing_twice_stay(
+    tags: tuple[str, str], dims: tuple[int, ...], types: tuple[str, str], how: Conversion
+) -> None:
+    read, written = (desc(f"onednn:{tag}", dims, type) for tag, type in zip(tags, types, strict=True))
+    shared, alone = (choose_plan(read, written, AVX512, threads, how) for threads in (2, 1))
+    assert shared.threads == 2 and shared.parts == alone.parts

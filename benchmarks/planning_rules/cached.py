@@ -53,7 +53,7 @@ CACHED_RULES = (
         "MANY_BORDERS",
         "threads write few lines of the destination beside each other in the second cache",
         {
-            "never": {"MANY_BORDERS": to(NEVER)},
+            "never": {"MANY_BORDERS": to(NEVER), "SMALL_PIECE": to(0)},
             "always": {"MANY_BORDERS": to(1)},
             "bands alone": {"WHOLE_ROWS": to(0)},
             "half": {"FEWER_BORDERS": to(2)},

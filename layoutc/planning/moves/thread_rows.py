@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import prod
-from types import MappingProxyType
 from typing import NamedTuple, TypeGuard
 
 from layoutc.planning.copies.copy_digits import contiguous
@@ -39,7 +38,7 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
     """
     if plan.threads == 1 or destination_bytes >= target.l2:
         return plan
-    ways = [_Way(part) if not _is_plain(part) else _way(part, plan) for part in plan.parts]
+    ways = [_way(part, plan) if _is_plain(part) else _Way(part, {}) for part in plan.parts]
     places = [borders(way.part, 2) for way in ways if plan.threads == 2 and _is_plain(way.part)]
     if max(places, default=0) > MANY_BORDERS and not any(copy.converted_bytes for copy in plan.copies):
         because("threads", f"one, as two would write beside each other in {max(places)} places", of_all=True)
@@ -54,7 +53,7 @@ class _Way(NamedTuple):
     """A part of a plan as it is, or with other loops, and why."""
 
     part: CopyPlan | Together | Through
-    reasons: Mapping[str, str] = MappingProxyType({})
+    reasons: Mapping[str, str]
 
 
 def _is_plain(part: CopyPlan | Together | Through) -> TypeGuard[CopyPlan]:
@@ -72,14 +71,14 @@ def _way(copy: CopyPlan, plan: Plan) -> _Way:
         return _Way(replace(copy, macro=copy.extents), {"macro tiles": words})
     before = borders(copy, plan.threads)
     if before <= MANY_BORDERS * (plan.threads - 1):
-        return _Way(copy)
+        return _Way(copy, {})
     for words, found in (("rows", _rows(copy)), ("bands", _bands(copy, plan.threads))):
         if found is not None and borders(found, plan.threads) * FEWER_BORDERS <= before:
             reason = f"{words} of the destination, so that threads do not write beside each other"
             return _Way(
                 found, {"macro tiles": reason, "outer loops": "along the destination, whose rows threads share"}
             )
-    return _Way(copy)
+    return _Way(copy, {})
 
 
 def _runs(plan: CopyPlan) -> int:
