@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise, product
-from math import prod
 
 import numpy as np
 import pytest
@@ -152,12 +152,18 @@ def test_a_small_copy_of_a_piece_of_the_destination_is_one_threads() -> None:
 
 
 def test_a_small_copy_of_many_pieces_is_shared_as_its_neighbours_are() -> None:
-    """One thread would write beside all that the others write."""
-    sides = desc("onednn:aB6b", (512, 600), "s8"), desc("onednn:aB16b", (512, 600), "s8")
-    found = choose_plan(*sides, AVX512, 2)
-    small = found.copies[-1]
-    assert len(found.copies) > 1 and small.copy.elements <= SMALL_PIECE
-    assert prod(-(-n // m) for n, m in zip(small.extents, small.macro, strict=True)) > 1
+    """One thread would write beside all that the others write: 25 columns of each of 446 rows."""
+    sides = desc("onednn:Ab32a", (409, 446), "bf16"), desc("onednn:ba", (409, 446), "bf16")
+    _, small = choose_plan(*sides, AVX512, 2).copies
+    assert small.copy.elements * small.widths.dst <= SMALL_PIECE and small.target_lanes
+    assert small.macro != small.extents
+
+
+def test_lines_that_a_last_tile_writes_again_are_borders() -> None:
+    """Where a thread begins with it: 8 of 24 rows are in both tiles of 16."""
+    (plan,) = planned("abcd", "dacb", (19, 12, 19, 24), "bf16", 1).copies
+    cut = replace(plan, macro=(16, plan.extents[1]), outer_order=(0, 1))
+    assert counted(cut, 2) - 2 <= borders(cut, 2) <= counted(cut, 2) + 2 and counted(cut, 2) > 1000
 
 
 def test_it_is_explained() -> None:

@@ -70,7 +70,7 @@ def _way(copy: CopyPlan, plan: Plan) -> _Way:
         words = "all of it, for one thread, as it is done sooner than another one starts"
         return _Way(replace(copy, macro=copy.extents), {"macro tiles": words})
     before = borders(copy, plan.threads)
-    if before <= MANY_BORDERS * (plan.threads - 1):
+    if before <= MANY_BORDERS:
         return _Way(copy, {})
     for words, found in (("rows", _rows(copy)), ("bands", _bands(copy, plan.threads))):
         if found is not None and borders(found, plan.threads) * FEWER_BORDERS <= before:
