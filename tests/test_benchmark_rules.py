@@ -62,7 +62,7 @@ def test_every_rule_decides_some_reorder(found: Rule, monkeypatch: pytest.Monkey
         assert changes, other
         with changed(changes):
             pass
-    monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True))
+    monkeypatch.setitem(TARGETS, "far", replace(TARGETS[target], llc_is_far=True, l1=48 << 10))
     single = replace(
         TARGETS[target], waits_for_lines=False, fetches_rows=True, shuffles="single" if target == "avx512" else "any"
     )

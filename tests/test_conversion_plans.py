@@ -548,10 +548,17 @@ def test_rows_that_become_bytes_are_longer_where_short_ones_wait(
     rows: int, columns: int, type: str, row: int, ahead: int
 ) -> None:
     """And they ask for what lies 4 KiB of such rows further on, which is there when it is needed."""
-    target = replace(machine("avx512"), llc_is_far=True)
+    target = replace(machine("avx512"), llc_is_far=True, l1=48 << 10)
     (copy,) = choose_plan(desc("ab", (rows, columns), type), desc("ba", (rows, columns), "s8"), target, 1).copies
     assert (copy.load, copy.store) == ("staged", "nontemporal")
     assert (copy.macro[0], copy.prefetch) == (row, ahead)
+
+
+def test_rows_that_become_bytes_leave_room_in_a_small_first_cache() -> None:
+    """Longer ones would fill 32 KiB with the buffer alone."""
+    target = replace(machine("avx512"), llc_is_far=True, l1=32 << 10)
+    (copy,) = choose_plan(desc("ab", (8192, 4096), "f32"), desc("ba", (8192, 4096), "s8"), target, 1).copies
+    assert (copy.load, copy.macro[0]) == ("staged", 32)
 
 
 @pytest.mark.parametrize(("type", "step"), [("u4", 300), ("s8", 16 * 416 * 300)])
@@ -572,35 +579,45 @@ def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types
     assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
-@pytest.mark.parametrize(("dims", "types"), [((44, 1024), "s8->u8"), ((64, 4096), "u8->s8")])
-def test_rows_that_are_converted_ask_ahead_themselves(dims: tuple[int, int], types: str) -> None:
+@pytest.mark.parametrize(
+    ("target", "dims", "types"), [("avx512", (64, 4096), "s16->u8"), ("sse2", (44, 4096), "f32->u8")]
+)
+def test_rows_that_are_converted_ask_ahead_themselves(target: str, dims: tuple[int, int], types: str) -> None:
     """Where the tiles of rows that are moved as they are would ask for the next ones: where the last cache is near."""
     type, to_type = types.split("->")
-    plan = choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), replace(machine("avx2"), llc=0))
+    plan = choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), replace(machine(target), llc=0))
     assert plan.copies[0].gathers_converted and plan.copies[0].prefetch
     assert parse_plan(plan_lines(plan)) == plan
 
 
 @pytest.mark.parametrize(
-    ("tags", "dims", "is_far", "gathers"),
+    ("tags", "dims", "types", "is_far", "gathers"),
     [
-        ("nchw nhwc", (64, 64, 56, 56), False, False),  # a pixel's channels are one line
-        ("nchw nhwc", (64, 64, 56, 56), True, True),
-        ("ab ba", (4096, 4096), False, True),  # each line that is stored lies in another page
+        ("nchw nhwc", (64, 64, 56, 56), "bf16 f32", False, False),  # a pixel's channels are few lines
+        ("nchw nhwc", (64, 64, 56, 56), "f32 bf16", False, False),
+        ("nchw nhwc", (64, 64, 56, 56), "f16 bf16", False, False),
+        ("nchw nhwc", (64, 64, 56, 56), "s8 u8", False, False),
+        ("nchw nhwc", (64, 64, 56, 56), "f32 s8", False, True),
+        ("nchw nhwc", (64, 64, 56, 56), "u4 s8", False, True),  # bytes of registers, half of one in memory
+        ("nchw nhwc", (64, 64, 56, 56), "f32 bf16", True, True),
+        ("nchw nhwc", (64, 64, 56, 56), "f16 bf16", True, True),
+        ("ab ba", (4096, 4096), "bf16 f32", False, True),  # each line that is stored lies in another page
+        ("ab ba", (4096, 4096), "f16 bf16", False, True),
+        ("ab ba", (4096, 4096), "f32 bf16", False, False),
     ],
 )
-def test_past_the_caches_tiles_convert_full_registers_themselves(
-    tags: str, dims: tuple[int, ...], is_far: bool, gathers: bool
+def test_past_the_caches_tiles_convert_themselves(
+    tags: str, dims: tuple[int, ...], types: str, is_far: bool, gathers: bool
 ) -> None:
-    """But where they would store into many pages: 512 columns of f32 are 32 registers of a tile of 16 by 32."""
-    tag, to_tag = tags.split()
+    """Full registers, to as wide elements or to 2 bytes; but where these do not halve, into few pages."""
+    (tag, to_tag), (type, to_type) = tags.split(), types.split()
     found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
-    plan = choose_plan(desc(tag, dims, "f32"), desc(to_tag, dims, "bf16"), found)
+    plan = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found)
     assert [copy.gathers_converted for copy in plan.copies] == [gathers]
 
 
 @pytest.mark.parametrize("is_far", [False, True])
-@pytest.mark.parametrize("type", ["f32", "s32"])
+@pytest.mark.parametrize("type", ["f32", "s32", "f16"])
 def test_in_the_caches_tiles_convert_full_registers_themselves(type: str, is_far: bool) -> None:
     dims, found = (1, 64, 28, 56), replace(machine("avx512"), llc_is_far=is_far)
     (copy,) = choose_plan(desc("nchw", dims, type), desc("nhwc", dims, "bf16"), found).copies

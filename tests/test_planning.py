@@ -419,7 +419,8 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
         ("abc->bac", (7875, 66, 7), "f64", 6 * 7 + 7),
         ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 64),  # two lines of each row on, where tiles follow one another
-        ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280),  # 1024 steps are 12.8 periods of 80
+        ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280 + 15),  # 1024 steps are 12.8 periods of 80
+        ("acb->cab", (64, 300, 1030), "f32", 4 * 154500 + 7),  # of other rows too, by pairs of f32
         ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
     ],
 )

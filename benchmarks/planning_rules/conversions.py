@@ -78,6 +78,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "HALVED",
+        "past the caches they convert any registers into any pages, where elements become 2 bytes wide, and L3 is near",
+        {"never": {"HALVED": to(NEVER)}, "of 1 byte": {"HALVED": to(1)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "CACHED_ELEMENT",
         "in the caches they convert as many to elements of 2 bytes and more, where L3 is near",
         {"never": {"CACHED_ELEMENT": to(NEVER)}, "of 1 byte too": {"CACHED_ELEMENT": to(1)}},

@@ -149,7 +149,10 @@ def _with_far_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
 
     Where the next macro tile has other rows, or rows evict each other, what short ones ask for comes from memory line
     by line, or is gone before it is needed. A line of single bytes takes so many rows that those ahead are few of them.
+    A first cache that the buffer would fill holds neither it nor what comes next.
     """
+    if target.l1 <= FAR_ROWS.budget:
+        return None
     loops = outer_loops(plan, plan.outer_order)
     if loops and loops[-1] in row_digits(plan) and not fill_second_sets(plan, target):
         return None

@@ -32,6 +32,8 @@ writes to at most, as a buffer has longer parts of rows
 """
 CACHED_ELEMENT = 2
 """bytes of an element of the destination, from which on tiles convert as many in the caches too"""
+HALVED = 2
+"""bytes of an element that tiles narrow to past the caches, however many registers they convert, and into any pages"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -43,13 +45,15 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
-    does many that become wider, in the caches, and more that are full, where the last one is near. What is converted
-    before can have other tiles, boxes among them.
+    does many that become wider, in the caches, and more that are full or stay as wide as they are, where the last one
+    is near. What is converted before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
     pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
-    if pays and vectors <= STREAMED_VECTORS and lanes == whole and _converts_more(copy, how):
+    keeps = how.widths.src == how.widths.dst and not how.widths.are_packed
+    is_full = pays and vectors <= STREAMED_VECTORS and lanes == whole
+    if (is_full or keeps or _halves(how)) and _converts_more(copy, how):
         return None
     if not pays and not _has_better_tiles(copy, how):
         return None
@@ -76,9 +80,16 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
         return False
     if not how.streams:
         return how.widths.dst >= CACHED_ELEMENT
+    if _halves(how):
+        return True
     straight = straight_plan(copy, how)
     forget_copies(1)
     return pages(straight, "dst") <= SCATTERED_PAGES
+
+
+def _halves(how: Converting) -> bool:
+    """Whether elements become 2 bytes wide past the caches: a line of them takes few rows, which moves take anyway."""
+    return how.streams and how.widths.dst == HALVED < how.widths.src
 
 
 def _widens_in_caches(how: Converting) -> bool:

@@ -136,12 +136,12 @@ def next_macro_tile(plan: CopyPlan) -> int:
     ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, digit, step)
     if _lies_beyond(plan, ahead):
         return 0
+    # What straddles lines mostly begins in one that is there, as what lies before it was loaded, and ends in another.
+    if straddles_lines(plan):
+        return ahead + _last_loaded(plan)
     if not _goes_on(plan, loops[-1]):
         return ahead
     loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
-    # Where runs go on, what straddles lines begins in one that is there, and ends in one that is not.
-    if straddles_lines(plan):
-        return ahead + _last_loaded(plan)
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
     return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
 
