@@ -604,6 +604,8 @@ def test_rows_that_are_converted_ask_ahead_themselves(target: str, dims: tuple[i
         ("ab ba", (4096, 4096), "bf16 f32", False, True),  # each line that is stored lies in another page
         ("ab ba", (4096, 4096), "f16 bf16", False, True),
         ("ab ba", (4096, 4096), "f32 bf16", False, False),
+        ("ba BA16a64b", (11008, 1536), "f16 bf16", False, False),
+        ("ba BA16a64b", (4096, 4096), "f16 bf16", False, True),  # rows of the source evict each other
     ],
 )
 def test_past_the_caches_tiles_convert_themselves(

@@ -12,6 +12,7 @@ from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.cache_sets import pages
+from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.lane_tiles import with_lanes
@@ -73,8 +74,8 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
     """
     Whether tiles convert more registers themselves, where the last cache is near.
 
-    Past the caches they wait for what they read, if not for places to store it to. In them what a buffer takes counts,
-    but elements of a byte leave it by longer runs.
+    Past the caches they wait for what they read, if not for places to store it to, nor for rows that evict each other.
+    In them what a buffer takes counts, but elements of a byte leave it by longer runs.
     """
     if how.target.llc_is_far:
         return False
@@ -84,7 +85,7 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
         return True
     straight = straight_plan(copy, how)
     forget_copies(1)
-    return pages(straight, "dst") <= SCATTERED_PAGES
+    return pages(straight, "dst") <= SCATTERED_PAGES and not rows_collide(straight)
 
 
 def _halves(how: Converting) -> bool:
