@@ -16,7 +16,7 @@ from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.lane_tiles import with_lanes
-from layoutc.planning.moves.plan_copy import instructions_each, plan_copy
+from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, stores_lines_twice
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
@@ -74,18 +74,19 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
     """
     Whether tiles convert more registers themselves, where the last cache is near.
 
-    Past the caches they wait for what they read, if not for places to store it to, nor for rows that evict each other.
-    In them what a buffer takes counts, but elements of a byte leave it by longer runs.
+    Past the caches they wait for what they read, if not for places to store it to, nor for rows that evict each other;
+    what a buffer takes is less than lines that are stored again. In them it counts, but elements of a byte leave it by
+    longer runs.
     """
     if how.target.llc_is_far:
         return False
     if not how.streams:
         return how.widths.dst >= CACHED_ELEMENT
-    if _halves(how):
-        return True
     straight = straight_plan(copy, how)
     forget_copies(1)
-    return pages(straight, "dst") <= SCATTERED_PAGES and not rows_collide(straight)
+    if straight.store == "nontemporal" and stores_lines_twice(straight, how.target):
+        return False
+    return _halves(how) or (pages(straight, "dst") <= SCATTERED_PAGES and not rows_collide(straight))
 
 
 def _halves(how: Converting) -> bool:

@@ -97,7 +97,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         return with_macro(plan, NORMAL)
     lines = with_joined_lines(plan)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
-    if goes_straight and (buffered or converted or not _stores_lines_twice(lines, target)):
+    if goes_straight and (buffered or converted or not (stores_lines_twice(lines, target) and has_staged_runs(lines))):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
@@ -109,11 +109,10 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     return with_staged_stores(plan, target)
 
 
-def _stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
-    """Whether many lines are stored again by last tiles, which begin earlier, and a buffer would store them once."""
+def stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
+    """Whether many lines of what is copied are stored again by last tiles, which begin earlier."""
     most = MOST_STORED_TWICE if target.llc_is_far else MOST_STORED_TWICE_NEAR
-    repeats = waste(plan.copy, plan.tile) > most
-    return repeats and not plan.copy.is_fill and has_staged_runs(plan)
+    return waste(plan.copy, plan.tile) > most and not plan.copy.is_fill
 
 
 def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
