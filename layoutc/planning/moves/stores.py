@@ -37,6 +37,7 @@ from layoutc.planning.moves.macro_tiles import (
     NORMAL_SQUARE,
     STREAMED,
     STREAMED_ALONG_ROWS,
+    STREAMED_CONVERTED,
     STREAMED_COPY,
     STREAMED_PACKED,
     STREAMED_SMALL,
@@ -216,11 +217,32 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
+    if plan.converted_bytes:
+        return _streamed_converted(plan, target)
     if plan.widths.moved not in COLLIDING:
         return _streamed_large(plan, target)
-    if plan.converted_bytes:
-        return with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
     return _gathered(plan, target) or _streamed_small(plan, target)
+
+
+def _streamed_converted(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with elements that tiles convert; where the last cache is near, with longer runs in the destination."""
+    if plan.widths.moved not in COLLIDING:
+        usual = _streamed_large(plan, target)
+    else:
+        usual = with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
+    if target.llc_is_far or plan.widths.dst_per_byte > 1:
+        return usual
+    even = with_macro(plan, STREAMED_CONVERTED)
+    if not _cuts_rows(even, usual):
+        return even
+    because("macro tiles", "with whole rows of the source, as they are short")
+    return usual
+
+
+def _cuts_rows(plan: CopyPlan, other: CopyPlan) -> bool:
+    """Whether macro tiles have parts of rows of the source of which those of another plan have all."""
+    digits = plan.copy.digits
+    return any(plan.macro[g] < other.macro[g] == digits[g].extent for g in other.source_run_digits)
 
 
 def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -253,8 +275,7 @@ def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
     if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= LINE:
         return long
     even = with_macro(plan, STREAMED_ALONG_ROWS)
-    cuts = any(even.macro[g] < long.macro[g] == plan.copy.digits[g].extent for g in long.source_run_digits)
-    if even.prefetch and not cuts:
+    if even.prefetch and not _cuts_rows(even, long):
         return even
     because("macro tiles", STREAMED_SMALL.reason)
     return long
