@@ -477,13 +477,15 @@ def test_a_few_channels_fill_registers_with_what_is_moved(
 
 
 @pytest.mark.parametrize(("type", "to_type", "is_first"), [("bf16", "f32", False), ("f32", "s8", True)])
-def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, is_first: bool) -> None:
-    """In the caches no rows are converted first that become wider; past them they are read row by row."""
+@pytest.mark.parametrize("is_far", [False, True])
+def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, is_first: bool, is_far: bool) -> None:
+    """No rows are converted first that become wider; past the caches they are read row by row if L3 is far."""
+    found = replace(machine("avx512"), llc_is_far=is_far)
     small, large = (
-        choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), machine("avx512")).copies[0]
-        for dims in ((512, 512), (8192, 8192))
+        choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), found).copies[0]
+        for dims in ((256, 256), (8192, 8192))
     )
-    assert (small.gathers_converted, large.gathers_converted) == (is_first, True)
+    assert (small.gathers_converted, large.gathers_converted) == (is_first, is_first or is_far)
 
 
 @pytest.mark.parametrize(
@@ -573,7 +575,7 @@ def test_longer_runs_are_followed_where_what_is_stored_shares_bytes(type: str, s
 def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types: tuple[str, str], lanes: int) -> None:
     """They are loaded by registers, not by the lanes of tiles: what straddles lines would be half a line short."""
     source, destination = desc("ab", (40000, 912), types[0]), desc("ba", (40000, 912), types[1])
-    (copy,) = choose_plan(source, destination, machine("avx512"), 1).copies
+    (copy,) = choose_plan(source, destination, replace(machine("avx512"), llc_is_far=True), 1).copies
     digit = next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)
     assert copy.load == "staged" and lane_count(copy.source_lanes) < lanes
     assert copy.prefetch % copy.macro[digit] == lanes - 1
@@ -601,21 +603,48 @@ def test_rows_that_are_converted_ask_ahead_themselves(target: str, dims: tuple[i
         ("nchw nhwc", (64, 64, 56, 56), "u4 s8", False, True),  # bytes of registers, half of one in memory
         ("nchw nhwc", (64, 64, 56, 56), "f32 bf16", True, True),
         ("nchw nhwc", (64, 64, 56, 56), "f16 bf16", True, True),
-        ("ab ba", (4096, 4096), "bf16 f32", False, True),  # each line that is stored lies in another page
+        ("ab ba", (4096, 4096), "bf16 f32", False, False),
+        ("ab ba", (4096, 4096), "bf16 f32", True, True),
         ("ab ba", (4096, 4096), "f16 bf16", False, True),
         ("ab ba", (4096, 4096), "f32 bf16", False, False),
         ("ba BA16a64b", (11008, 1536), "f16 bf16", False, False),
         ("ba BA16a64b", (4096, 4096), "f16 bf16", False, True),  # rows of the source evict each other
+        ("oihw OIhw8i16o2i", (1024, 1008, 3, 3), "f32 bf16", False, True),  # 8 of 9 places: most lines twice
+        ("nchw nhwc", (64, 36, 112, 112), "f32 bf16", False, False),  # 32 of 36 channels: out of a buffer, once
+        ("oihw OIhw8i16o2i", (1024, 1024, 4, 2), "f32 bf16", False, False),
     ],
 )
 def test_past_the_caches_tiles_convert_themselves(
     tags: str, dims: tuple[int, ...], types: str, is_far: bool, gathers: bool
 ) -> None:
-    """Full registers, to as wide elements or to 2 bytes; but where these do not halve, into few pages."""
+    """Full registers, to as wide elements or to 2 bytes, if no lines are stored twice and no rows evict each other."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
     plan = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found)
     assert [copy.gathers_converted for copy in plan.copies] == [gathers]
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "types", "is_far", "macro"),
+    [
+        ("nchw nhwc", (64, 64, 56, 56), "f32 bf16", False, (1, 128, 64)),  # all lines of a pixel
+        ("nchw nhwc", (64, 64, 56, 56), "bf16 f32", False, (1, 128, 64)),
+        ("nchw nhwc", (64, 64, 56, 56), "s32 f32", False, (1, 128, 64)),
+        ("ab ba", (4096, 4096), "f32 bf16", False, (64, 128)),
+        ("nchw nhwc", (128, 512, 14, 14), "f32 bf16", False, (1, 196, 32)),  # rows of 784 bytes are not cut
+        ("ba BA16a64b", (4096, 4096), "f32 f16", False, (1, 128, 64)),
+        ("ab Ba8b", (4096, 4096), "f32 bf16", False, (8, 128, 8)),
+        ("ab Ba8b", (4096, 4096), "f32 bf16", True, (32, 32, 8)),  # one line
+        ("aB64b Ba4b", (4096, 4096), "s8 s4", False, (256, 32, 4)),  # which share bytes
+    ],
+)
+def test_past_the_caches_tiles_that_convert_have_a_few_lines_of_rows_on_both_sides(
+    tags: str, dims: tuple[int, ...], types: str, is_far: bool, macro: tuple[int, ...]
+) -> None:
+    (tag, to_tag), (type, to_type) = tags.split(), types.split()
+    found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
+    (copy,) = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found).copies
+    assert copy.load == "normal" and copy.macro == macro
 
 
 @pytest.mark.parametrize("is_far", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import first_of, shape, times, to, unless_unpacked
+from benchmarks.planning_changes import first_of, shape, shapes, times, to, unless_unpacked
 from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
@@ -71,15 +71,22 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "STREAMED_LINES",
+        "macro tiles past the caches, elements that tiles convert, where L3 is near",
+        shapes("STREAMED_LINES", prefetches=True),
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "STREAMED_VECTORS",
-        "past the caches tiles convert 32 full registers, where L3 is near and they write to 192 pages at most",
-        {"16": {"STREAMED_VECTORS": to(16)}, "into any pages": {"SCATTERED_PAGES": to(NEVER)}},
+        "past the caches tiles convert 32 full registers, where L3 is near",
+        {"16": {"STREAMED_VECTORS": to(16)}},
         (IN_DRAM,),
         converts=True,
     ),
     Rule(
         "HALVED",
-        "past the caches they convert any registers into any pages, where elements become 2 bytes wide, and L3 is near",
+        "past the caches they convert any registers, where elements become 2 bytes wide, and L3 is near",
         {"never": {"HALVED": to(NEVER)}, "of 1 byte": {"HALVED": to(1)}},
         (IN_DRAM,),
         converts=True,

@@ -11,7 +11,6 @@ from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
-from layoutc.planning.moves.cache_sets import pages
 from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
@@ -26,15 +25,12 @@ FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
 MORE_LANES = 2
 """times the lanes that a tile converts at once must be in a row that is shorter than a register"""
-STREAMED_VECTORS, SCATTERED_PAGES = 32, 192
-"""
-Of registers that a tile converts itself past the caches, where the last one is near; of pages that its macro tile
-writes to at most, as a buffer has longer parts of rows
-"""
+STREAMED_VECTORS = 32
+"""of registers that a tile converts itself past the caches, where the last one is near"""
 CACHED_ELEMENT = 2
 """bytes of an element of the destination, from which on tiles convert as many in the caches too"""
 HALVED = 2
-"""bytes of an element that tiles narrow to past the caches, however many registers they convert, and into any pages"""
+"""bytes of an element that tiles narrow to past the caches, however many registers they convert"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -74,9 +70,8 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
     """
     Whether tiles convert more registers themselves, where the last cache is near.
 
-    Past the caches they wait for what they read, if not for places to store it to, nor for rows that evict each other;
-    what a buffer takes is less than lines that are stored again. In them it counts, but elements of a byte leave it by
-    longer runs.
+    Past the caches they wait for what they read, if not for rows that evict each other; what a buffer takes is less
+    than lines that are stored again. In them it counts, but elements of a byte leave it by longer runs.
     """
     if how.target.llc_is_far:
         return False
@@ -84,9 +79,8 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
         return how.widths.dst >= CACHED_ELEMENT
     straight = straight_plan(copy, how)
     forget_copies(1)
-    if straight.store == "nontemporal" and stores_lines_twice(straight, how.target):
-        return False
-    return _halves(how) or (pages(straight, "dst") <= SCATTERED_PAGES and not rows_collide(straight))
+    stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
+    return not (stores_again or rows_collide(straight))
 
 
 def _halves(how: Converting) -> bool:

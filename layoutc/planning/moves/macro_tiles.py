@@ -87,8 +87,8 @@ where it is near, and several tiles take a line of the source
 """
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
-STREAMED_CONVERTED = replace(STREAMED_ALONG_ROWS, budget=32 << 10)
-"""elements that tiles convert, where the last cache is near: a few lines of each row on both sides"""
+STREAMED_LINES = replace(STREAMED_ALONG_ROWS, budget=32 << 10)
+"""the same where the last cache is near: elements that tiles convert; of 1 and 2 bytes, loaded by whole lines"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 """
 Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,

@@ -37,8 +37,8 @@ from layoutc.planning.moves.macro_tiles import (
     NORMAL_SQUARE,
     STREAMED,
     STREAMED_ALONG_ROWS,
-    STREAMED_CONVERTED,
     STREAMED_COPY,
+    STREAMED_LINES,
     STREAMED_PACKED,
     STREAMED_SMALL,
     MacroShape,
@@ -217,22 +217,27 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
-    if plan.converted_bytes:
-        return _streamed_converted(plan, target)
     if plan.widths.moved not in COLLIDING:
-        return _streamed_large(plan, target)
-    return _gathered(plan, target) or _streamed_small(plan, target)
+        large = _streamed_large(plan, target)
+        return _with_even_runs(plan, large, target) if plan.converted_bytes else large
+    if not plan.converted_bytes and (gathered := _gathered(plan, target)):
+        return gathered
+    if plan.converted_bytes and plan.widths.dst_per_byte > 1:
+        return with_macro(plan, STREAMED_PACKED)
+    return _with_even_runs(plan, with_macro(plan, STREAMED_SMALL), target)
 
 
-def _streamed_converted(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan with elements that tiles convert; where the last cache is near, with longer runs in the destination."""
-    if plan.widths.moved not in COLLIDING:
-        usual = _streamed_large(plan, target)
-    else:
-        usual = with_macro(plan, STREAMED_SMALL if plan.widths.dst_per_byte == 1 else STREAMED_PACKED)
-    if target.llc_is_far or plan.widths.dst_per_byte > 1:
+def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The usual plan; or, where the last cache is near, one with runs of a few lines on both sides.
+
+    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
+    would have all of stay whole.
+    """
+    if target.llc_is_far:
         return usual
-    even = with_macro(plan, STREAMED_CONVERTED)
+    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
+    even = with_macro(plan, STREAMED_ALONG_ROWS if takes_parts else STREAMED_LINES)
     if not _cuts_rows(even, usual):
         return even
     because("macro tiles", "with whole rows of the source, as they are short")
@@ -262,23 +267,6 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     why = f"as rows lie in {count} pages, more than are translated at once"
     because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
     return along_rows
-
-
-def _streamed_small(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The plan with elements of 1 and 2 bytes; where the last cache is near, with longer runs in the destination.
-
-    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
-    would have all of stay whole.
-    """
-    long = with_macro(plan, STREAMED_SMALL)
-    if target.llc_is_far or lane_count(plan.source_lanes) * plan.element_bytes >= LINE:
-        return long
-    even = with_macro(plan, STREAMED_ALONG_ROWS)
-    if even.prefetch and not _cuts_rows(even, long):
-        return even
-    because("macro tiles", STREAMED_SMALL.reason)
-    return long
 
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
