@@ -1,0 +1,129 @@
+"""The strided copies of a reorder, with segments of short axes joined where boxes of whole axes gain by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.merged_conversions import has_box
+from layoutc.planning.conversions.plan_conversions import has_padded_tile
+from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.copies.axis_copies import Joins
+from layoutc.planning.copies.copy_digits import Sized, StridedCopy
+from layoutc.planning.copies.promotion import MAX_ELEMENT_BYTES, in_bytes
+from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
+from layoutc.planning.moves.plan_copy import instructions, pieces
+
+JOIN_GAIN = 0.8
+"""Boxes have all of short axes if they need less than this share of the instructions."""
+
+
+def copies_of(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    joins: Joins = "none",
+    along: int | None = None,
+) -> tuple[tuple[StridedCopy, ...], Widths]:
+    """
+    The strided copies of a reorder, and the widths of their elements; moves of elements that share bytes as moves of
+    bytes, where all of them are. Raises NotStridedError if there are none.
+    """
+    moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
+    groupings = as_spread(source, destination, conversion).groupings
+    widths = widths_of(source, destination)
+    copies = strided_copies(source, destination, groupings, joins, along, steps=moves and not widths.are_packed)
+    if widths.are_packed and moves:
+        moved = tuple(in_bytes(copy, widths.dst_per_byte) for copy in copies)
+        whole = tuple(copy for copy in moved if copy is not None)
+        if len(whole) == len(moved):
+            return whole, Widths(1, 1)
+    return copies, widths
+
+
+def widths_of(source: MemoryDesc, destination: MemoryDesc) -> Widths:
+    """Bytes of the elements of both sides, and how many share one."""
+    bits = source.element_type.bits, destination.element_type.bits
+    src, dst = (max(width // 8, 1) for width in bits)
+    return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
+
+
+def joined_moves(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    apart: list[Sized],
+    conversion: Conversion,
+    element: int,
+    target: Machine,
+) -> list[Sized]:
+    """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
+    if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
+        return apart
+    copies, widths = copies_of(source, destination, conversion, joins="all")
+    is_more = len(copies) > len(apart)  # than what steps leave
+    if widths.are_packed or is_more or not any(digit.is_uneven for copy in copies for digit in copy.digits):
+        return apart
+    joined = [piece for copy in copies for piece in pieces(copy, element, target)]
+    over_gaps = [sized for sized in apart if loads_over_gaps(sized[0])]
+    # They load lines that others have loaded once more, and gain nothing.
+    alone = ELEMENT * sum(copy.elements for copy, _ in over_gaps)
+    cost = alone + instructions((sized for sized in apart if sized not in over_gaps), target)
+    return joined if instructions(joined, target) < JOIN_GAIN * cost else apart
+
+
+def copies_that_convert(
+    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: Machine
+) -> tuple[Sequence[StridedCopy], Widths] | None:
+    """The copies of a reorder that converts, with short axes joined where that pays; None if there are none."""
+    try:
+        copies, widths = copies_of(source, destination, conversion)
+    except NotStridedError:
+        return None
+    if len(copies) > 1 and not conversion.sum:
+        copies = _joined_conversions(source, destination, copies, conversion, widths, target)
+    return copies, widths
+
+
+def _joined_conversions(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    apart: Sequence[StridedCopy],
+    conversion: Conversion,
+    widths: Widths,
+    target: Machine,
+) -> Sequence[StridedCopy]:
+    """
+    The copies with segments of short axes joined, and with their last blocks, if boxes of whole axes convert them in
+    fewer instructions.
+
+    Where a box cannot have all of two axes, or gains nothing by it, one alone may be joined.
+    """
+    held = max(widths.src, widths.dst)
+    ways: list[tuple[Joins, int | None]] = [
+        ("all", None),
+        *(("whole", along) for along in (None, *range(destination.rank))),
+    ]
+    tried: list[Sequence[StridedCopy]] = []
+    for joins, along in ways:
+        joined, _ = copies_of(source, destination, conversion, joins, along)
+        uneven = [copy for copy in joined if any(digit.is_uneven for digit in copy.digits)]
+        if not uneven and along is None and joins == "whole":
+            break
+        if joined in tried:
+            continue
+        tried.append(joined)
+        if uneven and all(_has_tile(copy, widths, target) for copy in uneven):
+            cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
+            if cost < JOIN_GAIN * before:
+                return joined
+    return apart
+
+
+def _has_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether a tile holds all of the axes that a copy has as one digit, converted in it or before."""
+    is_whole = all(digit.is_whole for digit in copy.digits)
+    return has_box(copy, widths, target) if is_whole else has_padded_tile(copy, widths, target)

@@ -1,0 +1,60 @@
+"""How many threads a reorder is worth, and whether they write past the caches, by rules that benchmarks/ justifies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.copies.copy_digits import Sized
+from layoutc.planning.machine import FAR_STREAMED, Machine
+from layoutc.planning.moves.colliding_rows import evict_each_other
+from layoutc.planning.moves.plan_copy import plan_moved
+from layoutc.planning.reasons import because, forget_copies
+
+PARALLEL_BYTES = 128 << 10
+"""what a copy writes, below which threads that wait for work take as long to start as they gain"""
+FEW_COPIES = 4
+"""as many as are counted: threads start with each, and gain more of what fills the second cache"""
+
+
+def least_shared(copies: int) -> int:
+    """Bytes that so many copies write at least where threads gain more than they take to start."""
+    return PARALLEL_BYTES * min(copies, FEW_COPIES)
+
+
+def worthwhile(threads: int, destination: MemoryDesc, copies: int) -> int:
+    """As many threads as gain more than they take to start."""
+    least = least_shared(copies)
+    if threads == 1 or destination.size_bytes >= least:
+        return threads
+    because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are written")
+    return 1
+
+
+def goes_past_caches(source_bytes: int, destination_bytes: int, target: Machine, threads: int) -> bool:
+    """
+    Whether the destination is written past the caches.
+
+    One thread gains from it long before both buffers fill the last cache; several, which have all of that, gain
+    where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
+    """
+    if target.llc_is_far:
+        streams = destination_bytes >= target.streamed * threads
+        times = "" if FAR_STREAMED == 1 else f"{FAR_STREAMED:g} times "
+        limit = f"the destination is {times}as large as what its threads have of the second one"
+    elif threads == 1:
+        streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
+    else:
+        streams = source_bytes + destination_bytes > target.llc
+        limit = "both buffers fill the last one"
+    because("caches", f"past them, as {limit}" if streams else f"through them, until {limit}")
+    return streams
+
+
+def gains_past_caches_early(copies: Sequence[Sized], destination_bytes: int, target: Machine) -> bool:
+    """Whether several threads gain as early as one, as rows in the caches would evict each other, or leave a buffer."""
+    if destination_bytes < target.streamed:
+        return False
+    plans = [plan_moved(*copy, target, streams=False) for copy in copies]
+    forget_copies(len(plans))
+    return any(plan.store == "aligned" or evict_each_other(plan, target) for plan in plans)
