@@ -24,7 +24,7 @@ def plan_of(source: str, destination: str, rows: int = 8192) -> CopyPlan:
     return copy
 
 
-@pytest.mark.parametrize("types", [("u8", "f32"), ("s4", "f32"), ("bf16", "f32"), ("bf16", "bf16")])
+@pytest.mark.parametrize("types", [("u8", "f32"), ("s4", "f32"), ("bf16", "bf16")])
 def test_tiles_out_of_a_buffer_store_few_rows(types: tuple[str, str]) -> None:
     plan = plan_of(*types)
     assert (plan.load, plan.store) == ("staged", "nontemporal")
