@@ -636,11 +636,14 @@ def test_past_the_caches_tiles_convert_themselves(
         ("ab Ba8b", (4096, 4096), "f32 bf16", False, (8, 128, 8)),
         ("ab Ba8b", (4096, 4096), "f32 bf16", True, (32, 32, 8)),  # one line
         ("aB64b Ba4b", (4096, 4096), "s8 s4", False, (256, 32, 4)),  # which share bytes
+        ("ab BA16a64b4a", (4096, 11008), "s8 s8", False, (4, 32, 64, 4)),  # moved, by loads of whole lines
+        ("ab BA16a64b4a", (4096, 11008), "s8 s8", True, (16, 8, 64, 4)),
     ],
 )
-def test_past_the_caches_tiles_that_convert_have_a_few_lines_of_rows_on_both_sides(
+def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
     tags: str, dims: tuple[int, ...], types: str, is_far: bool, macro: tuple[int, ...]
 ) -> None:
+    """Of what tiles convert, or load by whole lines, where the last cache is near; rows that are short stay whole."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     found = replace(machine("avx512"), llc=0, llc_is_far=is_far)
     (copy,) = choose_plan(desc(tag, dims, type), desc(to_tag, dims, to_type), found).copies
