@@ -10,12 +10,14 @@ from layoutc.planning.conversions.merged_conversions import converts_few, merged
 from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
+from layoutc.planning.machine import LINE
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, stores_lines_twice
+from layoutc.planning.moves.staged_stores import row_of
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
@@ -31,6 +33,8 @@ CACHED_ELEMENT = 2
 """bytes of an element of the destination, from which on tiles convert as many in the caches too"""
 HALVED = 2
 """bytes of an element that tiles narrow to past the caches, however many registers they convert"""
+LONG_ROW = 1 << 10
+"""bytes of a row of the source, from which on tiles that put lines of single bytes together convert them"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -50,7 +54,7 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     pays = (vectors > TILE_REGISTERS and not _widens_in_caches(how)) or lanes * FEW_LANES <= whole
     keeps = how.widths.src == how.widths.dst and not how.widths.are_packed
     is_full = pays and vectors <= STREAMED_VECTORS and lanes == whole
-    if (is_full or keeps or _halves(how)) and _converts_more(copy, how):
+    if _converts_more(copy, how, is_full or keeps or _halves(how)):
         return None
     if not pays and not _has_better_tiles(copy, how):
         return None
@@ -66,9 +70,9 @@ def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     return gathered
 
 
-def _converts_more(copy: StridedCopy, how: Converting) -> bool:
+def _converts_more(copy: StridedCopy, how: Converting, is_full: bool) -> bool:
     """
-    Whether tiles convert more registers themselves, where the last cache is near.
+    Whether tiles convert more registers themselves, where the last cache is near: full ones, or those of whole lines.
 
     Past the caches they wait for what they read, if not for rows that evict each other; what a buffer takes is less
     than lines that are stored again. In them it counts, but elements of a byte leave it by longer runs.
@@ -76,11 +80,18 @@ def _converts_more(copy: StridedCopy, how: Converting) -> bool:
     if how.target.llc_is_far:
         return False
     if not how.streams:
-        return how.widths.dst >= CACHED_ELEMENT
+        return is_full and how.widths.dst >= CACHED_ELEMENT
     straight = straight_plan(copy, how)
     forget_copies(1)
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
-    return not (stores_again or rows_collide(straight))
+    return (is_full or _fills_lines(straight)) and not (stores_again or rows_collide(straight))
+
+
+def _fills_lines(plan: CopyPlan) -> bool:
+    """Whether tiles put lines of single bytes together in a buffer, half of one or more at a time, out of long rows."""
+    is_narrowed = plan.widths.dst == 1 < plan.widths.src and not plan.widths.are_packed
+    is_row = plan.store == "staged" and not plan.merges and row_of(plan) * plan.widths.src >= LONG_ROW
+    return is_narrowed and is_row and lane_count(plan.target_lanes) >= LINE // 2
 
 
 def _halves(how: Converting) -> bool:

@@ -87,6 +87,8 @@ where it is near, and several tiles take a line of the source
 """
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes"""
+STREAMED_FEW_ROWS = replace(STREAMED_ALONG_ROWS, source_run=128)
+"""the same for tiles that store few rows of elements of 4 bytes and more, where the last cache is near"""
 STREAMED_LINES = replace(STREAMED_ALONG_ROWS, budget=32 << 10)
 """the same where the last cache is near: elements that tiles convert; of 1 and 2 bytes, loaded by whole lines"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256

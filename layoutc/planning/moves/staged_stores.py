@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import LINE, PAGE, Machine
+from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, overflow_sets, share_sets, source_bytes
-from layoutc.planning.moves.colliding_rows import gathers_rows, rows_collide, rows_of_a_set, with_gathered_rows
+from layoutc.planning.moves.cache_sets import holds_lines, overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.colliding_rows import (
+    gathers_rows,
+    is_plain,
+    rows_collide,
+    with_gathered_rows,
+)
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import (
     LINE_CHUNKS,
@@ -18,13 +23,14 @@ from layoutc.planning.moves.macro_tiles import (
     STAGED_ROWS,
     STREAMED,
     MacroShape,
+    loop_order,
     with_joined_rows,
     with_macro,
 )
 from layoutc.planning.moves.next_tile import asking_ahead, straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
-from layoutc.planning.tiles.lanes import choose_lanes, lane_count
+from layoutc.planning.tiles.lanes import choose_lanes, lane_count, tile_of
 
 MIN_STAGED_RUN = 256
 """bytes of a run of the destination, below which it has too few whole lines"""
@@ -36,12 +42,10 @@ STRADDLING = 2
 """bytes of an element, whose rows count another line each where they straddle lines"""
 NARROW_LINES = 1 / 3
 """of the first cache, that lines may fill of which the next macro tile takes another part"""
-MOST_BESIDE = 0.8
-"""of the macro tiles that overlap by a row, to which their number falls at least where they do not"""
-LONG_BESIDE = 1 << 10
-"""bytes of their runs then, of which the ends are parts of lines"""
-MOST_TWICE, FEW_TWICE = 1.3, 1.125
-"""times what macro tiles move that overlap by a row, from which on they have more rows; and at most then"""
+HALF_LINE_ROWS = 160
+"""rows of the source at least, half a line of each, that a macro tile has which leaves a buffer"""
+HALF_LINES_OF = 1 << 10
+"""bytes of such rows, from which on half a line of each is taken"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -67,78 +71,15 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
         because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
         return with_macro(plan, STREAMED)
     joined = with_joined_rows(replace(staged, store="staged"), target)
-    beside = (target.aligns_lines and joined.keeps_lines) or (not target.llc_is_far and _overlaps_much(joined))
-    joined = _overlapping_less(replace(joined, side_by_side=beside), target)
-    if joined.macro != staged.macro:
-        return _in_parts(joined, target)
-    return with_gathered_rows(joined, target) if gathers_rows(joined, target) and not plan.converted_bytes else joined
-
-
-def _in_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The plan with macro tiles that take half a line of each row in turn, if the first cache does not hold whole ones.
-
-    Where the last cache is near, and a tile leaves what it has loaded of a line there.
-    """
-    row = next((position for position, _ in contiguous(plan.copy, "src")), None)
-    if row is None or row in plan.run_digits or plan.macro[row] < plan.copy.digits[row].extent:
-        return plan
-    if plan.merges or target.llc_is_far or rows_of_a_set(plan) > COLLIDING_ROWS:
-        return plan
-    size, tile = prod(plan.macro) * plan.widths.dst, plan.tile[row]
-    parts = [n for n in range(tile, LINE // 2 // plan.element_bytes + 1, tile) if plan.macro[row] % n == 0]
-    if not parts or size <= target.l1 or plan.source_run == prod(plan.macro):
-        return plan
-    because("macro tiles", f"with {parts[-1]} elements of each source row in turn, as all fill {size} bytes")
-    return asking_ahead(replace(plan, macro=(*plan.macro[:row], parts[-1], *plan.macro[row + 1 :])))
-
-
-def _overlapping_less(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The plan with macro tiles that have more of the few long rows by one of which they overlap, if much is moved twice.
-
-    They have all of them, or as many as leave little, where the first cache holds the lines of the source. Rows that
-    lie near each other there come from the caches the second time.
-    """
-    last = plan.run_digits[-1]
-    digit, tile = plan.copy.digits[last], plan.tile[last]
-    is_long = plan.run // plan.macro[last] * plan.widths.dst >= 2 * LINE
-    is_far = not digit.carries and digit.src * plan.element_bytes >= PAGE
-    if not (is_long and is_far) or _moved_twice(plan, last) <= MOST_TWICE:
-        return plan
-    for steps in (digit.extent, *range(plan.macro[last] + tile, digit.extent, tile)):
-        larger = replace(plan, macro=tuple(steps if g == last else n for g, n in enumerate(plan.macro)))
-        if prod(larger.macro) * max(plan.widths.src, plan.widths.dst) > target.l1 // 2:
-            continue
-        if holds_lines(larger, target) and _moved_twice(larger, last) <= FEW_TWICE:
-            because("macro tiles", f"grown to {steps} steps of a digit, by a row of which they overlap")
-            return asking_ahead(larger) if plan.prefetch else larger
-    return plan
-
-
-def _moved_twice(plan: CopyPlan, position: int) -> float:
-    """Times what macro tiles move that overlap along a digit."""
-    macro, extent = plan.macro[position], plan.extents[position]
-    return (1 + -(-(extent - macro) // plan.macro_step(position))) * macro / extent
-
-
-def _overlaps_much(plan: CopyPlan) -> bool:
-    """
-    Whether macro tiles overlap by a row of two lines or more for a part of a line, and would be far fewer otherwise.
-
-    What such a part costs at both ends of a run is less then than moving a row twice. Boxes have shorter runs.
-    """
-    last = plan.run_digits[-1]
-    macro, extent = plan.macro[last], plan.extents[last]
-    is_long = plan.run // macro * plan.widths.dst >= 2 * LINE and plan.run * plan.widths.dst >= LONG_BESIDE
-    if plan.merges or macro == extent or not is_long:
-        return False
-    overlapping = 1 + -(-(extent - macro) // plan.macro_step(last))
-    return -(-extent // macro) <= MOST_BESIDE * overlapping
+    joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
+    is_gathered = joined.macro == staged.macro and gathers_rows(joined, target) and not plan.converted_bytes
+    return with_gathered_rows(joined, target) if is_gathered else joined
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
+    if (half := _by_half_lines(plan, target)) is not None:
+        return half
     rows = with_macro(plan, STAGED_ROWS)
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
     staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
@@ -149,24 +90,53 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
             plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
             staged = with_macro(plan, shape)
     if not rows_collide(staged):
-        staged = _of_whole_rows(plan, shape, staged, target) or _one_tile_wide(plan, shape, staged, target)
+        staged = _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
         return staged
     return with_macro(plan, replace(shape, budget=2 * shape.budget))
 
 
-def _of_whole_rows(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan | None:
+def _by_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """
-    Macro tiles that have all of rows of the source, which others would cut, with shorter runs of the destination.
+    The plan with tiles of half a line of the source by half a line of the destination, in macro tiles one tile wide,
+    where the last cache is near and long rows are far from each other on both sides.
 
-    They are read in order, where the last cache is near. What loads whole lines gains nothing.
+    As few lines leave the buffer at a time, others are loaded meanwhile. The first cache holds the other halves.
     """
-    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
-    if target.llc_is_far or plan.merges or not takes_parts or staged.source_run >= _row(staged):
+    lanes = plan.source_lanes, plan.target_lanes
+    transposes = list(map(len, lanes)) == [1, 1] and plan.source_lanes != plan.target_lanes
+    if target.llc_is_far or plan.merges or plan.widths.are_packed or not transposes:
         return None
-    whole = with_macro(plan, replace(shape, target_run=MIN_STAGED_RUN, budget=2 * shape.budget))
-    is_long = whole.run * plan.widths.dst >= MIN_STAGED_RUN
-    return whole if is_long and whole.source_run >= _row(whole) else None
+    if not all(digit.is_whole for digit in plan.copy.digits):
+        return None
+    half = plan
+    for side in SIDES:
+        half = _cut_to_half_a_line(half, side)
+    (loaded,), (stored,) = half.source_lanes, half.target_lanes
+    if not is_plain(half) or half.tile[loaded.digit] * half.tile[stored.digit] != prod(half.tile):
+        return None
+    digits, widths = plan.copy.digits, plan.widths
+    line = LINE // widths.dst
+    rows = -(-max(HALF_LINE_ROWS, MIN_STAGED_RUN // widths.dst) // line) * line
+    apart = [digits[loaded.digit].offset("dst", 1), digits[stored.digit].offset("src", 1)]
+    row = digits[loaded.digit].extent * widths.src
+    if row < HALF_LINES_OF or digits[stored.digit].extent < 2 * rows or min(apart) < rows:
+        return None
+    half = replace(half, macro=tuple(rows if g == stored.digit else size for g, size in enumerate(half.tile)))
+    if half.run != rows or not holds_lines(half, target):
+        return None
+    because("macro tiles", f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time")
+    return asking_ahead(replace(half, inner_order=loop_order(plan.copy.digits, "dst")))
+
+
+def _cut_to_half_a_line(plan: CopyPlan, side: SideName) -> CopyPlan:
+    """The plan with lanes of half a line on a side."""
+    lanes = "source_lanes" if side == "src" else "target_lanes"
+    (part,) = getattr(plan, lanes)
+    half = min(LINE // 2 // plan.widths.of(side), 1 << plan.copy.digits[part.digit].extent.bit_length() - 1)
+    plan = replace(plan, **{lanes: (replace(part, extent=half),)})
+    tile = tile_of(plan.copy, plan.source_lanes, plan.target_lanes)
+    return replace(plan, tile=tile, macro=tile)
 
 
 def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
@@ -175,7 +145,7 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
 
     They take a line of each row where the first cache does not hold one of all rows until then.
     """
-    if _row(staged) * plan.widths.src < LONG_ROW:
+    if row_of(staged) * plan.widths.src < LONG_ROW:
         return staged
     narrow = with_macro(plan, replace(shape, source_run=1))
     if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
@@ -207,7 +177,7 @@ def _comes_back(plan: CopyPlan, target: Machine) -> bool:
     return (takes_parts or ends > 0) and source_bytes(plan) + ends > NARROW_LINES * target.l1
 
 
-def _row(plan: CopyPlan) -> int:
+def row_of(plan: CopyPlan) -> int:
     """Elements of the source that lie together, but for those of other rows that are in one run of the destination."""
     row, is_across = 1, False
     for position, digit in contiguous(plan.copy, "src"):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from layoutc.planning.copies.copy_digits import SIDES, contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
+    holds_lines,
     l1_ways,
     most_in_a_set,
     pages,
@@ -17,6 +18,7 @@ from layoutc.planning.moves.cache_sets import (
 from layoutc.planning.moves.colliding_rows import (
     gathered_in_caches,
     gathers_rows,
+    halved,
     is_plain,
     stored_in_a_set,
     widens,
@@ -38,6 +40,7 @@ from layoutc.planning.moves.macro_tiles import (
     STREAMED,
     STREAMED_ALONG_ROWS,
     STREAMED_COPY,
+    STREAMED_FEW_ROWS,
     STREAMED_LINES,
     STREAMED_PACKED,
     STREAMED_SMALL,
@@ -65,6 +68,8 @@ SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
 TRANSLATED_PAGES = 64
 """whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
+FEW_ROWS_PIECE = 16
+"""bytes of a row of the source that a tile of elements of 4 bytes and more loads, where the last cache is near"""
 GATHERED_PART = 4 / 3
 """of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
 HELD_LINES = 0.5
@@ -254,19 +259,46 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with elements of 4 bytes and more, whose loops inside follow the source, or rows of the destination.
 
-    These where a last cache that is far holds both sides; or where the last one is near, and a macro tile lies in more
-    pages than the processor translates at once: loads wait for a translation beside each other, stores one by one.
+    These where a last cache that is far holds both sides; or where the last one is near, and tiles store few rows, or a
+    macro tile lies in more pages than the processor translates at once: loads wait for a translation beside each other,
+    stores one by one.
     """
     by_source = with_macro(plan, STREAMED)
     if target.llc_is_far:
         is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
         return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
+    if (few := _with_few_rows(plan, target)) is not None:
+        return few
     if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
         return by_source
     along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
     why = f"as rows lie in {count} pages, more than are translated at once"
     because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
     return along_rows
+
+
+def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan of a move whose tiles load less of a row, and so store into few rows of the destination at a time.
+
+    Each line of the source is loaded again for the rest of it, so the first cache has to hold them. Where a row is one
+    line alone, those of a large tile follow one another.
+    """
+    if plan.converted_bytes or not plan.source_lanes or not is_plain(plan):
+        return None
+    apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
+    if apart < 2 * LINE:
+        return None
+    few = plan
+    while lane_count(few.source_lanes) * few.element_bytes > FEW_ROWS_PIECE and (fewer := halved(few, "src")):
+        few = fewer
+    if few is plan:
+        return None
+    few = with_macro(few, STREAMED_FEW_ROWS)
+    if not holds_lines(few, target):
+        return None
+    because("tiles", f"with {FEW_ROWS_PIECE} bytes of a row, as they store into few rows so, line by line")
+    return few
 
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
