@@ -650,6 +650,29 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
     assert copy.load == "normal" and copy.macro == macro
 
 
+@pytest.mark.parametrize(
+    ("tags", "dims", "types", "gathers"),
+    [
+        ("ab ba", (3001, 5003), "f32 s8", False),
+        ("ab ba", (3001, 8003), "bf16 f8_e4m3", False),
+        ("nchw nhwc", (32, 100, 65, 121), "f32 s8", False),
+        ("ab ba", (3008, 5003), "f32 s8", True),  # whole lines go straight
+        ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True),  # rows of 400 bytes
+        ("ab ba", (3001, 5003), "s8 f32", True),  # elements become wider
+        ("nchw nhwc", (64, 20, 65, 121), "f32 s8", True),  # 16 elements of a line at a time
+    ],
+)
+def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(
+    tags: str, dims: tuple[int, ...], types: str, gathers: bool
+) -> None:
+    """Out of long rows, where the last cache is near; where it is far, rows are gathered."""
+    (tag, to_tag), (type, to_type) = tags.split(), types.split()
+    sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
+    near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))
+    assert choose_plan(*sides, near).copies[0].gathers_converted == gathers
+    assert choose_plan(*sides, far).copies[0].gathers_converted
+
+
 @pytest.mark.parametrize("is_far", [False, True])
 @pytest.mark.parametrize("type", ["f32", "s32", "f16"])
 def test_in_the_caches_tiles_convert_full_registers_themselves(type: str, is_far: bool) -> None:
@@ -743,7 +766,6 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", False, 128),
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", True, 64),
         ("cdba cabd", (58, 8, 224, 299), "s8->f32", True, 16),
-        ("ab ba", (4713, 6780), "f32->s8", False, 64),  # the first cache holds the lines until the next macro tile
     ],
 )
 def test_rows_that_become_narrower_are_two_lines_where_a_buffer_is_left_by_whole_ones(

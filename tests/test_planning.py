@@ -354,14 +354,13 @@ def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(way
 @pytest.mark.parametrize(
     ("dims", "dtype", "near", "far"),
     [
-        ((359, 35096), "f32", (16, 359), (16, 112)),  # a row of the destination is not cut
+        ((359, 35096), "f32", (8, 359), (16, 112)),  # a row of the destination is not cut
         ((359, 16384), "f32", (128, 112), (128, 112)),  # rows of the source share sets
-        ((601, 35096), "f32", (16, 128), (16, 128)),  # 2404 bytes
-        ((5746, 7749), "s8", (16, 256), (16, 512)),  # 512 lines, a quarter of each
-        ((5746, 7749), "bf16", (32, 128), (32, 256)),  # parts of two lines
-        ((5746, 7744), "bf16", (32, 256), (32, 256)),  # whole lines
-        ((200001, 197), "s8", (197, 256), (112, 512)),  # rows of the source are read in order
-        ((200001, 197), "bf16", (32, 128), (32, 256)),
+        ((601, 35096), "f32", (8, 160), (16, 128)),  # 2404 bytes; half a line of each row
+        ((5746, 7749), "s8", (32, 256), (16, 512)),
+        ((5746, 7749), "bf16", (16, 160), (32, 256)),
+        ((200001, 197), "s8", (112, 512), (112, 512)),  # short rows
+        ((200001, 197), "bf16", (32, 128), (32, 256)),  # parts of two lines
     ],
 )
 def test_macro_tiles_that_fill_a_buffer_where_the_last_cache_is_near(
@@ -381,7 +380,7 @@ def test_macro_tiles_that_fill_a_buffer_where_the_last_cache_is_near(
         ((143, 4, 21504), 572 * 64),
         ((153, 209, 2000), 153 * 4),
         ((366, 28, 2000), 366 * 4),
-        ((451, 28, 2000), 128),
+        ((451, 28, 2000), 160),
     ],
 )
 def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], run: int) -> None:
@@ -394,9 +393,8 @@ def test_short_rows_of_the_destination_are_one_run(dims: tuple[int, int, int], r
 @pytest.mark.parametrize(
     ("layout", "dims", "dtype", "loaded", "macro"),
     [
-        ("ab->ba", (4104, 4104), "bf16", 32, (32, 128)),
-        ("ab->ba", (4104, 4104), "s8", 64, (64, 480)),
-        ("acb->bca", (2461, 3843, 5), "s8", 16, (16, 1, 256)),
+        ("ab->ba", (400004, 404), "bf16", 32, (32, 128)),
+        ("ab->ba", (4097, 4097), "s8", 64, (64, 480)),
         ("nhwc->nchw", (128, 100, 75, 75), "s8", 16, (1, 100, 512)),
         ("abcd->cadb", (64, 197, 16, 64), "bf16", 32, (1, 1, 64, 197)),
     ],
@@ -453,10 +451,10 @@ def test_tiles_along_many_rows_ask_for_what_lies_4_kib_of_them_ahead(
 @pytest.mark.parametrize(
     ("layout", "dims", "dtype", "macro"),
     [
-        ("ab->ba", (2247, 3231), "f32", (16, 128)),
+        ("ab->ba", (32247, 231), "f32", (16, 128)),
         ("ab->ba", (4103, 2048), "f32", (128, 128)),  # rows share few sets of the cache
         ("acb->abc", (700, 60, 331), "f32", (1, 60, 96)),  # rows are short
-        ("acb->abc", (609, 75, 472), "s8", (1, 75, 472)),  # they are read in order
+        ("acb->abc", (609, 75, 472), "s8", (1, 16, 472)),
         ("acb->abc", (1200, 300, 100), "s8", (1, 112, 100)),  # 16 rows of the destination are a short run
     ],
 )
@@ -576,10 +574,70 @@ def test_lines_do_not_leave_a_buffer_that_fills_the_first_cache() -> None:
 
 
 @pytest.mark.parametrize(
+    ("layouts", "dims", "dtype", "tile", "macro"),
+    [
+        ("ab ba", (4032, 4000), "f32", (4, 16), (32, 128)),
+        ("ab ba", (4104, 4104), "f64", (2, 8), (16, 128)),
+        ("ab ba", (4032, 4000), "bf16", (16, 32), (64, 128)),
+        ("ab ba", (4096, 4096), "f32", (16, 16), (64, 64)),  # rows evict each other
+        ("nchw nhwc", (64, 16, 112, 112), "f32", (1, 16, 16), (1, 256, 16)),  # a row of the destination is a line
+        ("nchw nhwc", (64, 32, 75, 75), "f32", (1, 4, 16), (1, 128, 32)),
+    ],
+)
+def test_past_the_caches_tiles_of_large_elements_store_into_few_rows(
+    layouts: str, dims: tuple[int, ...], dtype: str, tile: tuple[int, ...], macro: tuple[int, ...]
+) -> None:
+    """By 16 bytes of each row of the source, whose lines the first cache holds; not where the last one is far."""
+    source, destination = (layoutc.desc(layout, dims, dtype) for layout in layouts.split())
+    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert (copy.store, copy.tile, copy.macro) == ("nontemporal", tile, macro)
+    (far,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
+    assert min(prod(part.extent for part in far.source_lanes) * far.element_bytes, 64) == {"bf16": 32}.get(dtype, 64)
+
+
+@pytest.mark.parametrize(
+    ("dims", "dtype", "tile", "macro"),
+    [
+        ((3001, 5003), "f64", (4, 4), (4, 160)),
+        ((3001, 5003), "f32", (8, 8), (8, 160)),
+        ((3001, 5003), "bf16", (16, 16), (16, 160)),
+        ((3001, 5003), "s8", (32, 32), (32, 256)),  # 160 of them would be too short a run
+    ],
+)
+def test_transposes_of_long_rows_leave_a_buffer_in_half_lines(
+    dims: tuple[int, int], dtype: str, tile: tuple[int, int], macro: tuple[int, int]
+) -> None:
+    """In macro tiles one tile wide, of which few lines leave at a time; not where the last cache is far."""
+    source, destination = (layoutc.desc(layout, dims, dtype) for layout in ("ab", "ba"))
+    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert (copy.store, copy.load, copy.tile, copy.macro) == ("staged", "normal", tile, macro)
+    (far,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
+    assert far.store == "staged" and far.tile != tile
+
+
+@pytest.mark.parametrize(
+    ("layouts", "dims", "dtype", "loaded"),
+    [
+        ("ab ba", (301, 50003), "f32", 16),  # few rows
+        ("ab ba", (300001, 203), "f32", 16),  # rows are short
+        ("ab ba", (4097, 4097), "s8", 64),  # rows evict each other
+        ("acb bca", (700, 3001, 3), "f32", 8),
+        ("acb cab", (3, 3001, 5003), "f32", 16),  # rows of the source lie beside each other in the destination
+    ],
+)
+def test_other_transposes_leave_a_buffer_in_other_tiles(
+    layouts: str, dims: tuple[int, ...], dtype: str, loaded: int
+) -> None:
+    source, destination = (layoutc.desc(layout, dims, dtype) for layout in layouts.split())
+    (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
+    assert (copy.store, prod(part.extent for part in copy.source_lanes)) == ("staged", loaded)
+
+
+@pytest.mark.parametrize(
     ("layouts", "dims", "side"),
     [
         ("ab ba", (4096, 4096), "dst"),
-        ("nhwc nchw", (64, 16, 112, 112), "src"),  # 16 rows of the destination, of 64 pixels that are one run
+        ("nchw nhwc", (64, 16, 112, 112), "src"),  # rows of the destination are one run
     ],
 )
 def test_past_the_caches_rows_in_many_pages_are_stored_one_after_the_other(
@@ -836,7 +894,7 @@ def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for
     [
         ("oihw OIhw4i16o4i", (2048, 1024, 3, 3), "f32 s8", 3 * 72),
         ("nchw nhwc", (128, 64, 56, 56), "f32 s8", 32),
-        ("ab ba", (4099, 4099), "f32 f32", 31),
+        ("ab ba", (4099, 4099), "f32 f32", 23),
     ],
 )
 def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
@@ -850,7 +908,7 @@ def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
 
 def test_what_is_asked_for_twice_lies_at_least_8_kib_ahead() -> None:
     """Macro tiles of 8 by 64 elements of 8 bytes are 4 KiB; the last byte of a line straddles what lies two on."""
-    source, destination = (layoutc.desc(name, (1923, 2353), "f64") for name in ("ba", "ab"))
+    source, destination = (layoutc.desc(name, (123, 23530), "f64") for name in ("ba", "ab"))
     copy = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies[0]
     assert (copy.asks, copy.macro, copy.prefetch) == ("twice", (8, 64), 2 * 8 + 7)
 
@@ -1114,26 +1172,20 @@ def test_what_lies_behind_the_end_of_the_source_is_not_asked_for(rows: int, ahea
 
 
 def test_places_that_differ_by_how_digits_carry_are_counted_one_by_one() -> None:
-    """256 steps on, 28 of 76 carry into the slowest digit, and of 19 within these 9 more: a period is asked for."""
-    source, destination = (layoutc.desc(f"onednn:{tag}", (192, 4, 55, 19, 71), "s8") for tag in ("becda", "aecbd"))
+    """512 steps on, 56 of 76 carry into the slowest digit: a period is asked for."""
+    source, destination = (layoutc.desc(f"onednn:{tag}", (64, 4, 55, 19, 71), "s8") for tag in ("becda", "aecbd"))
     (copy,) = choose_plan(source, destination, AVX512).copies
-    assert (copy.macro, copy.prefetch) == ((192, 256), 4 * 3648)
+    assert (copy.macro, copy.prefetch) == ((64, 512), 7 * 1216)
 
 
-@pytest.mark.parametrize(("others", "rows", "beside"), [(3, 520, True), (300, 5, False)])
-def test_macro_tiles_do_not_overlap_by_long_rows_if_a_fifth_fewer_suffice(others: int, rows: int, beside: bool) -> None:
-    """Each has 4 rows of 500 bytes, of which a line would be the next one's: with 5 rows there are two either way."""
-    source, destination = (layoutc.desc(f"onednn:{tag}", (75, 500, others, rows), "s8") for tag in ("bdca", "acdb"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10)).copies
-    assert (copy.store, copy.side_by_side) == ("staged", beside)
-
-
-@pytest.mark.parametrize(("is_far", "ahead"), [(False, 64 * 100 + 15), (True, 64 + 15)])
-def test_where_the_last_cache_is_near_loads_ask_along_the_loop_of_most_turns(is_far: bool, ahead: int) -> None:
-    """Of 100 channels a macro tile has 64: in every other one those beside them are none of the next one's."""
+@pytest.mark.parametrize(("is_far", "macro", "ahead"), [(False, (28, 128), 128 * 100 + 3), (True, (64, 64), 64 + 15)])
+def test_where_the_last_cache_is_near_loads_ask_along_the_loop_of_most_turns(
+    is_far: bool, macro: tuple[int, int], ahead: int
+) -> None:
+    """Of 100 channels a macro tile has 28, or 64: in the last one those beside them are none of the next one's."""
     source, destination = (layoutc.desc(name, (128, 100, 56, 56), "f32") for name in ("nhwc", "nchw"))
     (copy,) = choose_plan(source, destination, replace(AVX512, llc_is_far=is_far)).copies
-    assert (copy.macro, copy.outer_order, copy.prefetch) == ((1, 64, 64), (0, 2, 1), ahead)
+    assert (copy.macro, copy.outer_order, copy.prefetch) == ((1, *macro), (0, 2, 1), ahead)
 
 
 @pytest.mark.parametrize(
@@ -1407,16 +1459,6 @@ def test_macro_tiles_that_whole_lines_leave_do_not_overlap_by_far(
     source, destination = (desc(f"onednn:{tag}", dims, "s8") for tag in (read, written))
     (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10, llc=16 << 10, shuffles="any")).copies
     assert copy.store == "staged" and copy.macro == macro
-
-
-@pytest.mark.parametrize(("is_far", "columns"), [(False, 32), (True, 96)])
-def test_rows_that_the_first_cache_does_not_hold_leave_it_in_parts_of_a_line(is_far: bool, columns: int) -> None:
-    """Rows of 608, of 96 bytes each."""
-    source, destination = (desc(f"onednn:{tag}", (75, 608, 12, 96), "s8") for tag in ("abcd", "dacb"))
-    target = replace(AVX512, l1=48 << 10, shuffles="any", llc_is_far=is_far)
-    (copy,) = choose_plan(source, destination, target).copies
-    assert copy.store == "staged" and copy.macro == (columns, 1, 1, 608)
-    assert columns == 96 or copy.outer_order[-1] == 0, "the next part of the same lines comes next"
 
 
 @pytest.mark.parametrize(("pitch", "lines"), [(32, 2), (33, 1)])

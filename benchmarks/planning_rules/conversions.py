@@ -85,6 +85,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "CONVERTED_ROW",
+        "past the caches tiles convert to single bytes out of rows of 1 KiB where lines leave a buffer, if L3 is near",
+        {"never": {"CONVERTED_ROW": to(NEVER)}, "of any length": {"CONVERTED_ROW": to(0)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "HALVED",
         "past the caches they convert any registers, where elements become 2 bytes wide, and L3 is near",
         {"never": {"HALVED": to(NEVER)}, "of 1 byte": {"HALVED": to(1)}},

@@ -28,6 +28,18 @@ STREAMED_RULES = (
         (4 * MIB, 12 * MIB, IN_DRAM),
     ),
     Rule(
+        "FEW_ROWS_PIECE",
+        "where L3 is near, tiles of elements of 4 bytes and more load 16 bytes of each row, and store into few rows",
+        {"not": {"_with_few_rows": answering(None)}, "32 bytes": {"FEW_ROWS_PIECE": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
+        "STREAMED_FEW_ROWS",
+        "macro tiles of these copies",
+        shapes("STREAMED_FEW_ROWS", prefetches=True),
+        (IN_DRAM,),
+    ),
+    Rule(
         "TRANSLATED_PAGES",
         "where L3 is near, elements of 4 bytes and more are stored row by row if macro tiles lie in more than 64 pages",
         {
@@ -74,12 +86,6 @@ STREAMED_RULES = (
         "HELD_AHEAD",
         "and an eighth of the second cache holds these",
         {"a half": {"HELD_AHEAD": to(1 / 2)}, "a 32nd": {"HELD_AHEAD": to(1 / 32)}},
-        (IN_DRAM,),
-    ),
-    Rule(
-        "MOST_BESIDE",
-        "macro tiles do not overlap by long rows if a fifth fewer suffice, where the last cache is near",
-        {"never": {"MOST_BESIDE": to(0)}, "always": {"MOST_BESIDE": to(1)}},
         (IN_DRAM,),
     ),
     Rule(
@@ -243,18 +249,13 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "_of_whole_rows",
-        "where L3 is near, macro tiles that take parts of lines have all of rows of the source that they would cut",
-        {"not": {"_of_whole_rows": answering(None)}},
-        (IN_DRAM,),
-    ),
-    Rule(
-        "_overlapping_less",
-        "macro tiles that overlap by a long row move 1.3 times as much at most, or have more rows and move an eighth",
+        "HALF_LINE_ROWS",
+        "where L3 is near, macro tiles that leave a buffer past the caches have half a line of 160 long rows",
         {
-            "not": {"_overlapping_less": to(first_of)},
-            "always": {"staged_stores.MOST_TWICE": to(1.0)},
-            "any": {"FEW_TWICE": to(float("inf"))},
+            "not": {"with_half_lines": to(first_of)},
+            "half": {"HALF_LINE_ROWS": times(0.5)},
+            "twice": {"HALF_LINE_ROWS": times(2)},
+            "rows of any length": {"HALF_LINES_OF": to(0)},
         },
         (IN_DRAM,),
     ),

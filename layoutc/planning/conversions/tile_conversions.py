@@ -15,6 +15,7 @@ from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
+from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, stores_lines_twice
 from layoutc.planning.moves.staged_stores import row_of
@@ -33,7 +34,7 @@ CACHED_ELEMENT = 2
 """bytes of an element of the destination, from which on tiles convert as many in the caches too"""
 HALVED = 2
 """bytes of an element that tiles narrow to past the caches, however many registers they convert"""
-LONG_ROW = 1 << 10
+CONVERTED_ROW = 1 << 10
 """bytes of a row of the source, from which on tiles that put lines of single bytes together convert them"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
@@ -90,7 +91,7 @@ def _converts_more(copy: StridedCopy, how: Converting, is_full: bool) -> bool:
 def _fills_lines(plan: CopyPlan) -> bool:
     """Whether tiles put lines of single bytes together in a buffer, half of one or more at a time, out of long rows."""
     is_narrowed = plan.widths.dst == 1 < plan.widths.src and not plan.widths.are_packed
-    is_row = plan.store == "staged" and not plan.merges and row_of(plan) * plan.widths.src >= LONG_ROW
+    is_row = plan.store == "staged" and not plan.merges and row_of(plan) * plan.widths.src >= CONVERTED_ROW
     return is_narrowed and is_row and lane_count(plan.target_lanes) >= LINE // 2
 
 
@@ -107,7 +108,7 @@ def _widens_in_caches(how: Converting) -> bool:
 def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
     widths = replace(how.widths, converted=_cheaper_side(copy, how))
-    plan = plan_copy(copy, widths, how.target, how.streams, how.widths.dst)
+    plan = with_half_lines(plan_copy(copy, widths, how.target, how.streams, how.widths.dst), how.target)
     if (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
         is_box = converts_few(plan) or takes_less(merged, plan, how.copies)
         arrange_copies(2, [int(is_box)])

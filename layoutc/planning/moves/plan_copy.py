@@ -13,6 +13,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.moves.element_macros import with_element_macro
+from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.longer_tiles import with_longer_tile
 from layoutc.planning.moves.macro_tiles import (
@@ -153,7 +154,8 @@ def plan_moved(
 ) -> CopyPlan:
     """The plan of a copy of elements of so many bytes, which are moved as they are."""
     widths = Widths(element, element)
-    return with_near_stores(plan_copy(copy, widths, target, streams, 0, buffered, is_small=is_small))
+    plan = plan_copy(copy, widths, target, streams, 0, buffered, is_small=is_small)
+    return with_near_stores(with_half_lines(plan, target))
 
 
 def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
+from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import holds_lines, overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.cache_sets import overflow_sets, share_sets, source_bytes
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
-    is_plain,
     rows_collide,
     with_gathered_rows,
 )
@@ -23,14 +22,13 @@ from layoutc.planning.moves.macro_tiles import (
     STAGED_ROWS,
     STREAMED,
     MacroShape,
-    loop_order,
     with_joined_rows,
     with_macro,
 )
-from layoutc.planning.moves.next_tile import asking_ahead, straddles_lines
+from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
-from layoutc.planning.tiles.lanes import choose_lanes, lane_count, tile_of
+from layoutc.planning.tiles.lanes import choose_lanes, lane_count
 
 MIN_STAGED_RUN = 256
 """bytes of a run of the destination, below which it has too few whole lines"""
@@ -42,10 +40,6 @@ STRADDLING = 2
 """bytes of an element, whose rows count another line each where they straddle lines"""
 NARROW_LINES = 1 / 3
 """of the first cache, that lines may fill of which the next macro tile takes another part"""
-HALF_LINE_ROWS = 160
-"""rows of the source at least, half a line of each, that a macro tile has which leaves a buffer"""
-HALF_LINES_OF = 1 << 10
-"""bytes of such rows, from which on half a line of each is taken"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -78,8 +72,6 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles whose runs are put together in a buffer, and loads of whole lines where they help."""
-    if (half := _by_half_lines(plan, target)) is not None:
-        return half
     rows = with_macro(plan, STAGED_ROWS)
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
     staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
@@ -94,49 +86,6 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
         return staged
     return with_macro(plan, replace(shape, budget=2 * shape.budget))
-
-
-def _by_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan | None:
-    """
-    The plan with tiles of half a line of the source by half a line of the destination, in macro tiles one tile wide,
-    where the last cache is near and long rows are far from each other on both sides.
-
-    As few lines leave the buffer at a time, others are loaded meanwhile. The first cache holds the other halves.
-    """
-    lanes = plan.source_lanes, plan.target_lanes
-    transposes = list(map(len, lanes)) == [1, 1] and plan.source_lanes != plan.target_lanes
-    if target.llc_is_far or plan.merges or plan.widths.are_packed or not transposes:
-        return None
-    if not all(digit.is_whole for digit in plan.copy.digits):
-        return None
-    half = plan
-    for side in SIDES:
-        half = _cut_to_half_a_line(half, side)
-    (loaded,), (stored,) = half.source_lanes, half.target_lanes
-    if not is_plain(half) or half.tile[loaded.digit] * half.tile[stored.digit] != prod(half.tile):
-        return None
-    digits, widths = plan.copy.digits, plan.widths
-    line = LINE // widths.dst
-    rows = -(-max(HALF_LINE_ROWS, MIN_STAGED_RUN // widths.dst) // line) * line
-    apart = [digits[loaded.digit].offset("dst", 1), digits[stored.digit].offset("src", 1)]
-    row = digits[loaded.digit].extent * widths.src
-    if row < HALF_LINES_OF or digits[stored.digit].extent < 2 * rows or min(apart) < rows:
-        return None
-    half = replace(half, macro=tuple(rows if g == stored.digit else size for g, size in enumerate(half.tile)))
-    if half.run != rows or not holds_lines(half, target):
-        return None
-    because("macro tiles", f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time")
-    return asking_ahead(replace(half, inner_order=loop_order(plan.copy.digits, "dst")))
-
-
-def _cut_to_half_a_line(plan: CopyPlan, side: SideName) -> CopyPlan:
-    """The plan with lanes of half a line on a side."""
-    lanes = "source_lanes" if side == "src" else "target_lanes"
-    (part,) = getattr(plan, lanes)
-    half = min(LINE // 2 // plan.widths.of(side), 1 << plan.copy.digits[part.digit].extent.bit_length() - 1)
-    plan = replace(plan, **{lanes: (replace(part, extent=half),)})
-    tile = tile_of(plan.copy, plan.source_lanes, plan.target_lanes)
-    return replace(plan, tile=tile, macro=tile)
 
 
 def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: Machine) -> CopyPlan:
