@@ -659,7 +659,6 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
         ("ab ba", (3008, 5003), "f32 s8", True),  # whole lines go straight
         ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True),  # rows of 400 bytes
         ("ab ba", (3001, 5003), "s8 f32", True),  # elements become wider
-        ("nchw nhwc", (64, 20, 65, 121), "f32 s8", True),  # 16 elements of a line at a time
     ],
 )
 def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(

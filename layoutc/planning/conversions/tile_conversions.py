@@ -10,7 +10,6 @@ from layoutc.planning.conversions.merged_conversions import converts_few, merged
 from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
-from layoutc.planning.machine import LINE
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
@@ -89,10 +88,11 @@ def _converts_more(copy: StridedCopy, how: Converting, is_full: bool) -> bool:
 
 
 def _fills_lines(plan: CopyPlan) -> bool:
-    """Whether tiles put lines of single bytes together in a buffer, half of one or more at a time, out of long rows."""
-    is_narrowed = plan.widths.dst == 1 < plan.widths.src and not plan.widths.are_packed
-    is_row = plan.store == "staged" and not plan.merges and row_of(plan) * plan.widths.src >= CONVERTED_ROW
-    return is_narrowed and is_row and lane_count(plan.target_lanes) >= LINE // 2
+    """Whether tiles put lines of single bytes together in a buffer, out of long rows of wider elements."""
+    widths = plan.widths
+    is_narrowed = widths.dst == 1 < widths.src and not widths.are_packed
+    is_buffered = plan.store == "staged" and not plan.merges
+    return is_narrowed and is_buffered and row_of(plan) * widths.src >= CONVERTED_ROW
 
 
 def _halves(how: Converting) -> bool:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.macro_tiles import by_source_lines, loop_order, with_joined_rows
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
-from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import tile_of
 
@@ -33,30 +32,24 @@ def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     if plan.widths.are_packed or not all(digit.is_whole for digit in plan.copy.digits):
         return plan
-    if plan.source_lanes == plan.target_lanes or not len(plan.source_lanes) == len(plan.target_lanes) == 1:
+    if len(plan.source_lanes) != 1 or len(plan.target_lanes) != 1:
         return plan
-    (loaded,), (stored,) = lanes = _half_a_line(plan, "src"), _half_a_line(plan, "dst")
     digits, widths, line = plan.copy.digits, plan.widths, LINE // plan.widths.dst
+    (loaded,), (stored,) = plan.source_lanes, plan.target_lanes
     rows = -(-max(HALF_LINE_ROWS, MIN_STAGED_RUN // widths.dst) // line) * line
     apart = digits[loaded.digit].offset("dst", 1), digits[stored.digit].offset("src", 1)
     is_long = digits[loaded.digit].extent * widths.src >= HALF_LINES_OF and digits[stored.digit].extent >= 2 * rows
-    if loaded.digit == stored.digit or not is_long or min(apart) < rows:
+    if not is_long or min(apart) < rows:
         return plan
-    tile = tile_of(plan.copy, *lanes)
+    loads = (replace(loaded, extent=LINE // 2 // widths.src),)
+    stores = (replace(stored, extent=LINE // 2 // widths.dst),)
+    tile, order = tile_of(plan.copy, loads, stores), loop_order(digits, "dst")
     macro = tuple(rows if g == stored.digit else steps for g, steps in enumerate(tile))
-    order = loop_order(plan.copy.digits, "dst")
-    half = replace(plan, source_lanes=lanes[0], target_lanes=lanes[1], tile=tile, macro=macro, inner_order=order)
-    if half.run != rows or not holds_lines(half, target):
+    half = replace(plan, source_lanes=loads, target_lanes=stores, tile=tile, macro=macro, inner_order=order)
+    if not holds_lines(half, target):
         return plan
     because("tiles", "half a line of the source by half a line of the destination")
     because("macro tiles", f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time")
     half = with_joined_rows(half, target)
     half = replace(half, side_by_side=target.aligns_lines and half.keeps_lines)
     return by_source_lines(half, target)
-
-
-def _half_a_line(plan: CopyPlan, side: SideName) -> tuple[Part, ...]:
-    """The lanes of a side, whose one digit has half a line, or what a power of two leaves of a short row."""
-    (part,) = plan.source_lanes if side == SIDES[0] else plan.target_lanes
-    extent = plan.copy.digits[part.digit].extent
-    return (replace(part, extent=min(LINE // 2 // plan.widths.of(side), 1 << extent.bit_length() - 1)),)
