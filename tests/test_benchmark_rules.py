@@ -28,7 +28,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.moves import staged_stores
 from layoutc.planning.tiles import lanes
-from layoutc.planning.together import shared_lines, together
+from layoutc.planning.together import plan_together, shared_lines
 from layoutc.runtime import find_compiler
 
 ROOT = Path(__file__).parent.parent
@@ -87,13 +87,13 @@ def test_the_planner_is_as_before_after_a_change() -> None:
 
 
 def test_a_value_of_one_file_leaves_others_of_its_name_alone() -> None:
-    before = together.MOST_TWICE, staged_stores.MOST_TWICE
-    with changed({"together.MOST_TWICE": to(7.0)}):
-        assert (7.0, before[1]) == (together.MOST_TWICE, staged_stores.MOST_TWICE)
-    assert before == (together.MOST_TWICE, staged_stores.MOST_TWICE)
+    before = plan_together.LONG_RUN, staged_stores.LONG_RUN
+    with changed({"plan_together.LONG_RUN": to(7)}):
+        assert (7, before[1]) == (plan_together.LONG_RUN, staged_stores.LONG_RUN)
+    assert before == (plan_together.LONG_RUN, staged_stores.LONG_RUN)
     with (
-        pytest.raises(LayoutcError, match=r"the planner has no lanes\.MOST_TWICE"),
-        changed({"lanes.MOST_TWICE": to(1)}),
+        pytest.raises(LayoutcError, match=r"the planner has no lanes\.LONG_RUN"),
+        changed({"lanes.LONG_RUN": to(1)}),
     ):
         pass
 
