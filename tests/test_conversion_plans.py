@@ -659,6 +659,7 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
         ("ab ba", (3008, 5003), "f32 s8", True),  # whole lines go straight
         ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True),  # rows of 400 bytes
         ("ab ba", (3001, 5003), "s8 f32", True),  # elements become wider
+        ("ab ba", (3001, 5003), "f64 s8", False),
     ],
 )
 def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(
@@ -668,7 +669,8 @@ def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
     near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))
-    assert choose_plan(*sides, near).copies[0].gathers_converted == gathers
+    plan = choose_plan(*sides, near)
+    assert plan.copies[0].gathers_converted == gathers and parse_plan(plan_lines(plan)) == plan
     assert choose_plan(*sides, far).copies[0].gathers_converted
 
 
@@ -765,6 +767,7 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", False, 128),
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", True, 64),
         ("cdba cabd", (58, 8, 224, 299), "s8->f32", True, 16),
+        ("ab ba", (104713, 500), "bf16->s8", False, 32),  # the first cache holds the lines until the next macro tile
     ],
 )
 def test_rows_that_become_narrower_are_two_lines_where_a_buffer_is_left_by_whole_ones(

@@ -255,7 +255,7 @@ STREAMED_RULES = (
             "not": {"with_half_lines": to(first_of)},
             "half": {"HALF_LINE_ROWS": times(0.5)},
             "twice": {"HALF_LINE_ROWS": times(2)},
-            "rows of any length": {"HALF_LINES_OF": to(0)},
+            "rows of 256 bytes": {"HALF_LINES_OF": times(0.25)},
         },
         (IN_DRAM,),
     ),

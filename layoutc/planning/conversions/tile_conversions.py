@@ -70,9 +70,9 @@ def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     return gathered
 
 
-def _converts_more(copy: StridedCopy, how: Converting, is_full: bool) -> bool:
+def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     """
-    Whether tiles convert more registers themselves, where the last cache is near: full ones, or those of whole lines.
+    Whether tiles convert more registers themselves, where the last cache is near: such as suit, or that fill lines.
 
     Past the caches they wait for what they read, if not for rows that evict each other; what a buffer takes is less
     than lines that are stored again. In them it counts, but elements of a byte leave it by longer runs.
@@ -80,19 +80,19 @@ def _converts_more(copy: StridedCopy, how: Converting, is_full: bool) -> bool:
     if how.target.llc_is_far:
         return False
     if not how.streams:
-        return is_full and how.widths.dst >= CACHED_ELEMENT
+        return suits and how.widths.dst >= CACHED_ELEMENT
+    narrows = how.widths.dst == 1 < how.widths.src and not how.widths.are_packed
+    if not (suits or narrows):
+        return False
     straight = straight_plan(copy, how)
     forget_copies(1)
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
-    return (is_full or _fills_lines(straight)) and not (stores_again or rows_collide(straight))
+    return (suits or _fills_lines(straight)) and not (stores_again or rows_collide(straight))
 
 
 def _fills_lines(plan: CopyPlan) -> bool:
-    """Whether tiles put lines of single bytes together in a buffer, out of long rows of wider elements."""
-    widths = plan.widths
-    is_narrowed = widths.dst == 1 < widths.src and not widths.are_packed
-    is_buffered = plan.store == "staged" and not plan.merges
-    return is_narrowed and is_buffered and row_of(plan) * widths.src >= CONVERTED_ROW
+    """Whether tiles put lines together in a buffer, out of long rows."""
+    return plan.store == "staged" and not plan.merges and row_of(plan) * plan.widths.src >= CONVERTED_ROW
 
 
 def _halves(how: Converting) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import holds_lines
-from layoutc.planning.moves.macro_tiles import by_source_lines, loop_order, with_joined_rows
+from layoutc.planning.moves.element_tiles import has_few_lanes
+from layoutc.planning.moves.macro_tiles import SHORT_ROW, by_source_lines, loop_order, with_joined_rows
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because
@@ -26,9 +27,11 @@ HALF_LINES_OF = 1 << 10
 def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan, or one whose tiles are half a line of the source by half a line of the destination, and whose macro tiles
-    are one tile wide: where the last cache is near, and the first one holds the other halves.
+    are one tile wide: where the last cache is near, the first one holds the other halves, and a register has a line.
+
+    What converts elements of 8 bytes would do few of them at once.
     """
-    if plan.store != "staged" or plan.load != "normal" or plan.merges or target.llc_is_far:
+    if plan.store != "staged" or plan.load != "normal" or plan.merges or target.llc_is_far or plan.vector_bytes != LINE:
         return plan
     if plan.widths.are_packed or not all(digit.is_whole for digit in plan.copy.digits):
         return plan
@@ -36,19 +39,23 @@ def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     digits, widths, line = plan.copy.digits, plan.widths, LINE // plan.widths.dst
     (loaded,), (stored,) = plan.source_lanes, plan.target_lanes
+    counts = LINE // 2 // widths.src, LINE // 2 // widths.dst
+    if max(counts) * widths.moved > LINE:
+        return plan
     rows = -(-max(HALF_LINE_ROWS, MIN_STAGED_RUN // widths.dst) // line) * line
     apart = digits[loaded.digit].offset("dst", 1), digits[stored.digit].offset("src", 1)
-    is_long = digits[loaded.digit].extent * widths.src >= HALF_LINES_OF and digits[stored.digit].extent >= 2 * rows
-    if not is_long or min(apart) < rows:
+    extents = digits[loaded.digit].extent, digits[stored.digit].extent
+    is_long = extents[0] * widths.src >= HALF_LINES_OF and extents[1] >= 2 * rows
+    if not is_long or extents[1] * widths.dst < SHORT_ROW or min(apart) < rows:
         return plan
-    loads = (replace(loaded, extent=LINE // 2 // widths.src),)
-    stores = (replace(stored, extent=LINE // 2 // widths.dst),)
+    loads, stores = (replace(loaded, extent=counts[0]),), (replace(stored, extent=counts[1]),)
     tile, order = tile_of(plan.copy, loads, stores), loop_order(digits, "dst")
     macro = tuple(rows if g == stored.digit else steps for g, steps in enumerate(tile))
     half = replace(plan, source_lanes=loads, target_lanes=stores, tile=tile, macro=macro, inner_order=order)
-    if not holds_lines(half, target):
+    if (plan.converted_bytes and has_few_lanes(half)) or not holds_lines(half, target):
         return plan
     because("tiles", "half a line of the source by half a line of the destination")
+    because("loads", "straight")
     because("macro tiles", f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time")
     half = with_joined_rows(half, target)
     half = replace(half, side_by_side=target.aligns_lines and half.keeps_lines)

@@ -51,7 +51,7 @@ from layoutc.planning.moves.macro_tiles import (
 from layoutc.planning.moves.paired_blocks import in_pairs
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
+from layoutc.planning.reasons import because, silently
 from layoutc.planning.tiles.lanes import lane_count
 
 MIN_ALIGNED_RUN = 512
@@ -294,10 +294,14 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
         few = fewer
     if few is plan:
         return None
-    few = with_macro(few, STREAMED_FEW_ROWS)
-    if not holds_lines(few, target):
-        return None
-    because("tiles", f"with {FEW_ROWS_PIECE} bytes of a row, as they store into few rows so, line by line")
+    with silently():
+        few = with_macro(few, STREAMED_FEW_ROWS)
+        if not holds_lines(few, target):
+            return None
+    because(
+        "tiles", f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
+    )
+    because("macro tiles", STREAMED_FEW_ROWS.reason)
     return few
 
 

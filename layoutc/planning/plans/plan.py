@@ -87,7 +87,7 @@ class CopyPlan:
     and again each line that leaves the buffer of the destination, for a share
     """
     side_by_side: bool = False
-    """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines, or of long rows"""
+    """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
