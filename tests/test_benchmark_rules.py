@@ -43,7 +43,7 @@ CUT = replace(
 )
 """60 copies, of periods that are too large for a buffer"""
 RARE = [*(random_case(77, number) for number in (112, 136, 213, 261, 597)), CUT]
-RARE_CONVERSIONS = [random_conversion(77, number) for number in (129, 134)]
+RARE_CONVERSIONS = [random_conversion(77, number) for number in (129, 134, 279)]
 """decided by rules that few reorders are"""
 TRANSPOSE = Task("ab->ba", "l2", "f32", (48, 48), Placement.parse("ab"), Placement.parse("ba"))
 
