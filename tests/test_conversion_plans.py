@@ -674,6 +674,23 @@ def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(
     assert choose_plan(*sides, far).copies[0].gathers_converted
 
 
+@pytest.mark.parametrize(("types", "lanes"), [("f64 f32", 8), ("f64 bf16", 8), ("f32 bf16", 8)])
+def test_half_lines_of_8_bytes_are_too_few_elements_to_convert(types: str, lanes: int) -> None:
+    """Others are loaded by half lines; whole lines of 8 bytes have as many elements as half ones of 4, and no box."""
+    type, to_type = types.split()
+    found = replace(machine("avx512"), llc=0, llc_is_far=False, shuffles="words")
+    (copy,) = choose_plan(desc("ab", (3001, 5003), type), desc("ba", (3001, 5003), to_type), found).copies
+    assert copy.store == "staged" and not copy.merges and [part.extent for part in copy.source_lanes] == [lanes]
+
+
+def test_half_lines_fit_registers_of_what_is_moved() -> None:
+    """Elements that are converted where they are stored are 4 bytes wide until then; half a line of bytes is 32."""
+    both = Conversion(dst_scale=Param(axes=(0, 1)))
+    found = replace(machine("avx512"), llc=0, llc_is_far=False)
+    plan = choose_plan(desc("ba", (3001, 5003), "f32"), desc("ab", (3001, 5003), "s8"), found, conversion=both)
+    assert parse_plan(plan_lines(plan)) == plan and plan.copies[0].target_lanes
+
+
 @pytest.mark.parametrize("is_far", [False, True])
 @pytest.mark.parametrize("type", ["f32", "s32", "f16"])
 def test_in_the_caches_tiles_convert_full_registers_themselves(type: str, is_far: bool) -> None:
