@@ -684,6 +684,23 @@ def test_rows_are_gathered_for_tiles_of_fewer_rows() -> None:
 
 
 @pytest.mark.parametrize(
+    ("layouts", "dims", "dtype", "load"),
+    [
+        ("abcdef fedcba", (4, 8, 8, 8, 8, 8), "bf16", "staged"),
+        ("abcdef fedcba", (14, 8, 8, 8, 5, 8), "s8", "staged"),  # a digit of 896 steps that carries
+        ("ab ba", (512, 512), "s8", "normal"),  # it would spare a fifth
+    ],
+)
+def test_rows_are_gathered_in_the_second_cache_if_that_spares_a_quarter(
+    layouts: str, dims: tuple[int, ...], dtype: str, load: str
+) -> None:
+    """Rows of the destination evict each other there, too."""
+    machine = replace(TARGETS["avx512"], l1=32 << 10, waits_for_lines=False)
+    (copy,) = choose_plan(*(layoutc.desc(layout, dims, dtype) for layout in layouts.split()), machine).copies
+    assert copy.load == load
+
+
+@pytest.mark.parametrize(
     ("channels", "pixels", "alignment", "side_by_side"),
     [
         (100, 3136, 64, True),

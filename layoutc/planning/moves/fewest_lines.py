@@ -24,6 +24,8 @@ from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
 
 REGISTER_TIME, BUFFER_TIME, END_TIME = 1 / 8, 1.0, 0.75
 """of what a line takes that comes again from the second cache: a load or store; a buffer; the end of a run for that"""
+EVICTING_GAIN = 0.75
+"""times the cost of the usual plan, that gathered rows cost at most in L2 where rows of the destination evict others"""
 LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
 """of a load, and of a store"""
 
@@ -45,14 +47,14 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     the source evict is known to be worth it.
     """
     transposes = plan.source_lanes and plan.source_lanes != plan.target_lanes
-    if not transposes or any(digit.carries for digit in plan.copy.digits):
+    if not transposes:
         return usual
     if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan) <= COLLIDING_ROWS):
         return usual
     if not _again(usual, target):
         return usual
     with silently():
-        ways = [(_cost(way.plan, target), way) for way in _ways(plan, target)]
+        ways = [(_cost(way.plan, target), way) for way in _ways(plan, usual, target)]
     cost, found = min(ways, key=lambda way: way[0], default=(inf, None))
     if found is None or cost >= _cost(usual, target):
         return usual
@@ -63,8 +65,11 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     return found.plan
 
 
-def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
+def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
     """Tiles of half the rows of a side, or less, one after the other along the rows of the other; gathered rows."""
+    yield from _gathered(plan, usual, target)
+    if any(digit.carries for digit in plan.copy.digits):
+        return
     for side, other in (SIDES, SIDES[::-1]):
         fewer = plan
         while (fewer := _with_fewer_rows(fewer, other)) is not None:
@@ -72,20 +77,23 @@ def _ways(plan: CopyPlan, target: Machine) -> Iterator[_Way]:
             name = {"src": "source", "dst": "destination"}[side]
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
-            yield from _gathered(fewer, target, f" for tiles of {rows} of the {name}")
-    yield from _gathered(plan, target)
+            yield from _gathered(fewer, usual, target, f" for tiles of {rows} of the {name}")
 
 
-def _gathered(plan: CopyPlan, target: Machine, tiles: str = "") -> Iterator[_Way]:
+def _gathered(plan: CopyPlan, usual: CopyPlan, target: Machine, tiles: str = "") -> Iterator[_Way]:
     """
     The plan with its source rows gathered, with macro tiles of two shapes. `tiles` says which ones take them.
 
-    In the second cache not where rows of the destination evict each other: there lines come again as soon.
+    In the second cache lines come again as soon as they are gathered: where rows of the destination evict each other
+    it has to spare much.
     """
     is_large = plan.copy.elements * plan.element_bytes >= target.l2
+    most = EVICTING_GAIN * _cost(usual, target)
     for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
         gathered = gathered_in_caches(plan, shape)
-        if gathered is not None and (is_large or not evict_each_other(gathered, target)):
+        if gathered is None:
+            continue
+        if is_large or not evict_each_other(gathered, target) or _cost(gathered, target) < most:
             yield _Way(gathered, shape, "loads", f"gathered on the stack first{tiles}")
 
 
