@@ -59,10 +59,15 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
         plan = replace(box, converted_at=at)
         if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
             continue
-        lanes = plan.vector_bytes // plan.widths.moved
-        if prod(plan.tile) >= LEAST_FILLED * lanes * count_pieces(plan, at):
+        if filled(plan) >= LEAST_FILLED:
             return plan
     return None
+
+
+def filled(plan: CopyPlan) -> float:
+    """The share of the lanes that a box converts which hold an element."""
+    lanes = plan.vector_bytes // plan.widths.moved
+    return prod(plan.tile) / (lanes * count_pieces(plan, plan.widths.converted_at))
 
 
 def converts_few(plan: CopyPlan) -> bool:

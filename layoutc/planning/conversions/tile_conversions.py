@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.conversions.gathered_rows import is_transposed
-from layoutc.planning.conversions.merged_conversions import converts_few, merged_plan, takes_less
+from layoutc.planning.conversions.merged_conversions import converts_few, filled, merged_plan, takes_less
 from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
@@ -35,6 +35,8 @@ HALVED = 2
 """bytes of an element that tiles narrow to past the caches, however many registers they convert"""
 CONVERTED_ROW = 1 << 10
 """bytes of a row of the source, from which on tiles that put lines of single bytes together convert them"""
+MOSTLY_FILLED = 0.5
+"""of the lanes that a box converts hold an element, where elements become wider past the caches"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
 MANY_LOADS = 4
@@ -82,12 +84,19 @@ def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     if not how.streams:
         return suits and how.widths.dst >= CACHED_ELEMENT
     narrows = how.widths.dst == 1 < how.widths.src and not how.widths.are_packed
-    if not (suits or narrows):
+    widens = how.widths.src < how.widths.dst
+    if not (suits or narrows or widens):
         return False
     straight = straight_plan(copy, how)
     forget_copies(1)
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
-    return (suits or _fills_lines(straight)) and not (stores_again or rows_collide(straight))
+    suits = suits or (narrows and _fills_lines(straight)) or (widens and _has_lines(straight))
+    return suits and not (stores_again or rows_collide(straight))
+
+
+def _has_lines(plan: CopyPlan) -> bool:
+    """Whether tiles have whole lines in registers, or are boxes, whose registers are mostly full."""
+    return plan.store == "nontemporal" or (plan.merges and filled(plan) >= MOSTLY_FILLED)
 
 
 def _fills_lines(plan: CopyPlan) -> bool:

@@ -102,7 +102,8 @@ def rows_of_a_set(plan: CopyPlan) -> int:
 def takes_parts_of_lines(plan: CopyPlan) -> bool:
     """Whether several loads take parts of the lines of the source that a macro tile has."""
     piece = lane_count(plan.source_lanes)
-    return piece * plan.element_bytes < LINE and piece < plan.source_run and plan.gathers_lanes
+    is_part = piece * plan.element_bytes < LINE * plan.widths.src_per_byte
+    return is_part and piece < plan.source_run and plan.gathers_lanes
 
 
 def is_plain(plan: CopyPlan) -> bool:

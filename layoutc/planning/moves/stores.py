@@ -237,13 +237,14 @@ def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPla
     The usual plan; or, where the last cache is near, one with runs of a few lines on both sides.
 
     There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
-    would have all of stay whole.
+    would have all of stay whole, if what they become, where that is wider, lies in no more pages than are translated.
     """
     if target.llc_is_far:
         return usual
     takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
     even = with_macro(plan, STREAMED_ALONG_ROWS if takes_parts else STREAMED_LINES)
-    if not _cuts_rows(even, usual):
+    widens = plan.widths.src < plan.widths.dst and pages(usual, "dst") > TRANSLATED_PAGES
+    if widens or not _cuts_rows(even, usual):
         return even
     because("macro tiles", "with whole rows of the source, as they are short")
     return usual
