@@ -628,7 +628,7 @@ def test_past_the_caches_tiles_convert_themselves(
     ("tags", "dims", "types", "is_far", "macro"),
     [
         ("nchw nhwc", (64, 64, 56, 56), "f32 bf16", False, (1, 128, 64)),  # all lines of a pixel
-        ("nchw nhwc", (64, 64, 56, 56), "bf16 f32", False, (1, 128, 64)),
+        ("nchw nhwc", (64, 64, 56, 56), "bf16 f32", False, (1, 64, 64)),
         ("nchw nhwc", (64, 64, 56, 56), "s32 f32", False, (1, 128, 64)),
         ("ab ba", (4096, 4096), "f32 bf16", False, (64, 128)),
         ("nchw nhwc", (128, 512, 14, 14), "f32 bf16", False, (1, 196, 32)),  # rows of 784 bytes are not cut
@@ -651,6 +651,47 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
 
 
 @pytest.mark.parametrize(
+    ("tags", "dims", "types", "gathers", "lanes"),
+    [
+        ("nchw nhwc", (64, 64, 56, 56), "s8 f32", False, "1:16 -> 2:16"),  # a register once they are wide
+        ("nchw nhwc", (64, 64, 56, 56), "s16 s64", False, "1:8 -> 2:8"),
+        ("ab ba", (3001, 5003), "s8 f32", False, "0:16 -> 1:16"),  # lines are put together in a buffer
+        ("ab ba", (4096, 4096), "s8 f32", False, "0:64 -> 1:16"),  # rows evict each other: whole lines of them
+        ("ab ba", (4096, 4096), "s8 bf16", True, "0:8 -> 1:32"),
+        ("ab ba", (4096, 4096), "s4 f32", True, "0:8 -> 1:16"),  # 64 of them are half a line
+        ("aB12b ab", (58272, 14), "bf16 u32", False, "1:14 -> 1:14 0:2"),  # a box, 14 of 16 lanes full
+        ("ba Ab5a", (1070535, 28), "f8_e4m3 f16", True, "2:5 0:2 -> 2:5 1:28 0:2"),  # 10 of 32 lanes
+    ],
+)
+def test_past_near_caches_tiles_widen_elements_themselves(
+    tags: str, dims: tuple[int, ...], types: str, gathers: bool, lanes: str
+) -> None:
+    """Where they fill lines, or are boxes with full registers; those of 4 bytes and more from few of a row at a time."""
+    (tag, to_tag), (type, to_type) = tags.split(), types.split()
+    sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
+    near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))
+    plan = choose_plan(*sides, near)
+    assert plan.copies[0].gathers_converted == gathers and f"lanes {lanes}, " in "\n".join(plan_lines(plan))
+    assert choose_plan(*sides, far).copies[0].gathers_converted
+    assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("channels", "pixels", "macro"),
+    [
+        (64, 298, (1, 298, 16)),  # in 19 pages
+        (512, 298, (1, 64, 64)),  # they would lie in 149
+    ],
+)
+def test_short_rows_that_become_wider_are_whole_if_they_lie_in_few_pages(
+    channels: int, pixels: int, macro: tuple[int, ...]
+) -> None:
+    source, destination = desc("abc", (64, channels, pixels), "u8"), desc("acb", (64, channels, pixels), "f32")
+    (copy,) = choose_plan(source, destination, replace(machine("avx512"), llc=0, llc_is_far=False)).copies
+    assert (copy.store, copy.macro) == ("nontemporal", macro)
+
+
+@pytest.mark.parametrize(
     ("tags", "dims", "types", "gathers"),
     [
         ("ab ba", (3001, 5003), "f32 s8", False),
@@ -658,7 +699,7 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
         ("nchw nhwc", (32, 100, 65, 121), "f32 s8", False),
         ("ab ba", (3008, 5003), "f32 s8", True),  # whole lines go straight
         ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True),  # rows of 400 bytes
-        ("ab ba", (3001, 5003), "s8 f32", True),  # elements become wider
+        ("ab ba", (3001, 5003), "s8 f32", False),  # elements become wider
         ("ab ba", (3001, 5003), "f64 s8", False),
     ],
 )
@@ -767,7 +808,7 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
     """Not pairs, or fours, that begin again with their parameters, as those of rows of 9 after 3, of 20 after 5."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split("->")
     sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
-    lines = tuple(plan_lines(choose_plan(*sides, replace(machine("avx512"), llc=0), 1, conversion)))
+    lines = tuple(plan_lines(choose_plan(*sides, replace(machine("avx512"), llc=0, llc_is_far=True), 1, conversion)))
     kernel = Kernel(*sides, "c", conversion=conversion, target="avx512", plan=lines)
     rows = kernel.c_source[kernel.c_source.index("// copy 0") :]
     assert re.findall(r"load_(?:first_)?[iu]\d+x\d+", rows)[: len(loads.split())] == loads.split()

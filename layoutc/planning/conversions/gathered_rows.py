@@ -7,6 +7,7 @@ from math import prod
 
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import continues_params
+from layoutc.planning.moves.colliding_rows import transposes
 from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
 
 MAX_CYCLE = 31
@@ -60,8 +61,7 @@ def taken_apart(plan: CopyPlan) -> CopyPlan:
 
 
 def is_transposed(plan: CopyPlan) -> bool:
-    """Whether registers are loaded along other digits than they are stored along."""
+    """Whether a network of registers, or a box, transposes."""
     lanes = *plan.source_lanes, *plan.target_lanes
-    loaded, stored = ({part.digit for part in parts} for parts in (plan.source_lanes, plan.target_lanes))
     is_network = plan.merges or all(is_power_of_two(part.extent) for part in lanes)
-    return is_network and bool(loaded and stored) and loaded != stored
+    return is_network and transposes(plan)

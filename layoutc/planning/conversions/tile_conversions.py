@@ -11,13 +11,14 @@ from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
-from layoutc.planning.moves.colliding_rows import rows_collide
+from layoutc.planning.moves.colliding_rows import rows_collide, transposes
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, stores_lines_twice
 from layoutc.planning.moves.staged_stores import row_of
+from layoutc.planning.moves.streamed_stores import WIDE_ELEMENT
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
@@ -96,7 +97,10 @@ def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
 
 def _has_lines(plan: CopyPlan) -> bool:
     """Whether tiles have whole lines in registers, or are boxes, whose registers are mostly full."""
-    return plan.store == "nontemporal" or (plan.merges and filled(plan) >= MOSTLY_FILLED)
+    if plan.merges:
+        return filled(plan) >= MOSTLY_FILLED
+    is_narrow = plan.store == "staged" and plan.widths.dst >= WIDE_ELEMENT and transposes(plan)
+    return plan.store == "nontemporal" or is_narrow
 
 
 def _fills_lines(plan: CopyPlan) -> bool:

@@ -42,7 +42,7 @@ def most_in_a_set(
         if position not in run_digits:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    lines = {row * (width or plan.element_bytes) // (plan.widths.per_byte(side) * LINE) for row in rows}
+    lines = {row * (width or plan.element_bytes) // LINE for row in rows}
     return max(Counter(line % sets for line in lines).values())
 
 

@@ -112,6 +112,12 @@ def is_plain(plan: CopyPlan) -> bool:
     return not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
 
 
+def transposes(plan: CopyPlan) -> bool:
+    """Whether registers are loaded along other digits than they are stored along."""
+    loaded, stored = ({part.digit for part in lanes} for lanes in (plan.source_lanes, plan.target_lanes))
+    return bool(loaded and stored) and loaded != stored
+
+
 def halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:
     """The plan, whose lanes are powers of two, with half of those of one side; None if its tile stays as it is."""
     lanes = {"src": plan.source_lanes, "dst": plan.target_lanes}

@@ -27,7 +27,8 @@ from layoutc.planning.moves.macro_tiles import (
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import along_most_turns
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN, has_staged_runs, with_staged_stores
-from layoutc.planning.moves.stores import cached, streamed
+from layoutc.planning.moves.stores import cached
+from layoutc.planning.moves.streamed_stores import streamed, with_fewer_widened
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.reasons import because, next_copy
@@ -107,7 +108,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
     if plan.widths.dst_per_byte > 1:
         because("stores", "through the caches, as tiles that convert store parts of lines")
         return cached(plan, target)
-    return with_staged_stores(plan, target)
+    return with_staged_stores(with_fewer_widened(plan, target), target)
 
 
 def stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:

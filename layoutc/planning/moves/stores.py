@@ -1,4 +1,4 @@
-"""How the tiles of a copy are stored, and what macro tiles suit that: through the caches, or past them."""
+"""How the tiles of a copy are stored through the caches, and what macro tiles suit that."""
 
 from __future__ import annotations
 
@@ -7,43 +7,29 @@ from dataclasses import replace
 from layoutc.planning.copies.copy_digits import SIDES, contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
-    holds_lines,
     l1_ways,
     most_in_a_set,
-    pages,
     share_evicted,
     share_without_room,
     stored_sets,
 )
 from layoutc.planning.moves.colliding_rows import (
     gathered_in_caches,
-    gathers_rows,
-    halved,
     is_plain,
     stored_in_a_set,
     widens,
     with_fewer_rows,
-    with_gathered_rows,
 )
 from layoutc.planning.moves.fewest_lines import with_fewest_lines
 from layoutc.planning.moves.macro_tiles import (
     ALIGNED,
     ALONG_ROWS,
-    COLLIDING,
-    COLLIDING_NEAR,
     COPIED_BY_SOURCE,
     GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
     NORMAL_LONG,
     NORMAL_SQUARE,
-    STREAMED,
-    STREAMED_ALONG_ROWS,
-    STREAMED_COPY,
-    STREAMED_FEW_ROWS,
-    STREAMED_LINES,
-    STREAMED_PACKED,
-    STREAMED_SMALL,
     MacroShape,
     loop_order,
     with_macro,
@@ -51,7 +37,7 @@ from layoutc.planning.moves.macro_tiles import (
 from layoutc.planning.moves.paired_blocks import in_pairs
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, silently
+from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 
 MIN_ALIGNED_RUN = 512
@@ -66,12 +52,6 @@ FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
 SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
-TRANSLATED_PAGES = 64
-"""whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
-FEW_ROWS_PIECE = 16
-"""bytes of a row of the source that a tile of elements of 4 bytes and more loads, where the last cache is near"""
-GATHERED_PART = 4 / 3
-"""of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
 HELD_LINES = 0.5
 """of the first cache, that lines of the source may fill then, one for each element of a row"""
 
@@ -216,100 +196,3 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
     evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan) > l1_ways(target)
     return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict
-
-
-def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
-    if plan.source_lanes == plan.target_lanes:
-        return with_macro(plan, STREAMED_COPY)
-    if plan.widths.moved not in COLLIDING:
-        large = _streamed_large(plan, target)
-        return _with_even_runs(plan, large, target) if plan.converted_bytes else large
-    if not plan.converted_bytes and (gathered := _gathered(plan, target)):
-        return gathered
-    if plan.converted_bytes and plan.widths.dst_per_byte > 1:
-        return with_macro(plan, STREAMED_PACKED)
-    return _with_even_runs(plan, with_macro(plan, STREAMED_SMALL), target)
-
-
-def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The usual plan; or, where the last cache is near, one with runs of a few lines on both sides.
-
-    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
-    would have all of stay whole, if what they become, where that is wider, lies in no more pages than are translated.
-    """
-    if target.llc_is_far:
-        return usual
-    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
-    even = with_macro(plan, STREAMED_ALONG_ROWS if takes_parts else STREAMED_LINES)
-    widens = plan.widths.src < plan.widths.dst and pages(usual, "dst") > TRANSLATED_PAGES
-    if widens or not _cuts_rows(even, usual):
-        return even
-    because("macro tiles", "with whole rows of the source, as they are short")
-    return usual
-
-
-def _cuts_rows(plan: CopyPlan, other: CopyPlan) -> bool:
-    """Whether macro tiles have parts of rows of the source of which those of another plan have all."""
-    digits = plan.copy.digits
-    return any(plan.macro[g] < other.macro[g] == digits[g].extent for g in other.source_run_digits)
-
-
-def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The plan with elements of 4 bytes and more, whose loops inside follow the source, or rows of the destination.
-
-    These where a last cache that is far holds both sides; or where the last one is near, and tiles store few rows, or a
-    macro tile lies in more pages than the processor translates at once: loads wait for a translation beside each other,
-    stores one by one.
-    """
-    by_source = with_macro(plan, STREAMED)
-    if target.llc_is_far:
-        is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
-        return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
-    if (few := _with_few_rows(plan, target)) is not None:
-        return few
-    if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
-        return by_source
-    along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
-    why = f"as rows lie in {count} pages, more than are translated at once"
-    because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
-    return along_rows
-
-
-def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
-    """
-    The plan of a move whose tiles load less of a row, and so store into few rows of the destination at a time.
-
-    Each line of the source is loaded again for the rest of it, so the first cache has to hold them. Where a row is one
-    line alone, those of a large tile follow one another.
-    """
-    if plan.converted_bytes or not plan.source_lanes or not is_plain(plan):
-        return None
-    apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
-    if apart < 2 * LINE:
-        return None
-    few = plan
-    while lane_count(few.source_lanes) * few.element_bytes > FEW_ROWS_PIECE and (fewer := halved(few, "src")):
-        few = fewer
-    if few is plan:
-        return None
-    with silently():
-        few = with_macro(few, STREAMED_FEW_ROWS)
-        if not holds_lines(few, target):
-            return None
-    because(
-        "tiles", f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
-    )
-    because("macro tiles", STREAMED_FEW_ROWS.reason)
-    return few
-
-
-def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
-    """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
-    shape = (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes]
-    gathered = with_macro(plan, replace(shape, budget=min(shape.budget, int(GATHERED_PART * target.l1))))
-    if not gathers_rows(gathered, target):
-        return None
-    return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))

@@ -1,0 +1,160 @@
+"""How tiles are stored past the caches, each store a whole line, and what macro tiles suit that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layoutc.planning.copies.copy_digits import SIDES
+from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, pages
+from layoutc.planning.moves.colliding_rows import (
+    gathers_rows,
+    halved,
+    is_plain,
+    rows_of_a_set,
+    transposes,
+    with_gathered_rows,
+)
+from layoutc.planning.moves.macro_tiles import (
+    COLLIDING,
+    COLLIDING_NEAR,
+    STREAMED,
+    STREAMED_ALONG_ROWS,
+    STREAMED_COPY,
+    STREAMED_FEW_ROWS,
+    STREAMED_LINES,
+    STREAMED_PACKED,
+    STREAMED_SMALL,
+    loop_order,
+    with_macro,
+)
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import because, silently
+from layoutc.planning.tiles.lanes import lane_count
+
+TRANSLATED_PAGES = 64
+"""whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
+FEW_ROWS_PIECE = 16
+"""bytes of a row of the source that a tile of elements of 4 bytes and more loads, where the last cache is near"""
+GATHERED_PART = 4 / 3
+"""of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
+WIDE_ELEMENT = 4
+"""bytes of an element from which on tiles that widen others load no more of a row than one register holds of these"""
+
+
+def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
+    if plan.source_lanes == plan.target_lanes:
+        return with_macro(plan, STREAMED_COPY)
+    plan = with_fewer_widened(plan, target)
+    if plan.widths.moved not in COLLIDING:
+        large = _streamed_large(plan, target)
+        return _with_even_runs(plan, large, target) if plan.converted_bytes else large
+    if not plan.converted_bytes and (gathered := _gathered(plan, target)):
+        return gathered
+    if plan.converted_bytes and plan.widths.dst_per_byte > 1:
+        return with_macro(plan, STREAMED_PACKED)
+    return _with_even_runs(plan, with_macro(plan, STREAMED_SMALL), target)
+
+
+def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan, whose tiles, where they widen elements, load from each row what one register holds of these.
+
+    As many as one holds of narrow ones are stored into as many rows of the destination, one after the other. Not where
+    rows evict each other: there whole lines are loaded at once.
+    """
+    is_wide = plan.widths.dst >= WIDE_ELEMENT and plan.widths.src < plan.widths.dst
+    if target.llc_is_far or not (is_wide and is_plain(plan) and transposes(plan)):
+        return plan
+    if rows_of_a_set(plan) > COLLIDING_ROWS:
+        return plan
+    few, wide = plan, plan.vector_bytes // plan.widths.dst
+    while lane_count(few.source_lanes) > wide and (fewer := halved(few, "src")):
+        few = fewer
+    if few is not plan:
+        because("tiles", f"with {wide} elements of a row or little more, as they store wide ones into few rows so")
+    return few
+
+
+def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The usual plan; or, where the last cache is near, one with runs of a few lines on both sides.
+
+    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
+    would have all of stay whole, if what they become, where that is wider, lies in no more pages than are translated.
+    """
+    if target.llc_is_far:
+        return usual
+    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
+    even = with_macro(plan, STREAMED_ALONG_ROWS if takes_parts else STREAMED_LINES)
+    widens = plan.widths.src < plan.widths.dst and not plan.widths.are_packed
+    if (widens and pages(usual, "dst") > TRANSLATED_PAGES) or not _cuts_rows(even, usual):
+        return even
+    because("macro tiles", "with whole rows of the source, as they are short")
+    return usual
+
+
+def _cuts_rows(plan: CopyPlan, other: CopyPlan) -> bool:
+    """Whether macro tiles have parts of rows of the source of which those of another plan have all."""
+    digits = plan.copy.digits
+    return any(plan.macro[g] < other.macro[g] == digits[g].extent for g in other.source_run_digits)
+
+
+def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan with elements of 4 bytes and more, whose loops inside follow the source, or rows of the destination.
+
+    These where a last cache that is far holds both sides; or where the last one is near, and tiles store few rows, or a
+    macro tile lies in more pages than the processor translates at once: loads wait for a translation beside each other,
+    stores one by one.
+    """
+    by_source = with_macro(plan, STREAMED)
+    if target.llc_is_far:
+        is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
+        return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
+    if (few := _with_few_rows(plan, target)) is not None:
+        return few
+    if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
+        return by_source
+    along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
+    why = f"as rows lie in {count} pages, more than are translated at once"
+    because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
+    return along_rows
+
+
+def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """
+    The plan of a move whose tiles load less of a row, and so store into few rows of the destination at a time.
+
+    Each line of the source is loaded again for the rest of it, so the first cache has to hold them. Where a row is one
+    line alone, those of a large tile follow one another.
+    """
+    if plan.converted_bytes or not plan.source_lanes or not is_plain(plan):
+        return None
+    apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
+    if apart < 2 * LINE:
+        return None
+    few = plan
+    while lane_count(few.source_lanes) * few.element_bytes > FEW_ROWS_PIECE and (fewer := halved(few, "src")):
+        few = fewer
+    if few is plan:
+        return None
+    with silently():
+        few = with_macro(few, STREAMED_FEW_ROWS)
+        if not holds_lines(few, target):
+            return None
+    because(
+        "tiles", f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
+    )
+    because("macro tiles", STREAMED_FEW_ROWS.reason)
+    return few
+
+
+def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
+    """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
+    shape = (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes]
+    gathered = with_macro(plan, replace(shape, budget=min(shape.budget, int(GATHERED_PART * target.l1))))
+    if not gathers_rows(gathered, target):
+        return None
+    return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))
