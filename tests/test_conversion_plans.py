@@ -666,7 +666,7 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
 def test_past_near_caches_tiles_widen_elements_themselves(
     tags: str, dims: tuple[int, ...], types: str, gathers: bool, lanes: str
 ) -> None:
-    """Where they fill lines, or are boxes with full registers; those of 4 bytes and more from few of a row at a time."""
+    """Where they fill lines, or are boxes with full registers; those of 4 bytes and more from few elements of a row."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
     near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))

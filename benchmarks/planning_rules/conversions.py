@@ -99,6 +99,20 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "MOSTLY_FILLED",
+        "past the caches boxes widen elements themselves where half of their lanes are full, if L3 is near",
+        {"never": {"MOSTLY_FILLED": to(NEVER)}, "however full": {"MOSTLY_FILLED": to(0)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "WIDE_ELEMENT",
+        "past the caches tiles load as many elements of a row as a register holds once they have 4 bytes or more",
+        {"never": {"with_fewer_widened": first_of}, "of 2 bytes too": {"WIDE_ELEMENT": to(2)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "CACHED_ELEMENT",
         "in the caches they convert as many to elements of 2 bytes and more, where L3 is near",
         {"never": {"CACHED_ELEMENT": to(NEVER)}, "of 1 byte too": {"CACHED_ELEMENT": to(1)}},
