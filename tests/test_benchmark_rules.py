@@ -43,7 +43,11 @@ CUT = replace(
 )
 """60 copies, of periods that are too large for a buffer"""
 RARE = [*(random_case(77, number) for number in (112, 136, 213, 261, 597)), CUT]
-RARE_CONVERSIONS = [random_conversion(77, number) for number in (129, 134, 279)]
+RARE_CONVERSIONS = [
+    random_conversion(seed, number)
+    for seed, numbers in ((77, (129, 134, 279)), (37002, (10, 50)))
+    for number in numbers
+]
 """decided by rules that few reorders are"""
 TRANSPOSE = Task("ab->ba", "l2", "f32", (48, 48), Placement.parse("ab"), Placement.parse("ba"))
 
