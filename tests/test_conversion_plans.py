@@ -660,6 +660,7 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
         ("ab ba", (4096, 4096), "s8 bf16", True, "0:8 -> 1:32"),
         ("ab ba", (4096, 4096), "s4 f32", True, "0:8 -> 1:16"),  # 64 of them are half a line
         ("aB12b ab", (58272, 14), "bf16 u32", False, "1:14 -> 1:14 0:2"),  # a box, 14 of 16 lanes full
+        ("aB12b ab", (58272, 14), "u4 f32", True, "1:14 -> 1:14 0:2"),  # no box of half bytes, and no transpose
         ("ba Ab5a", (1070535, 28), "f8_e4m3 f16", True, "2:5 0:2 -> 2:5 1:28 0:2"),  # 10 of 32 lanes
     ],
 )
@@ -674,6 +675,26 @@ def test_past_near_caches_tiles_widen_elements_themselves(
     assert plan.copies[0].gathers_converted == gathers and f"lanes {lanes}, " in "\n".join(plan_lines(plan))
     assert choose_plan(*sides, far).copies[0].gathers_converted
     assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "types", "is_far", "lanes"),
+    [
+        ("nchw nhwc", (64, 64, 56, 56), "f32 f64", False, "1:8 -> 2:8"),
+        ("nchw nhwc", (64, 64, 56, 56), "f32 f64", True, "1:16 -> 2:8"),
+        ("ab ab", (3008, 5056), "u8 f32", False, "0:64 -> 0:16"),  # as they lie
+        ("ab ba", (5001, 3003), "u2 f32", False, "0:16 -> 1:16"),  # in a buffer
+    ],
+)
+def test_tiles_that_widen_to_4_bytes_and_more_load_few_of_a_row(
+    tags: str, dims: tuple[int, ...], types: str, is_far: bool, lanes: str
+) -> None:
+    """A register of them, past the caches, where the last one is near, if they are transposed."""
+    (tag, to_tag), (type, to_type) = tags.split(), types.split()
+    plan = choose_plan(
+        desc(tag, dims, type), desc(to_tag, dims, to_type), replace(machine("avx512"), llc=0, llc_is_far=is_far)
+    )
+    assert not plan.copies[0].gathers_converted and f"lanes {lanes}, " in plan_lines(plan)[1]
 
 
 @pytest.mark.parametrize(

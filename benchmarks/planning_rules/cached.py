@@ -99,6 +99,12 @@ CACHED_RULES = (
         CACHES,
     ),
     Rule(
+        "EVICTING_GAIN",
+        "in L2 they are gathered where rows of the destination evict each other if that spares a quarter",
+        {"never": {"EVICTING_GAIN": to(0)}, "always": {"EVICTING_GAIN": to(1)}},
+        (IN_L2,),
+    ),
+    Rule(
         "REGISTER_TIME",
         "in the caches tiles have fewer rows where these evict each other, and registers take an eighth of a line",
         {"half": {"REGISTER_TIME": times(0.5)}, "four times": {"REGISTER_TIME": times(4)}},

@@ -108,7 +108,7 @@ CONVERSION_RULES = (
     Rule(
         "WIDE_ELEMENT",
         "past the caches tiles load as many elements of a row as a register holds once they have 4 bytes or more",
-        {"never": {"with_fewer_widened": first_of}, "of 2 bytes too": {"WIDE_ELEMENT": to(2)}},
+        {"never": {"with_fewer_widened": to(first_of)}, "of 2 bytes too": {"streamed_stores.WIDE_ELEMENT": to(2)}},
         (IN_DRAM,),
         converts=True,
     ),

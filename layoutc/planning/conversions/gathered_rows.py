@@ -7,8 +7,8 @@ from math import prod
 
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import continues_params
-from layoutc.planning.moves.colliding_rows import transposes
-from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.moves.colliding_rows import is_plain, transposes
+from layoutc.planning.plans.plan import CopyPlan, Part
 
 MAX_CYCLE = 31
 """elements of a row after which parameters may begin again: as many vectors of them are held"""
@@ -62,6 +62,4 @@ def taken_apart(plan: CopyPlan) -> CopyPlan:
 
 def is_transposed(plan: CopyPlan) -> bool:
     """Whether a network of registers, or a box, transposes."""
-    lanes = *plan.source_lanes, *plan.target_lanes
-    is_network = plan.merges or all(is_power_of_two(part.extent) for part in lanes)
-    return is_network and transposes(plan)
+    return (plan.merges or is_plain(plan)) and transposes(plan)

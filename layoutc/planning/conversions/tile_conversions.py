@@ -49,8 +49,8 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy whose tiles take rows that were converted into a buffer; none where that does not pay.
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
-    does many that become wider, in the caches, and more that are full or stay as wide as they are, where the last one
-    is near. What is converted before can have other tiles, boxes among them.
+    does many that become wider, in the caches, and more of these, of full ones, and of those that stay as wide as they
+    are, where the last one is near. What is converted before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
@@ -91,16 +91,20 @@ def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     straight = straight_plan(copy, how)
     forget_copies(1)
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
-    suits = suits or (narrows and _fills_lines(straight)) or (widens and _has_lines(straight))
-    return suits and not (stores_again or rows_collide(straight))
+    converts = suits or (narrows and _fills_lines(straight)) or (widens and _widens_well(straight))
+    return converts and not (stores_again or rows_collide(straight))
 
 
-def _has_lines(plan: CopyPlan) -> bool:
-    """Whether tiles have whole lines in registers, or are boxes, whose registers are mostly full."""
+def _widens_well(plan: CopyPlan) -> bool:
+    """
+    Whether tiles that widen elements store whole lines, or put lines together; or are boxes with mostly full registers.
+
+    Out of lanes in a buffer those of 4 bytes and more alone, as their tiles load few of a row.
+    """
     if plan.merges:
         return filled(plan) >= MOSTLY_FILLED
-    is_narrow = plan.store == "staged" and plan.widths.dst >= WIDE_ELEMENT and transposes(plan)
-    return plan.store == "nontemporal" or is_narrow
+    puts_together = plan.store == "staged" and plan.widths.dst >= WIDE_ELEMENT and transposes(plan)
+    return plan.store == "nontemporal" or puts_together
 
 
 def _fills_lines(plan: CopyPlan) -> bool:

@@ -112,6 +112,13 @@ def is_plain(plan: CopyPlan) -> bool:
     return not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
 
 
+def with_at_most(plan: CopyPlan, lanes: int) -> CopyPlan:
+    """The plan, whose lanes are powers of two, with so many of the source or fewer, if its tile can be cut."""
+    while lane_count(plan.source_lanes) > lanes and (fewer := halved(plan, "src")):
+        plan = fewer
+    return plan
+
+
 def transposes(plan: CopyPlan) -> bool:
     """Whether registers are loaded along other digits than they are stored along."""
     loaded, stored = ({part.digit for part in lanes} for lanes in (plan.source_lanes, plan.target_lanes))

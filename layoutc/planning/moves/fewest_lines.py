@@ -46,17 +46,17 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     `plan` has macro tiles of one tile. Where stores wait for lines these cost more than is counted here: what rows of
     the source evict is known to be worth it.
     """
-    transposes = plan.source_lanes and plan.source_lanes != plan.target_lanes
-    if not transposes:
+    if not plan.source_lanes or plan.source_lanes == plan.target_lanes:
         return usual
     if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan) <= COLLIDING_ROWS):
         return usual
     if not _again(usual, target):
         return usual
+    most = _cost(usual, target)
     with silently():
-        ways = [(_cost(way.plan, target), way) for way in _ways(plan, usual, target)]
+        ways = [(_cost(way.plan, target), way) for way in _ways(plan, most, target)]
     cost, found = min(ways, key=lambda way: way[0], default=(inf, None))
-    if found is None or cost >= _cost(usual, target):
+    if found is None or cost >= most:
         return usual
     because("stores", "normal, through the caches")
     because("loads", "straight")
@@ -65,22 +65,25 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     return found.plan
 
 
-def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
-    """Tiles of half the rows of a side, or less, one after the other along the rows of the other; gathered rows."""
-    yield from _gathered(plan, usual, target)
-    if any(digit.carries for digit in plan.copy.digits):
-        return
-    for side, other in (SIDES, SIDES[::-1]):
+def _ways(plan: CopyPlan, most: float, target: Machine) -> Iterator[_Way]:
+    """
+    Tiles of half the rows of a side, or less, one after the other along the rows of the other; gathered rows.
+
+    Rows of digits that carry are only gathered. The usual plan costs `most`.
+    """
+    fewest = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
+    for side, other in fewest:
         fewer = plan
         while (fewer := _with_fewer_rows(fewer, other)) is not None:
             rows = lane_count(fewer.target_lanes if side == "src" else fewer.source_lanes)
             name = {"src": "source", "dst": "destination"}[side]
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
-            yield from _gathered(fewer, usual, target, f" for tiles of {rows} of the {name}")
+            yield from _gathered(fewer, most, target, f" for tiles of {rows} of the {name}")
+    yield from _gathered(plan, most, target)
 
 
-def _gathered(plan: CopyPlan, usual: CopyPlan, target: Machine, tiles: str = "") -> Iterator[_Way]:
+def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> Iterator[_Way]:
     """
     The plan with its source rows gathered, with macro tiles of two shapes. `tiles` says which ones take them.
 
@@ -88,12 +91,11 @@ def _gathered(plan: CopyPlan, usual: CopyPlan, target: Machine, tiles: str = "")
     it has to spare much.
     """
     is_large = plan.copy.elements * plan.element_bytes >= target.l2
-    most = EVICTING_GAIN * _cost(usual, target)
     for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
         gathered = gathered_in_caches(plan, shape)
         if gathered is None:
             continue
-        if is_large or not evict_each_other(gathered, target) or _cost(gathered, target) < most:
+        if is_large or not evict_each_other(gathered, target) or _cost(gathered, target) < EVICTING_GAIN * most:
             yield _Way(gathered, shape, "loads", f"gathered on the stack first{tiles}")
 
 

@@ -147,5 +147,6 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
         return plan
+    because("tiles", "with whole lines of rows of the source")
     because("loads", "straight, of whole lines: the buffer that stores fill takes less")
     return found

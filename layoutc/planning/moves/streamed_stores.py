@@ -9,10 +9,10 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, pages
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
-    halved,
     is_plain,
     rows_of_a_set,
     transposes,
+    with_at_most,
     with_gathered_rows,
 )
 from layoutc.planning.moves.macro_tiles import (
@@ -39,7 +39,7 @@ FEW_ROWS_PIECE = 16
 GATHERED_PART = 4 / 3
 """of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
 WIDE_ELEMENT = 4
-"""bytes of an element from which on tiles that widen others load no more of a row than one register holds of these"""
+"""bytes of an element, from which on tiles that widen others load few of a row, and put lines together in a buffer"""
 
 
 def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -59,19 +59,18 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
-    The plan, whose tiles, where they widen elements, load from each row what one register holds of these.
+    The plan, whose tiles, where they widen elements and the last cache is near, load few from each row.
 
-    As many as one holds of narrow ones are stored into as many rows of the destination, one after the other. Not where
-    rows evict each other: there whole lines are loaded at once.
+    So many as one register holds once they are wide: all that one holds of narrow ones go into as many rows of the
+    destination. Not where rows of the source evict each other: there whole lines are loaded at once.
     """
     is_wide = plan.widths.dst >= WIDE_ELEMENT and plan.widths.src < plan.widths.dst
     if target.llc_is_far or not (is_wide and is_plain(plan) and transposes(plan)):
         return plan
     if rows_of_a_set(plan) > COLLIDING_ROWS:
         return plan
-    few, wide = plan, plan.vector_bytes // plan.widths.dst
-    while lane_count(few.source_lanes) > wide and (fewer := halved(few, "src")):
-        few = fewer
+    wide = plan.vector_bytes // plan.widths.dst
+    few = with_at_most(plan, wide)
     if few is not plan:
         because("tiles", f"with {wide} elements of a row or little more, as they store wide ones into few rows so")
     return few
@@ -135,9 +134,7 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
     if apart < 2 * LINE:
         return None
-    few = plan
-    while lane_count(few.source_lanes) * few.element_bytes > FEW_ROWS_PIECE and (fewer := halved(few, "src")):
-        few = fewer
+    few = with_at_most(plan, FEW_ROWS_PIECE // plan.element_bytes)
     if few is plan:
         return None
     with silently():
