@@ -17,10 +17,10 @@ from tests.descriptors import layout
 
 
 def plan_of(source: str, destination: str, rows: int = 8192) -> CopyPlan:
-    """The plan of a large transpose."""
+    """The plan of a large transpose, where rows are gathered that become wider."""
     dims = (rows, 8192)
     src, dst = (MemoryDesc(dims, element_type(t), layout(tag)) for t, tag in ((source, "ab"), (destination, "ba")))
-    (copy,) = choose_plan(src, dst, TARGETS["avx512"], 1, Conversion()).copies
+    (copy,) = choose_plan(src, dst, replace(TARGETS["avx512"], llc_is_far=True), 1, Conversion()).copies
     return copy
 
 

@@ -184,7 +184,7 @@ def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str, threa
     """By vectors along each row, out of a buffer of bytes, into one of bytes, or both."""
     sides = layoutc.desc("ab", (131, 277), type), layoutc.desc("ba", (131, 277), to_type)
     scales = Conversion(src_scale=layoutc.Param(np.linspace(0.5, 2, 131), axes=0))
-    target = TARGETS["avx512"] if to_type != "f32" else replace(TARGETS["avx512"], llc=SMALL)
+    target = TARGETS["avx512"] if to_type != "f32" else replace(TARGETS["avx512"], llc=SMALL, llc_is_far=True)
     plan = choose_plan(*sides, target, threads, scales)
     assert all(copy.gathers_converted for copy in plan.copies)
     assert all((copy.store == "packed") == (to_type not in ("f32",)) for copy in plan.copies)
@@ -230,7 +230,8 @@ def test_macro_tiles_that_overlap_by_a_line_begin_with_bytes() -> None:
 @pytest.mark.parametrize(("type", "to_type", "element"), [("s4", "f32", 4), ("u2", "f64", 8), ("s4", "s8", 1)])
 def test_buffers_of_what_is_converted_are_counted_as_wide_as_it_is(type: str, to_type: str, element: int) -> None:
     source, destination = layoutc.desc("ab", (128, 256), type), layoutc.desc("ba", (128, 256), to_type)
-    (plan,) = (chosen := choose_plan(source, destination, replace(TARGETS["avx512"], llc=SMALL))).copies
+    target = replace(TARGETS["avx512"], llc=SMALL, llc_is_far=True)
+    (plan,) = (chosen := choose_plan(source, destination, target)).copies
     assert plan.gathers_converted
     kernel = layoutc.Kernel(source, destination, "interpret", plan=tuple(plan_lines(chosen)))
     (elements, *_) = re.findall(r"memref\.alloca\(\).*memref<(\d+)x", kernel.ir())
@@ -270,9 +271,10 @@ def test_registers_are_whole_lines_together(
 def test_rows_that_leave_by_whole_lines_take_16_bytes_of_the_source(type: str, row: int) -> None:
     """One tile of each row is 16 elements, which are a few bytes where they share these."""
     sides = layoutc.desc("ba", (3743, 2878), type), layoutc.desc("ab", (3743, 2878), "s32")
-    (copy,) = choose_plan(*sides, TARGETS["avx512"]).copies
+    target = replace(TARGETS["avx512"], llc_is_far=True)
+    (copy,) = choose_plan(*sides, target).copies
     assert (copy.load, copy.store, copy.macro[0]) == ("staged", "staged", row)
-    (reason,) = [line for line in explain_plan(*sides, TARGETS["avx512"], 1) if line.startswith("  macro tiles: ")]
+    (reason,) = [line for line in explain_plan(*sides, target, 1) if line.startswith("  macro tiles: ")]
     assert (f"{row} elements of each row of the source" in reason) == (type != "s8")
 
 
