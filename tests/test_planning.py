@@ -696,7 +696,8 @@ def test_rows_are_gathered_in_the_second_cache_if_that_spares_a_quarter(
 ) -> None:
     """Rows of the destination evict each other there, too."""
     machine = replace(TARGETS["avx512"], l1=32 << 10, waits_for_lines=False)
-    (copy,) = choose_plan(*(layoutc.desc(layout, dims, dtype) for layout in layouts.split()), machine).copies
+    source, destination = (layoutc.desc(layout, dims, dtype) for layout in layouts.split())
+    (copy,) = choose_plan(source, destination, machine).copies
     assert copy.load == load
 
 
