@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.plan_conversions import Converting, converting_plans
+from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.running_sums import with_running_sums
 from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
@@ -24,8 +25,8 @@ from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves, widths_of
 from layoutc.planning.threads import gains_past_caches_early, goes_past_caches, least_shared, worthwhile
 from layoutc.planning.through.byte_images import Images
-from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, writes_apart
-from layoutc.planning.through.plan_through import best_buffer, plan_through
+from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
+from layoutc.planning.through.plan_through import MOST_SEGMENTS, best_buffer, plan_through
 from layoutc.planning.through.rows_through import rows_through
 from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.together.small_copies import with_small_conversions
@@ -121,25 +122,19 @@ def _plan(
         widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
         how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
         return Plan(plan_through(buffered, how), threads)
-    images = _images(source, destination, conversion, straight and straight[0], threads, target)
-    if images is not None:
-        threads = worthwhile(threads, destination, len(images.turns))
-        streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
-        how = Converting(widths_of(source, destination), target, streams, threads, adds, moves, divisor)
-        return Plan(plan_images(images, how, moves_between(source, destination, conversion)), threads)
-    copies, widths = straight or copies_of(source, destination, conversion)
+    images = best_images(source, destination, conversion, target)
+    try:
+        copies, widths = straight or copies_of(source, destination, conversion)
+    except NotStridedError:
+        if images is None:
+            raise
+        copies, widths = (), widths_of(source, destination)
+    if not moves or widths.are_packed:
+        computed = COMPUTED if not moves_between(source, destination, conversion) else 0 if moves else 1
+        how = Converting(widths, target, False, threads, adds, moves, divisor, asked, computed=computed)
+        return _converting_plan(source, destination, conversion, copies, images, how, goes_through)
     threads = worthwhile(threads, destination, len(copies))
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
-    if not moves or widths.are_packed:
-        count = sum(not copy.is_fill for copy in copies)
-        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked, count)
-        plans = tuple(converting_plans(copies, how))
-        if (rows := rows_through(source, destination, conversion, plans, how, goes_through)) is not None:
-            return Plan(rows, threads)
-        shares = len(plans) > 1 and destination.size_bytes >= target.l2
-        parts = with_shared_loops(plans, how) if shares else plans
-        parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
-        return Plan(parts_with_shorter_tiles(parts, _packed(source, destination, conversion)), threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
         moved = joined_moves(source, destination, moved, conversion, widths.dst, target)
@@ -151,25 +146,33 @@ def _plan(
     return Plan(parts_past_it(moved, target, streams), threads)
 
 
-def _images(
+def _converting_plan(
     source: MemoryDesc,
     destination: MemoryDesc,
     conversion: Conversion,
-    straight: Sequence[StridedCopy] | None,
-    threads: int,
-    target: Machine,
-) -> Images | None:
-    """
-    The reorder by way of images of bytes, if elements share bytes, and its copies do worse without.
-
-    Copies that several threads can share go straight where turns would write into one byte.
-    """
-    copies, widths = straight or (), widths_of(source, destination)
-    if not copies and widths.are_packed:
-        try:
-            copies, widths = copies_of(source, destination, conversion)
-        except NotStridedError:
-            copies = ()
-    images = best_images(source, destination, widths, conversion, copies, target)
-    is_shared = threads > 1 and copies and destination.size_bytes >= least_shared(len(copies))
-    return None if images is None or (is_shared and not writes_apart(images, widths, target)) else images
+    copies: Sequence[StridedCopy],
+    images: Images | None,
+    how: Converting,
+    goes_through: bool | None,
+) -> Plan:
+    """The plan of copies that convert, or whose elements share bytes; of as many threads as are asked for at most."""
+    is_shared = how.threads > 1 and copies and destination.size_bytes >= least_shared(len(copies))
+    if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
+        images = None  # several threads share the copies that go straight
+    by_images = images is not None and not 0 < len(copies) <= MOST_SEGMENTS
+    threads = worthwhile(how.threads, destination, len(images.turns) if images and by_images else len(copies))
+    streams = goes_past_caches(source.size_bytes, destination.size_bytes, how.target, threads)
+    how = replace(how, threads=threads, streams=streams)
+    if images is not None and by_images:
+        because("bytes", "by way of images in which each element has a byte, as copies would be many")
+        return Plan(plan_images(images, how), threads)
+    how = replace(how, copies=sum(not copy.is_fill for copy in copies))
+    plans = tuple(converting_plans(copies, how))
+    parts = images and through_images(images, plans, how, goes_through)
+    parts = parts or rows_through(source, destination, conversion, plans, how, goes_through)
+    if parts:
+        return Plan(parts, threads)
+    shares = len(plans) > 1 and destination.size_bytes >= how.target.l2
+    parts = with_shared_loops(plans, how) if shares else plans
+    parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
+    return Plan(parts_with_shorter_tiles(parts, _packed(source, destination, conversion)), threads)

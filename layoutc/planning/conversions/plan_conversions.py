@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from math import inf
 
-from layoutc.planning.conversions.byte_boxes import byte_box, gathered_cost
+from layoutc.planning.conversions.byte_boxes import byte_box
 from layoutc.planning.conversions.even_copies import even_copies, with_even_macro
 from layoutc.planning.conversions.merged_conversions import merged_plan
+from layoutc.planning.conversions.plan_cost import parts_cost, plan_cost
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.conversions.shared_bytes import (
     can_be_buffered,
@@ -25,6 +25,7 @@ from layoutc.planning.copies.copy_digits import StridedCopy, cut_after, without_
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
+from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
@@ -43,31 +44,45 @@ def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator
             box = merged_plan(copy, how.widths, how.target, how.streams)
             assert box is not None, "what is joined has a box"
             yield box
-        elif (boxed := _byte_box(copy, how)) is not None:
-            yield from _box_apart(copy, boxed, how)
         elif (padded := _padded_plan(copy, how)) is not None:
             yield padded
         else:
-            yield from _plans(copy, how)
+            yield from _plans_or_box(copy, how)
 
 
-def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
     """
-    The plan of a copy of elements that share bytes as a box between buffers, where these gain by it.
+    The plans of a copy; or a box between buffers in which elements that share bytes have one each, where it gains.
 
     Whole lines that go past the caches gain more: with a box a transpose of s4 to s8 took 3.4 times as long.
     """
+    counted = how if _first_partial(copy) is None else _by_registers(how)
+    plans, box = [*_plans(copy, counted)], _byte_box(copy, counted)
+    passes = any(plan.store in ("nontemporal", "staged") and not has_few_lanes(plan) for plan in plans)
+    if box is None or passes or plan_cost(box, how.computed) > BOX_GAIN * parts_cost(plans, how.computed):
+        if counted is how:
+            return plans
+        forget_copies(len(plans))
+        return [*_plans(copy, how)]
+    forget_copies(len(plans))
+    next_copy()
+    because("tiles", "a box between buffers in which elements that share bytes have one each")
+    return [*_box_apart(copy, _byte_box(copy, how) or box, how)]
+
+
+def _by_registers(how: Converting) -> Converting:
+    """
+    What decides whether a copy is one or several: it follows from the registers alone, as who reads the plan has other
+    caches.
+    """
+    return replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
+
+
+def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+    """The plan of a copy as such a box, if it has one, and does not add, nor move whole bytes."""
     if not how.widths.are_packed or how.adds or (how.moves and in_bytes(copy, how.widths.dst_per_byte)):
         return None
-    limit = inf
-    if _first_partial(copy) is None and not copy.is_fill:
-        gathered = None if how.moves else gathered_plan(copy, how)
-        plan = gathered or plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
-        forget_copies(1)
-        if plan.store in ("nontemporal", "staged") and not has_few_lanes(plan):
-            return None
-        limit = limit if gathered is None else gathered_cost(gathered, how.target)
-    box = byte_box(copy, how.widths, how.target, how.moves, limit)
+    box = byte_box(copy, how.widths, how.target, how.computed)
     return by_source_lines(box, how.target) if box and how.streams else box
 
 
@@ -142,17 +157,16 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
 
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
-    """The same of a box; where what threads share is none, the copy has the plan that it has without boxes."""
+    """The same of a box; where what threads share is none, the copy has the plans that it has without boxes."""
     found = in_two(copy, plan, how.threads)
     if found is None:
         yield plan
         return
     digit, macro, first, rest = found
     if rest:
-        forget_copies(1)
         shared = _byte_box(first, how)
         if shared is None or not fits_macro(shared, digit, macro):
-            forget_copies(int(shared is not None))
+            forget_copies(1)
             yield from _plans(copy, how)
             return
         plan = shared
@@ -203,8 +217,7 @@ def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     def planned(how: Converting) -> CopyPlan | None:
         return row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
 
-    # Whether the copy is one or several follows from the registers alone: who reads the plan has other caches.
-    by_registers = replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
+    by_registers = _by_registers(how)
     if planned(by_registers) is None:
         return None
     forget_copies(1)

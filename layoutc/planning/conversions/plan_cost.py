@@ -2,70 +2,131 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from math import prod
 
-from layoutc.planning.conversions.gathered_rows import row_digits
+from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_digits
+from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
 from layoutc.planning.moves.boxes import LOAD, SHORT, TILE, tile_cost, waste
 from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan
+from layoutc.planning.plans.row_spans import row_span
+from layoutc.planning.plans.turns import Through
 from layoutc.planning.tiles.lanes import converted_lanes
 from layoutc.planning.tiles.merged_tile import MergedTile
+from layoutc.planning.tiles.tile import TileProgram
 
 CONVERTED = 6.0
 """instructions that convert a vector, about"""
 COMPUTED = 4
-"""bytes of an f32, which most elements are on their way"""
-ROW = 6.0
-"""of a row that is converted by itself: of its loop, and of what is loaded for it"""
+"""bytes of an f32, which most elements are on their way; others have one, or none as they stay what they are"""
+ROW = 12.0
+"""of a row that is converted by itself, or taken apart: of its loop, and to find where it begins and ends"""
 FILLED = 2.0
 """of a register of zeros that is stored"""
 ALONE = 4.0
 """of an element that is loaded and stored by itself"""
+PIECE = 4.0
+"""of what takes elements of a load apart that share bytes, or puts those of a store together"""
+SHARED = 3.0
+"""of an element that is put into a byte by itself"""
+BUFFERED = 0.2
+"""of an element of a long row that goes through a buffer in which each has a byte, with its load and store there"""
 
 
-def plan_cost(plan: CopyPlan) -> float:
+def parts_cost(parts: Iterable[CopyPlan | Through], computed: int = COMPUTED) -> float:
+    """Those of all copies, in all of their turns, of elements that have so many bytes while they are converted."""
+    return sum(
+        plan_cost(part, computed) if isinstance(part, CopyPlan) else _turns_cost(part, computed) for part in parts
+    )
+
+
+def _turns_cost(through: Through, computed: int) -> float:
+    """Those of all turns; where bytes are moved from image to image, rows convert them."""
+    turn = sum(plan_cost(plan, computed) for plan in through.copies)
+    if through.converts_rows:
+        turn += sum(CONVERTED * computed / plan.vector_bytes * plan.copy.elements for plan in through.between)
+    return turn * prod(loop.extent / loop.step for loop in through.loops)
+
+
+def plan_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
     """Those of all elements of a copy."""
-    return each_cost(plan) * prod(digit.extent for digit in plan.copy.digits)
+    return each_cost(plan, computed) * prod(digit.extent for digit in plan.copy.digits)
 
 
-def each_cost(plan: CopyPlan) -> float:
+def each_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
     """Those of an element."""
-    copy, converts = plan.copy, bool(plan.converted_bytes)
-    if copy.is_fill:
+    if plan.gathers_converted:
+        return row_cost(plan, computed) + each_cost(plan.gathered)
+    return _tile_cost(plan, computed) + sum(_shared_cost(plan, side) for side in SIDES)
+
+
+def _tile_cost(plan: CopyPlan, computed: int) -> float:
+    """The same as if no elements shared bytes."""
+    copy, converted = plan.copy, CONVERTED if plan.converted_bytes else 0.0
+    if plan.moves_rows:
+        return 0.0
+    if copy.is_fill and plan.widths.dst_per_byte == 1:
         return FILLED * plan.widths.dst / plan.vector_bytes
     if not plan.target_lanes:
-        return ALONE + converts * CONVERTED / ELEMENT_TILE
-    if plan.gathers_converted:
-        return row_cost(plan) + each_cost(plan.gathered)
+        return ALONE + converted / ELEMENT_TILE
     if plan.merges:
-        moved, vectors = box_instructions(plan)
-        return (moved + TILE + converts * CONVERTED * vectors) / prod(plan.tile) * waste(copy, plan.tile)
-    return tile_cost(plan) + (conversion_cost(plan) if converts else 0)
+        moved, vectors = box_instructions(plan, computed)
+        return (moved + TILE + converted * vectors) / prod(plan.tile) * waste(copy, plan.tile)
+    return tile_cost(plan) + (conversion_cost(plan, computed) if converted and not copy.is_fill else 0)
 
 
-def row_cost(plan: CopyPlan) -> float:
+def _shared_cost(plan: CopyPlan, side: SideName) -> float:
+    """Those that take an element out of a byte that others share, or put it there."""
+    if plan.widths.per_byte(side) == 1 or (plan.copy.is_fill and side == "src"):
+        return 0.0
+    if (plan.load == "unpacked") if side == "src" else (plan.store == "packed"):
+        return _buffer_cost(plan, side)
+    if not plan.target_lanes:
+        return SHARED * (side == "dst")
+    program = TileProgram(plan)
+    return PIECE * prod(program.load_counts if side == "src" else program.store_counts) / prod(plan.tile)
+
+
+def _buffer_cost(plan: CopyPlan, side: SideName) -> float:
+    """Those of an element of a row that is taken apart in a buffer, or put together out of it."""
+    along = contiguous(plan.copy, side)
+    run = prod(digit.loaded if side == "src" else digit.extent for _, digit in along)
+    span = row_span(plan) if side == "src" else None
+    at_once = 1 if span is None else span.at_once
+    return BUFFERED + ROW * (1 if side == "src" else 2) / (run * at_once)
+
+
+def row_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
     """Those of an element that is converted on its way into a buffer, by vectors along a row."""
     row = prod(plan.loaded_steps(g) for g in row_digits(plan))
     lanes = plan.vector_bytes // max(plan.widths.src, plan.widths.dst)
-    return (CONVERTED * parts_converted(plan, lanes) * -(-row // lanes) + ROW) / row
+    vector, apart = CONVERTED * parts_converted(plan, lanes, computed), 0.0
+    if plan.widths.src_per_byte > 1:
+        if gathers_bytes(plan):
+            vector += PIECE
+        else:
+            apart = _buffer_cost(replace(plan, load="unpacked"), "src")
+    return (vector * -(-row // lanes) + ROW) / row + apart
 
 
-def conversion_cost(plan: CopyPlan) -> float:
+def conversion_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
     """Those that convert an element in a tile with lanes."""
     lanes = converted_lanes(plan)
-    return CONVERTED * parts_converted(plan, lanes) / lanes * waste(plan.copy, plan.tile)
+    return CONVERTED * parts_converted(plan, lanes, computed) / lanes * waste(plan.copy, plan.tile)
 
 
-def box_instructions(plan: CopyPlan) -> tuple[float, int]:
+def box_instructions(plan: CopyPlan, computed: int = COMPUTED) -> tuple[float, int]:
     """Those that move the elements of a box, about, and how many vectors it converts."""
     tile = MergedTile(plan)
     converts_loads = plan.widths.converted_at == "src"
     converted, lanes = (tile.held, tile.lanes) if converts_loads else (tile.wanted, tile.store_piece)
     short = sum(piece.mask > 0 for piece, _ in tile.wanted)
     moved = LOAD * len(tile.held) + len(tile.network.steps) + len(tile.wanted) + SHORT * short
-    return moved, len(converted) * parts_converted(plan, lanes)
+    return moved, len(converted) * parts_converted(plan, lanes, computed)
 
 
-def parts_converted(plan: CopyPlan, lanes: int) -> int:
-    """How many vectors so many lanes are while they are converted."""
-    widest = max(plan.widths.src, plan.widths.dst, COMPUTED)
+def parts_converted(plan: CopyPlan, lanes: int, computed: int = COMPUTED) -> int:
+    """How many vectors so many lanes are while they are converted; none if nothing is computed."""
+    widest = max(plan.widths.src, plan.widths.dst, computed) if computed else 0
     return -(-lanes * widest // plan.vector_bytes)

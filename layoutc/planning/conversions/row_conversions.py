@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from layoutc.planning.conversions.gathered_rows import row_digits
+from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
 from layoutc.planning.copies.copy_digits import SIDES, StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
@@ -61,6 +62,8 @@ class Converting:
     """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
     copies: int = 1
     """of elements that are there"""
+    computed: int = COMPUTED
+    """bytes of an element while it is converted; 0 if it stays what it is"""
 
     @property
     def kept(self) -> int | None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Literal
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.plan_conversions import converting_plans
+from layoutc.planning.conversions.plan_cost import parts_cost
 from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
-from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, contiguous
-from layoutc.planning.copies.promotion import in_bytes
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, PAGE, Machine, merges_registers
@@ -25,45 +24,26 @@ from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import SharedLoop, Through
-from layoutc.planning.reasons import because, forget_copies, next_copy
+from layoutc.planning.reasons import arrange_copies, because, forget_copies, next_copy
+from layoutc.planning.reorder_copies import widths_of
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
-from layoutc.planning.through.plan_through import MOST_SEGMENTS, plans_into, plans_out_of, target_of_turns
+from layoutc.planning.through.plan_through import asking_for_turns, plans_into, plans_out_of, target_of_turns
 
-LEAST_ROW = 32
-"""elements of a row that takes as long in a buffer of its copy alone"""
-FEW, MOST_STRAIGHT = 0.05, 0.85
-"""of the elements may be in shorter rows; and so many in rows of whole bytes, which take longer by way of images"""
-MOST_SHORT = 0.25
-"""of the elements may be in rows of an image that are half as long or less, and are taken apart one by one"""
+IMAGE_GAIN = 0.9
+"""of the instructions of copies that go straight are those by way of images, at most"""
 MOST_PAGES = 1024
-"""pages of a side that a turn has a part of a line of"""
+"""pages of a side of which a turn has parts of lines, past the caches"""
 MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
 
-def best_images(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    widths: Widths,
-    conversion: Conversion,
-    copies: Sequence[StridedCopy],
-    target: Machine,
-) -> Images | None:
+def best_images(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: Machine) -> Images | None:
     """
-    A reorder by way of images, where copies that go straight (none if they are too many) have rows of few elements.
-
-    None where they do as well, or what the destination holds counts.
+    A reorder by way of images; None where no elements share bytes, turns are too large or too many, or what the
+    destination holds counts.
     """
+    widths = widths_of(source, destination)
     if not widths.are_packed or conversion.sum or conversion.compensation is not None:
-        return None
-    moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    rows = {copy: _rows_of(copy, widths, moves) for copy in copies}
-    short, straight = (sum(copy.elements for copy in copies if rows[copy] == kind) for kind in ("short", "straight"))
-    every = sum(copy.elements for copy in copies)
-    is_short = (
-        short > FEW * every and straight < MOST_STRAIGHT * every and not _has_lanes(copies, widths, target, moves)
-    )
-    if 0 < len(copies) <= MOST_SEGMENTS and not is_short:
         return None
     groupings = as_spread(source, destination, conversion).groupings
     try:
@@ -76,22 +56,53 @@ def best_images(
                 images = joined
     except NotStridedError:
         return None
-    is_few = 0 < len(copies) <= 2 * MOST_SEGMENTS
-    if is_few and not all(_has_long_rows(turn, widths, target) for turn in images.turns):
-        return None
-    why = f"{short} elements are in rows of less than {LEAST_ROW}" if is_short else "copies would be many"
-    because("bytes", f"by way of images in which each element has a byte, as {why}")
     return images
 
 
-def _has_lanes(copies: Sequence[StridedCopy], widths: Widths, target: Machine, moves: bool) -> bool:
-    """Whether all that is loaded is one copy that has lanes: between buffers of its own it does as well."""
-    first, *others = (copy for copy in copies if not copy.is_fill)
-    if others:
-        return False
-    plans = list(converting_plans([first], Converting(widths, target, False, 1, False, moves)))
-    forget_copies(len(plans))
-    return any(plan.target_lanes for plan in plans if not plan.copy.is_fill)
+def through_images(
+    images: Images, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
+) -> tuple[CopyPlan | Through, ...] | None:
+    """
+    The plans of a reorder by way of images; None where copies that go `straight` take as few instructions, or turns
+    that go past the caches have parts of lines in many pages.
+
+    It is what `is_asked` says, where that is known.
+    """
+    if is_asked is False:
+        return None
+    parts = plan_images(images, how)
+    cost, others = (parts_cost(each, how.computed) for each in (parts, straight))
+    copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
+    if not is_asked and (cost > IMAGE_GAIN * others or (how.streams and _pages(parts) > MOST_PAGES)):
+        forget_copies(copies)
+        return None
+    arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
+    words = f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions"
+    because("bytes", words, of_all=True)
+    return parts
+
+
+def _pages(parts: Iterable[CopyPlan | Through]) -> int:
+    """The most pages of a side of which a turn has parts of lines."""
+    found = [0]
+    for part in parts:
+        if isinstance(part, Through):
+            sides: tuple[tuple[SideName, Sequence[CopyPlan]], ...] = (
+                ("src", part.into or part.between),
+                ("dst", part.out_of or part.between),
+            )
+            found += (sum(_pages_of(plan, side) for plan in plans) for side, plans in sides)
+    return max(found)
+
+
+def _pages_of(plan: CopyPlan, side: SideName) -> int:
+    """Those of a copy, if its rows are less than a line."""
+    if plan.copy.is_fill and side == "src":
+        return 0
+    width, share = (plan.widths.src if side == "src" else plan.widths.dst), plan.widths.per_byte(side)
+    if _row(plan.copy, side) * width >= LINE * share:
+        return 0
+    return prod(digit.extent for digit in plan.copy.digits if getattr(digit, side) * width >= PAGE * share)
 
 
 def moves_between(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> bool:
@@ -108,54 +119,6 @@ def _instructions(images: Images, target: Machine) -> float:
     )
 
 
-def _has_long_rows(turn: Imaged, widths: Widths, target: Machine) -> bool:
-    """Whether rows of a turn are long, or taken apart several at once, and few of those that are no line lie apart."""
-    into, out_of = _rows_into(turn, widths, target), _rows_out_of(turn, widths, target)
-    forget_copies(len(into) + len(out_of))
-    through = Through(turn.loops, into, out_of)
-    sides: tuple[tuple[SideName, Sequence[CopyPlan]], ...] = (("src", into), ("dst", out_of))
-    for side, rows in sides:
-        lengths = [_row(plan.copy, side) for plan in rows]
-        spans = [side == "src" and through.takes_spans(number) for number in range(len(rows))]
-        short = sum(
-            plan.copy.elements
-            for plan, length, span in zip(rows, lengths, spans, strict=True)
-            if length < LEAST_ROW // 2 and not span
-        )
-        if short > MOST_SHORT * sum(plan.copy.elements for plan in rows):
-            return False
-        share = widths.per_byte(side)
-        pages = sum(
-            prod(digit.extent for digit in plan.copy.digits if getattr(digit, side) >= PAGE * share)
-            for plan, length in zip(rows, lengths, strict=True)
-            if length < LINE * share
-        )
-        if pages > MOST_PAGES:
-            return False
-    return True
-
-
-def _rows_of(copy: StridedCopy, widths: Widths, moves: bool) -> Literal["short", "odd", "straight"]:
-    """
-    What rows a copy has on the sides whose elements share bytes: of few elements, such that begin or end inside of
-    bytes, or such that vectors load and store as they are. Short ones have half as few where they are whole bytes.
-    """
-    if copy.is_fill or (moves and in_bytes(copy, widths.dst_per_byte) is not None):
-        return "straight"
-    shared: list[tuple[SideName, int]] = [(side, share) for side in SIDES if (share := widths.per_byte(side)) > 1]
-    even = {side: _has_whole_bytes(copy, side, share) for side, share in shared}
-    if any(_row(copy, side) < (LEAST_ROW // 2 if even[side] else LEAST_ROW) for side, _ in shared):
-        return "short"
-    return "straight" if all(even.values()) else "odd"
-
-
-def _has_whole_bytes(copy: StridedCopy, side: SideName, per_byte: int) -> bool:
-    """Whether rows of a side begin with bytes, and end with them."""
-    along = {position for position, _ in contiguous(copy, side)}
-    apart = (step for g, digit in enumerate(copy.digits) if g not in along for _, step in digit.all_steps(side))
-    return all(place % per_byte == 0 for place in (_row(copy, side), getattr(copy, side), *apart))
-
-
 def _row(copy: StridedCopy, side: SideName) -> int:
     """Elements that lie together on a side."""
     return prod(digit.loaded if side == "src" else digit.extent for _, digit in contiguous(copy, side))
@@ -169,9 +132,10 @@ def writes_apart(images: Images, widths: Widths, target: Machine) -> bool:
     return all(Through(turn.loops, (), out_of).writes_apart for turn, out_of in turns)
 
 
-def plan_images(images: Images, how: Converting, moves: bool) -> tuple[CopyPlan | Through, ...]:
+def plan_images(images: Images, how: Converting) -> tuple[CopyPlan | Through, ...]:
     """How each copy of a reorder by way of images runs, which moves bytes from image to image or converts there."""
-    turns = [_turns(each, replace(how, moves=moves)) for each in images.turns]
+    how = replace(how, asked=None, copies=1)
+    turns = [_turns(each, replace(how, moves=how.computed <= 1)) for each in images.turns]
     return *turns, *converting_plans(images.fills, replace(how, adds=False))
 
 
@@ -191,6 +155,8 @@ def _turns(turn: Imaged, how: Converting) -> Through:
         inner = replace(inner, widths=Widths(1, 1), moves=True)
     is_buffered = bool(turn.out_of)
     between = tuple(_between(turn.between, replace(inner, streams=how.streams and not is_buffered), is_buffered))
+    if how.streams and not turn.into:
+        between = asking_for_turns(between, turn.loops, target)
     out_of = _rows_out_of(turn, widths, target) or plans_out_of(turn.out_of, wide, converts=True)
     return Through(turn.loops, into, out_of, between)
 

@@ -86,10 +86,10 @@ def _turns(half: Halves, how: Converting) -> Through:
     of_turn = replace(how, target=target_of_turns(half.loops, how.target))
     into = plans_into(half.into, how, converts=is_early)
     out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
-    return Through(half.loops, _asking_ahead(into, half.loops, how.target) if how.streams else into, out_of)
+    return Through(half.loops, asking_for_turns(into, half.loops, how.target) if how.streams else into, out_of)
 
 
-def _asking_ahead(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], target: Machine) -> tuple[CopyPlan, ...]:
+def asking_for_turns(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], target: Machine) -> tuple[CopyPlan, ...]:
     """
     The copies into a buffer, which ask for what the next turn takes.
 

@@ -9,11 +9,10 @@ the buffer, or out of it. In the caches both halves of a turn may take fewer ins
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
-from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, plan_cost
+from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, parts_cost
 from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.strided_copy import NotStridedError
@@ -47,7 +46,7 @@ def rows_through(
     is_wide = how.widths.are_packed or how.widths.moved >= COMPUTED
     if is_asked is False or is_wide or how.moves or how.adds or conversion.compensation is not None:
         return None
-    cost = 0 if is_asked or how.streams else sum(map(plan_cost, straight))
+    cost = 0 if is_asked or how.streams else parts_cost(straight)
     if not is_asked and (how.streams or _least(straight, how) > HOPEFUL * cost):
         return None
     groupings = as_spread(source, destination, conversion).groupings
@@ -59,7 +58,7 @@ def rows_through(
         return None
     parts = plan_through(buffered, how)
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
-    if not is_asked and (not all(map(_converts_rows, parts)) or sum(map(_cost, parts)) > BOX_GAIN * cost):
+    if not is_asked and (not all(map(_converts_rows, parts)) or parts_cost(parts) > BOX_GAIN * cost):
         forget_copies(copies)
         return None
     arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
@@ -71,13 +70,6 @@ def _converts_rows(part: CopyPlan | Through) -> bool:
     """Whether all that is converted is so as it lies, and by way of no buffer more."""
     copies = (part,) if isinstance(part, CopyPlan) else part.copies
     return not any(copy.gathers_converted for copy in copies)
-
-
-def _cost(part: CopyPlan | Through) -> float:
-    """About how many instructions all turns take."""
-    if isinstance(part, CopyPlan):
-        return plan_cost(part)
-    return sum(map(plan_cost, part.copies)) * prod(loop.extent / loop.step for loop in part.loops)
 
 
 def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
