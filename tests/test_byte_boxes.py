@@ -44,7 +44,8 @@ def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, 
 
 
 def planned(name: str, target: Machine = ANY, threads: int = 1) -> tuple[CopyPlan, ...]:
-    return choose_plan(*sides(*CASES[name]), target, threads).copies
+    """The copies, as they go straight."""
+    return choose_plan(*sides(*CASES[name]), target, threads, goes_through=False).copies
 
 
 @pytest.mark.parametrize("name", ["blocks of 14 apart", "blocks of 3 apart", "3 channels with zeros"])
@@ -74,7 +75,7 @@ def test_where_registers_of_bytes_are_not_merged_what_becomes_wider_is_converted
 def test_bytes_are_those_of_the_reference(name: str, conversion: Conversion, executor: Executor) -> None:
     """Zeros stay zero behind a zero point, and have no scale; nothing between rows is read, and neighbours stay."""
     source, destination = sides(*CASES[name])
-    lines = tuple(plan_lines(choose_plan(source, destination, ANY, 2, conversion)))
+    lines = tuple(plan_lines(choose_plan(source, destination, ANY, 2, conversion, goes_through=False)))
     kernel = Kernel(source, destination, executor, plan=lines, target="avx512", threads=2, conversion=conversion)
     values, found, expected = random_codes("box", source), *np.zeros((2, destination.size_bytes), np.uint8)
     arguments = arguments_of(conversion, source.dims)
@@ -93,7 +94,7 @@ def test_boxes_past_the_caches_ask_for_the_next_macro_tile() -> None:
 def test_boxes_past_the_caches_follow_pages_of_the_source() -> None:
     """The next macro tile goes on in the rows that this one has begun, not in others that are a page each."""
     source, destination = sides("ebacd->cbaed", (56, 255, 219, 19, 1), "s8->f4_e2m1")
-    (plan,) = choose_plan(source, destination, replace(ANY, llc=0)).copies
+    (plan,) = choose_plan(source, destination, replace(ANY, llc=0), goes_through=False).copies
     digit = plan.copy.digits[plan.outer_order[-1]]
     assert plan.merges and (digit.src, plan.prefetch) == (19, 8 * 19 + 63)
 

@@ -67,9 +67,8 @@ def check(
     name: str, conversion: Conversion, target: Machine, threads: int, executor: Executor, built: str = "avx512"
 ) -> None:
     source, destination = sides(*CASES[name])
-    plan = choose_plan(source, destination, target, threads, conversion)
-    # Narrow registers take no rows apart together, and threads share no byte: some go straight there.
-    assert by_images(plan) or target is not ANY or threads > 1
+    plan = choose_plan(source, destination, target, threads, conversion, goes_through=True)
+    assert by_images(plan) or threads > 1  # which share no byte: some go straight
     lines = tuple(plan_lines(plan))
     assert read_plan_of(lines, source, destination, conversion) == plan
     kernel = Kernel(source, destination, executor, conversion=conversion, target=built, threads=threads, plan=lines)
@@ -182,9 +181,34 @@ def test_sums_go_straight() -> None:
     assert not by_images(choose_plan(source, destination, ANY, 1, Conversion(sum=1.0)))
 
 
+@pytest.mark.parametrize(
+    ("layouts", "dims", "types", "llc", "is_worth_it"),
+    [
+        ("nChw8c->nhwc", (1, 3, 112, 112), "s4->s8", 32 << 20, True),
+        ("nChw8c->nhwc", (1, 3, 112, 112), "u4->f32", 32 << 20, False),
+        ("nhwc->nChw16c", (1, 3, 112, 112), "s4->s8", 32 << 20, True),
+        ("nhwc->nChw16c", (1, 3, 112, 112), "f32->s4", 32 << 20, False),
+        ("ab->ba", (256, 512), "s4->f32", 32 << 20, False),
+        ("ba->BA16a64b", (4096, 4096), "s4->bf16", 32 << 20, False),  # whole lines past the caches
+    ],
+)
+def test_images_are_worth_it_where_they_take_fewer_instructions(
+    layouts: str, dims: tuple[int, ...], types: str, llc: int, is_worth_it: bool
+) -> None:
+    plan = choose_plan(*sides(layouts, dims, types), replace(machine("avx512"), shuffles="single", llc=llc))
+    assert bool(by_images(plan)) == is_worth_it
+
+
+def test_copies_out_of_memory_ask_for_the_next_turn() -> None:
+    """Past the caches; what comes out of an image is in them."""
+    source, destination = sides("DBca12d2b8d->cdba", (28, 8, 4, 36585), "bf16->u4")
+    plans = [choose_plan(source, destination, replace(ANY, llc=llc), goes_through=True) for llc in (0, 32 << 30)]
+    assert [any(copy.prefetch for turn in by_images(plan) for copy in turn.between) for plan in plans] == [True, False]
+
+
 def test_images_are_explained() -> None:
     text = "\n".join(explain_plan(*sides(*CASES["rows of two copies on each side"]), ANY, 1))
-    assert "by way of images in which each element has a byte, as " in text
+    assert re.search("by way of images in which each element has a byte, in 0.[0-9]+ of the instructions", text)
     assert "tiles: none: whole rows are put together, by vectors of bytes" in text
     between = r"out of a buffer of \d+ bytes .* and into a buffer of .*, where each element has a byte"
     assert re.search(f"shared loops: one turn, {between}", text)

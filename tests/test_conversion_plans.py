@@ -347,12 +347,12 @@ def test_an_edited_plan_keeps_its_parameters() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_many_elements_are_converted_at_once(target: str) -> None:
-    """Of every copy that is loaded whole, also where elements are loaded or stored one by one, or few lie together."""
+    """Of every copy that goes straight and is loaded whole, also where elements go one by one, or few lie together."""
     for number, (_, _, conversion) in enumerate(CASES):
         source, destination = sides(number)
         if conversion.arithmetic(source.element_type, destination.element_type) == "move":
             continue
-        for copy in choose_plan(source, destination, machine(target), 1, conversion).copies:
+        for copy in choose_plan(source, destination, machine(target), 1, conversion, goes_through=False).copies:
             is_loaded = copy.converted_bytes and all(digit.is_whole for digit in copy.copy.digits)
             if copy.copy.elements >= 256 and is_loaded and not (copy.gathers_converted or copy.moves_rows):
                 lanes = copy.source_lanes if copy.widths.converted_at == "src" else copy.target_lanes
@@ -482,7 +482,7 @@ def test_elements_are_transposed_while_they_are_narrow(type: str, to_type: str, 
     """No rows are converted first that become wider; past the caches they are read row by row if L3 is far."""
     found = replace(machine("avx512"), llc_is_far=is_far)
     small, large = (
-        choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), found).copies[0]
+        choose_plan(desc("ab", dims, type), desc("ba", dims, to_type), found, goes_through=False).copies[0]
         for dims in ((256, 256), (8192, 8192))
     )
     assert (small.gathers_converted, large.gathers_converted) == (is_first, is_first or is_far)
@@ -762,7 +762,7 @@ def test_in_the_caches_tiles_convert_full_registers_themselves(type: str, is_far
 
 
 def test_in_the_caches_elements_of_a_byte_leave_a_buffer() -> None:
-    (copy,) = choose_plan(desc("ab", (192, 320), "f32"), desc("ba", (192, 320), "s8"), machine("avx512")).copies
+    (copy,) = choose_plan(desc("ab", (192, 320), "bf16"), desc("ba", (192, 320), "s8"), machine("avx512")).copies
     assert copy.gathers_converted
 
 
@@ -802,7 +802,7 @@ def test_rows_that_are_divided_by_one_number_are_longer(
     """Where products with its reciprocal make the quotients, in the caches and past them."""
     dims = (batch, 64, 56, 56)
     found = replace(machine("avx512"), llc_is_far=True) if target == "far" else machine(target)
-    plan = choose_plan(desc("abcd", dims, "f32"), desc("acdb", dims, "s8"), found, 1, conversion)
+    plan = choose_plan(desc("abcd", dims, "f32"), desc("acdb", dims, "s8"), found, 1, conversion, goes_through=False)
     (copy,) = plan.copies
     assert copy.load == "staged"
     assert copy.macro[next(g for g, digit in enumerate(copy.copy.digits) if digit.src == 1)] == macro

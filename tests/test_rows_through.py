@@ -81,7 +81,11 @@ def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:
 
 @pytest.mark.parametrize(
     ("tags", "dims", "types"),
-    [("ab->ba", (512, 512), "f32->s8"), ("abcd->acdb", (1, 64, 28, 56), "f32->s8"), ("ab->ab", (300, 200), "u8->f32")],
+    [
+        ("ab->ba", (512, 512), "bf16->s8"),
+        ("abcd->acdb", (1, 64, 28, 56), "f32->bf16"),
+        ("ab->ab", (300, 200), "u8->f32"),
+    ],
 )
 def test_rows_of_whole_registers_are_converted_in_tiles(tags: str, dims: tuple[int, ...], types: str) -> None:
     (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")

@@ -283,7 +283,7 @@ def test_rows_that_leave_by_whole_lines_take_16_bytes_of_the_source(type: str, r
 def test_rows_along_digits_that_carry_are_looked_up(dims: tuple[int, ...], type: str, to_type: str) -> None:
     """Counted out, they took longer than what is done to a row; those inside of bytes are counted out still."""
     sides = layoutc.desc("badc", dims, type), layoutc.desc("cdab", dims, to_type)
-    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0, llc_is_far=True))
+    plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0, llc_is_far=True), goes_through=False)
     kernel = layoutc.Kernel(*sides, "interpret", target="avx512", plan=tuple(plan_lines(plan)))
     (copy,) = plan.copies
     assert copy.load == "staged" and any(digit.carries for digit in copy.copy.digits)
@@ -300,7 +300,7 @@ def test_short_rows_that_need_large_buffers_leave_none_by_whole_lines(target: st
     """Of macro tiles that are a tile, runs of 16 bytes are left, of which 256 were to leave a buffer together."""
     source = layoutc.desc("onednn:dcaEb5e", (4, 44, 128, 2, 4), "u2")
     destination = layoutc.desc("onednn:ebadc", source.dims, "s8")
-    plan = choose_plan(source, destination, replace(TARGETS[target], llc=0))
+    plan = choose_plan(source, destination, replace(TARGETS[target], llc=0), goes_through=False)
     assert [(copy.load, copy.store) for copy in plan.copies] == [("unpacked", "normal")]
     assert parse_plan(plan_lines(plan)) == plan
 

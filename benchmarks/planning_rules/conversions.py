@@ -50,6 +50,20 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "plan_images.asking_for_turns",
+        "copies from memory into an image of bytes ask for what the next turn takes",
+        {"not": {"plan_images.asking_for_turns": to(first_of)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
+        "IMAGE_GAIN",
+        "elements that share bytes go by way of images where that takes less than 0.9 of the instructions",
+        {"never": {"IMAGE_GAIN": to(0.0)}, "always": {"IMAGE_GAIN": to(float(NEVER))}, "0.7": {"IMAGE_GAIN": to(0.7)}},
+        (IN_L2, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
         "plan_conversions.by_source_lines",
         "boxes between buffers that take elements apart follow the source, and ask for the next macro tile",
         {"not": {"plan_conversions.by_source_lines": unless_unpacked}},

@@ -31,7 +31,7 @@ from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
 from layoutc.planning.moves.plan_copy import needs_box, pieces, plan_copy, plan_moved, without_lanes
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, forget_copies, next_copy
+from layoutc.planning.reasons import because, forget_copies, next_copy, silently
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
@@ -57,9 +57,10 @@ def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
     Whole lines that go past the caches gain more: with a box a transpose of s4 to s8 took 3.4 times as long.
     """
     counted = how if _first_partial(copy) is None else _by_registers(how)
-    plans, box = [*_plans(copy, counted)], _byte_box(copy, counted)
-    passes = any(plan.store in ("nontemporal", "staged") and not has_few_lanes(plan) for plan in plans)
-    if box is None or passes or plan_cost(box, how.computed) > BOX_GAIN * parts_cost(plans, how.computed):
+    plans = [*_plans(copy, counted)]
+    with silently():
+        box = _byte_box(copy, counted)
+    if box is None or pass_caches(plans) or plan_cost(box, how.computed) > BOX_GAIN * parts_cost(plans, how.computed):
         if counted is how:
             return plans
         forget_copies(len(plans))
@@ -76,6 +77,11 @@ def _by_registers(how: Converting) -> Converting:
     caches.
     """
     return replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
+
+
+def pass_caches(plans: Iterable[CopyPlan]) -> bool:
+    """Whether some plan writes whole lines past the caches, and converts as many elements at once as it should."""
+    return any(plan.store in ("nontemporal", "staged") and not has_few_lanes(plan) for plan in plans)
 
 
 def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:

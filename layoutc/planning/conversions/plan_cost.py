@@ -30,7 +30,7 @@ PIECE = 4.0
 """of what takes elements of a load apart that share bytes, or puts those of a store together"""
 SHARED = 3.0
 """of an element that is put into a byte by itself"""
-BUFFERED = 0.2
+TAKEN_APART = 0.2
 """of an element of a long row that goes through a buffer in which each has a byte, with its load and store there"""
 
 
@@ -94,7 +94,7 @@ def _buffer_cost(plan: CopyPlan, side: SideName) -> float:
     run = prod(digit.loaded if side == "src" else digit.extent for _, digit in along)
     span = row_span(plan) if side == "src" else None
     at_once = 1 if span is None else span.at_once
-    return BUFFERED + ROW * (1 if side == "src" else 2) / (run * at_once)
+    return TAKEN_APART + ROW * (1 if side == "src" else 2) / (run * at_once)
 
 
 def row_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:

@@ -8,7 +8,7 @@ from math import prod
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
-from layoutc.planning.conversions.plan_conversions import converting_plans
+from layoutc.planning.conversions.plan_conversions import converting_plans, pass_caches
 from layoutc.planning.conversions.plan_cost import parts_cost
 from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
@@ -17,7 +17,7 @@ from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import LINE, PAGE, Machine, merges_registers
+from layoutc.planning.machine import LINE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import LEAST_AHEAD
@@ -31,8 +31,6 @@ from layoutc.planning.through.plan_through import asking_for_turns, plans_into, 
 
 IMAGE_GAIN = 0.9
 """of the instructions of copies that go straight are those by way of images, at most"""
-MOST_PAGES = 1024
-"""pages of a side of which a turn has parts of lines, past the caches"""
 MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
@@ -63,46 +61,23 @@ def through_images(
     images: Images, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
 ) -> tuple[CopyPlan | Through, ...] | None:
     """
-    The plans of a reorder by way of images; None where copies that go `straight` take as few instructions, or turns
-    that go past the caches have parts of lines in many pages.
+    The plans of a reorder by way of images; None where copies that go `straight` take as few instructions, or write
+    whole lines past the caches.
 
     It is what `is_asked` says, where that is known.
     """
-    if is_asked is False:
+    if is_asked is False or (is_asked is None and pass_caches(straight)):
         return None
     parts = plan_images(images, how)
     cost, others = (parts_cost(each, how.computed) for each in (parts, straight))
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
-    if not is_asked and (cost > IMAGE_GAIN * others or (how.streams and _pages(parts) > MOST_PAGES)):
+    if not is_asked and cost > IMAGE_GAIN * others:
         forget_copies(copies)
         return None
     arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
     words = f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions"
     because("bytes", words, of_all=True)
     return parts
-
-
-def _pages(parts: Iterable[CopyPlan | Through]) -> int:
-    """The most pages of a side of which a turn has parts of lines."""
-    found = [0]
-    for part in parts:
-        if isinstance(part, Through):
-            sides: tuple[tuple[SideName, Sequence[CopyPlan]], ...] = (
-                ("src", part.into or part.between),
-                ("dst", part.out_of or part.between),
-            )
-            found += (sum(_pages_of(plan, side) for plan in plans) for side, plans in sides)
-    return max(found)
-
-
-def _pages_of(plan: CopyPlan, side: SideName) -> int:
-    """Those of a copy, if its rows are less than a line."""
-    if plan.copy.is_fill and side == "src":
-        return 0
-    width, share = (plan.widths.src if side == "src" else plan.widths.dst), plan.widths.per_byte(side)
-    if _row(plan.copy, side) * width >= LINE * share:
-        return 0
-    return prod(digit.extent for digit in plan.copy.digits if getattr(digit, side) * width >= PAGE * share)
 
 
 def moves_between(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> bool:
