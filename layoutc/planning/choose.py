@@ -23,7 +23,7 @@ from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves, widths_of
-from layoutc.planning.threads import gains_past_caches_early, goes_past_caches, least_shared, worthwhile
+from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
 from layoutc.planning.through.byte_images import Images
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
 from layoutc.planning.through.plan_through import MOST_SEGMENTS, best_buffer, plan_through
@@ -117,7 +117,7 @@ def _plan(
     straight = None if moves else copies_that_convert(source, destination, conversion, target)
     buffered = best_buffer(source, destination, target, conversion, straight and len(straight[0]))
     if buffered is not None:
-        threads = worthwhile(threads, destination, len(buffered.halves))
+        threads = worthwhile(threads, source, destination, len(buffered.halves))
         streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
         widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
         how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
@@ -133,7 +133,7 @@ def _plan(
         computed = COMPUTED if not moves_between(source, destination, conversion) else 0 if moves else 1
         how = Converting(widths, target, False, threads, adds, moves, divisor, asked, computed=computed)
         return _converting_plan(source, destination, conversion, copies, images, how, goes_through)
-    threads = worthwhile(threads, destination, len(copies))
+    threads = worthwhile(threads, source, destination, len(copies))
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
     moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
     if len(copies) > 1:
@@ -156,11 +156,11 @@ def _converting_plan(
     goes_through: bool | None,
 ) -> Plan:
     """The plan of copies that convert, or whose elements share bytes; of as many threads as are asked for at most."""
-    is_shared = how.threads > 1 and copies and destination.size_bytes >= least_shared(len(copies))
+    is_shared = how.threads > 1 and copies and gains_by_threads(source, destination, len(copies))
     if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
         images = None  # several threads share the copies that go straight
     by_images = images is not None and not 0 < len(copies) <= MOST_SEGMENTS
-    threads = worthwhile(how.threads, destination, len(images.turns) if images and by_images else len(copies))
+    threads = worthwhile(how.threads, source, destination, len(images.turns) if images and by_images else len(copies))
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, how.target, threads)
     how = replace(how, threads=threads, streams=streams)
     if images is not None and by_images:

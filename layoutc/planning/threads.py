@@ -12,22 +12,26 @@ from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.reasons import because, forget_copies
 
 PARALLEL_BYTES = 128 << 10
-"""what a copy writes, below which threads that wait for work take as long to start as they gain"""
+"""what a copy reads, and writes, in the mean, below which threads that wait take as long to start as they gain"""
 FEW_COPIES = 4
 """as many as are counted: threads start with each, and gain more of what fills the second cache"""
 
 
-def least_shared(copies: int) -> int:
-    """Bytes that so many copies write at least where threads gain more than they take to start."""
+def gains_by_threads(source: MemoryDesc, destination: MemoryDesc, copies: int) -> bool:
+    """Whether so many copies move enough for threads to gain more than they take to start."""
+    return source.size_bytes + destination.size_bytes >= 2 * _least_shared(copies)
+
+
+def _least_shared(copies: int) -> int:
     return PARALLEL_BYTES * min(copies, FEW_COPIES)
 
 
-def worthwhile(threads: int, destination: MemoryDesc, copies: int) -> int:
+def worthwhile(threads: int, source: MemoryDesc, destination: MemoryDesc, copies: int) -> int:
     """As many threads as gain more than they take to start."""
-    least = least_shared(copies)
-    if threads == 1 or destination.size_bytes >= least:
+    if threads == 1 or gains_by_threads(source, destination, copies):
         return threads
-    because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are written")
+    least = 2 * _least_shared(copies)
+    because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are moved")
     return 1
 
 

@@ -34,19 +34,26 @@ TAKEN_APART = 0.2
 """of an element of a long row that goes through a buffer in which each has a byte, with its load and store there"""
 
 
-def parts_cost(parts: Iterable[CopyPlan | Through], computed: int = COMPUTED) -> float:
-    """Those of all copies, in all of their turns, of elements that have so many bytes while they are converted."""
+def parts_cost(parts: Iterable[CopyPlan | Through], computed: int = COMPUTED, threads: int = 1) -> float:
+    """
+    Those of all copies, in all of their turns, of elements that have so many bytes while they are converted.
+
+    Of several threads some wait where turns are few: that costs as much as if they did the same.
+    """
     return sum(
-        plan_cost(part, computed) if isinstance(part, CopyPlan) else _turns_cost(part, computed) for part in parts
+        plan_cost(part, computed) if isinstance(part, CopyPlan) else _turns_cost(part, computed, threads)
+        for part in parts
     )
 
 
-def _turns_cost(through: Through, computed: int) -> float:
+def _turns_cost(through: Through, computed: int, threads: int) -> float:
     """Those of all turns; where bytes are moved from image to image, rows convert them."""
     turn = sum(plan_cost(plan, computed) for plan in through.copies)
     if through.converts_rows:
         turn += sum(CONVERTED * computed / plan.vector_bytes * plan.copy.elements for plan in through.between)
-    return turn * prod(loop.extent / loop.step for loop in through.loops)
+    turns = prod(-(-loop.extent // loop.step) for loop in through.loops)
+    waiting = -turns % threads / turns
+    return turn * prod(loop.extent / loop.step for loop in through.loops) * (1 + waiting)
 
 
 def plan_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:

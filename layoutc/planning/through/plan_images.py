@@ -69,7 +69,7 @@ def through_images(
     if is_asked is False or (is_asked is None and pass_caches(straight)):
         return None
     parts = plan_images(images, how)
-    cost, others = (parts_cost(each, how.computed) for each in (parts, straight))
+    cost, others = (parts_cost(each, how.computed, how.threads) for each in (parts, straight))
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
     if not is_asked and cost > IMAGE_GAIN * others:
         forget_copies(copies)
