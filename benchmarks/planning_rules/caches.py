@@ -10,7 +10,7 @@ STREAMS = {"always": {"goes_past_caches": answering(True)}, "never": {"goes_past
 CACHE_RULES = (
     Rule(
         "PARALLEL_BYTES",
-        "a second thread is started for destinations of 128 KiB or more, of several copies for each of up to four",
+        "a second thread is started for 128 KiB or more that are read and written, for each of up to four copies",
         {"always": {"PARALLEL_BYTES": to(0)}, "never": {"PARALLEL_BYTES": to(NEVER)}},
         (128 * KIB, 256 * KIB, 512 * KIB, 1500 * KIB, 4 * MIB),
         threads=2,

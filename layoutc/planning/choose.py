@@ -122,7 +122,7 @@ def _plan(
         widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
         how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
         return Plan(plan_through(buffered, how), threads)
-    images = best_images(source, destination, conversion, target)
+    images = best_images(source, destination, widths_of(source, destination), conversion, target)
     try:
         copies, widths = straight or copies_of(source, destination, conversion)
     except NotStridedError:

@@ -25,7 +25,6 @@ from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import arrange_copies, because, forget_copies, next_copy
-from layoutc.planning.reorder_copies import widths_of
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
 from layoutc.planning.through.plan_through import asking_for_turns, plans_into, plans_out_of, target_of_turns
 
@@ -35,12 +34,13 @@ MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
 
-def best_images(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: Machine) -> Images | None:
+def best_images(
+    source: MemoryDesc, destination: MemoryDesc, widths: Widths, conversion: Conversion, target: Machine
+) -> Images | None:
     """
     A reorder by way of images; None where no elements share bytes, turns are too large or too many, or what the
     destination holds counts.
     """
-    widths = widths_of(source, destination)
     if not widths.are_packed or conversion.sum or conversion.compensation is not None:
         return None
     groupings = as_spread(source, destination, conversion).groupings

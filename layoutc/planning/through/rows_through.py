@@ -58,9 +58,8 @@ def rows_through(
         return None
     parts = plan_through(buffered, how)
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
-    if not is_asked and (
-        not all(map(_converts_rows, parts)) or parts_cost(parts, threads=how.threads) > BOX_GAIN * cost
-    ):
+    takes_less = all(map(_converts_rows, parts)) and parts_cost(parts, COMPUTED, how.threads) <= BOX_GAIN * cost
+    if not is_asked and not takes_less:
         forget_copies(copies)
         return None
     arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
