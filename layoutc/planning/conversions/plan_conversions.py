@@ -57,15 +57,18 @@ def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
     Whole lines that go past the caches gain more: with a box a transpose of s4 to s8 took 3.4 times as long.
     """
     counted = how if _first_partial(copy) is None else _by_registers(how)
-    plans = [*_plans(copy, counted)]
     with silently():
         box = _byte_box(copy, counted)
-    if box is None or pass_caches(plans) or plan_cost(box, how.computed) > BOX_GAIN * parts_cost(plans, how.computed):
-        if counted is how:
-            return plans
-        forget_copies(len(plans))
+    if box is None:
         return [*_plans(copy, how)]
+    plans = [*_plans(copy, counted)]
+    is_less = plan_cost(box, how.computed) <= BOX_GAIN * parts_cost(plans, how.computed)
+    suits = is_less and not pass_caches(plans)
+    if counted is how and not suits:
+        return plans
     forget_copies(len(plans))
+    if not suits:
+        return [*_plans(copy, how)]
     next_copy()
     because("tiles", "a box between buffers in which elements that share bytes have one each")
     return [*_box_apart(copy, _byte_box(copy, how) or box, how)]
