@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_digits
@@ -123,6 +124,7 @@ def conversion_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
     return CONVERTED * parts_converted(plan, lanes, computed) / lanes * waste(plan.copy, plan.tile)
 
 
+@lru_cache(maxsize=256)
 def box_instructions(plan: CopyPlan, computed: int = COMPUTED) -> tuple[float, int]:
     """Those that move the elements of a box, about, and how many vectors it converts."""
     tile = MergedTile(plan)

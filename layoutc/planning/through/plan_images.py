@@ -9,12 +9,12 @@ from math import prod
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.plan_conversions import converting_plans, pass_caches
-from layoutc.planning.conversions.plan_cost import parts_cost
+from layoutc.planning.conversions.plan_cost import CONVERTED, TAKEN_APART, parts_cost
 from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine, merges_registers
@@ -66,10 +66,11 @@ def through_images(
 
     It is what `is_asked` says, where that is known.
     """
-    if is_asked is False or (is_asked is None and pass_caches(straight)):
+    others = parts_cost(straight, how.computed)
+    if is_asked is False or (not is_asked and (pass_caches(straight) or _least(straight, how) > IMAGE_GAIN * others)):
         return None
     parts = plan_images(images, how)
-    cost, others = (parts_cost(each, how.computed, how.threads) for each in (parts, straight))
+    cost = parts_cost(parts, how.computed, how.threads)
     copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
     if not is_asked and cost > IMAGE_GAIN * others:
         forget_copies(copies)
@@ -78,6 +79,14 @@ def through_images(
     words = f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions"
     because("bytes", words, of_all=True)
     return parts
+
+
+def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
+    """The instructions of all turns at the least: another plan is worth making if they are few."""
+    sides = sum(how.widths.per_byte(side) > 1 for side in SIDES)
+    each = sides * TAKEN_APART + CONVERTED * how.computed / how.target.vector
+    loaded = (prod(digit.loaded for digit in plan.copy.digits) for plan in straight if not plan.copy.is_fill)
+    return each * sum(loaded)
 
 
 def moves_between(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> bool:
