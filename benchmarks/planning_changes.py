@@ -12,6 +12,8 @@ from typing import Any
 
 from layoutc import planning
 from layoutc.errors import LayoutcError
+from layoutc.planning.conversions.plan_conversions import parts_are_a_box
+from layoutc.planning.conversions.plan_cost import box_instructions
 from layoutc.planning.copies.strided_copy import strided_copies
 from layoutc.planning.moves.boxes import best_box
 from layoutc.planning.moves.plan_copy import instructions_each
@@ -136,5 +138,5 @@ def _knowing(name: str) -> list[ModuleType]:
 
 def _forget() -> None:
     """What the planner remembers of copies, which other values found."""
-    for remembers in (best_box, instructions_each, strided_copies):
+    for remembers in (best_box, box_instructions, instructions_each, parts_are_a_box, strided_copies):
         remembers.cache_clear()

@@ -91,3 +91,10 @@ def test_rows_of_whole_registers_are_converted_in_tiles(tags: str, dims: tuple[i
     (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")
     plan = choose_plan(layoutc.desc(tag, dims, type), layoutc.desc(to_tag, dims, to_type), ANY)
     assert not goes_through(plan)
+
+
+def test_threads_do_not_wait_for_one_turn() -> None:
+    """By one thread it goes through a buffer in one turn; of two one would wait."""
+    source, destination = layoutc.desc("ab", (344, 384), "f32"), layoutc.desc("ba", (344, 384), "s8")
+    target = replace(machine("avx512"), shuffles="single")
+    assert [goes_through(choose_plan(source, destination, target, threads)) for threads in (1, 2)] == [True, False]

@@ -12,7 +12,7 @@ import pytest
 
 import layoutc
 from layoutc import reference
-from layoutc.conversion import Conversion
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -22,6 +22,7 @@ from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan
+from layoutc.transforms.plan_reorders import read_plan_of
 from tests.descriptors import layout
 
 SMALL = 1 << 16
@@ -303,6 +304,19 @@ def test_short_rows_that_need_large_buffers_leave_none_by_whole_lines(target: st
     plan = choose_plan(source, destination, replace(TARGETS[target], llc=0), goes_through=False)
     assert [(copy.load, copy.store) for copy in plan.copies] == [("unpacked", "normal")]
     assert parse_plan(plan_lines(plan)) == plan
+
+
+@pytest.mark.parametrize(("type", "to_type"), [("u2", "u4"), ("u4", "u2"), ("u2", "s8")])
+def test_threads_share_steps_that_begin_with_bytes_of_both_sides(type: str, to_type: str) -> None:
+    """Of an odd number of elements two threads have whole bytes; the rest is a copy of its own."""
+    source, destination = layoutc.desc("a", (999_999,), type), layoutc.desc("a", (999_999,), to_type)
+    plan = choose_plan(source, destination, TARGETS["avx512"], 2)
+    assert read_plan_of(plan_lines(plan), source, destination, NO_ATTRIBUTES) == plan
+    read = np.resize(np.arange(251, dtype=np.uint8), source.size_bytes)
+    made, expected = (np.zeros(destination.size_bytes, np.uint8) for _ in range(2))
+    layoutc.Kernel(source, destination, target="avx512", threads=2, plan=tuple(plan_lines(plan)))(read, made)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(made, expected)
 
 
 @pytest.mark.parametrize("type", ["s4", "u2"])

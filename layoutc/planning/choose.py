@@ -47,7 +47,8 @@ def choose_plan(
     """
     The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
 
-    `goes_through` says whether rows that are converted go through a buffer where they need not, if that is known.
+    `goes_through` says whether it is known to go through a buffer where it need not: rows that are converted, or
+    elements that share bytes, by way of images.
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from math import prod
 
 from layoutc.planning.conversions.byte_boxes import byte_box
 from layoutc.planning.conversions.even_copies import even_copies, with_even_macro
 from layoutc.planning.conversions.merged_conversions import merged_plan
-from layoutc.planning.conversions.plan_cost import parts_cost, plan_cost
+from layoutc.planning.conversions.plan_cost import least_cost, parts_cost, plan_cost
 from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.conversions.shared_bytes import (
     can_be_buffered,
@@ -56,22 +58,36 @@ def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
 
     Whole lines that go past the caches gain more: with a box a transpose of s4 to s8 took 3.4 times as long.
     """
-    counted = how if _first_partial(copy) is None else _by_registers(how)
-    with silently():
-        box = _byte_box(copy, counted)
-    if box is None:
-        return [*_plans(copy, how)]
-    plans = [*_plans(copy, counted)]
-    is_less = plan_cost(box, how.computed) <= BOX_GAIN * parts_cost(plans, how.computed)
-    suits = is_less and not pass_caches(plans)
-    if counted is how and not suits:
-        return plans
+    partial = _first_partial(copy) is not None
+    plans = [] if partial else [*_plans(copy, how)]
+    if not (parts_are_a_box(copy, _by_registers(how)) if partial else _box_suits(copy, plans, how)):
+        return [*_plans(copy, how)] if partial else plans
     forget_copies(len(plans))
-    if not suits:
-        return [*_plans(copy, how)]
     next_copy()
     because("tiles", "a box between buffers in which elements that share bytes have one each")
-    return [*_box_apart(copy, _byte_box(copy, how) or box, how)]
+    box = _byte_box(copy, how)
+    assert box is not None, "it suits"
+    return [*_box_apart(copy, box, how)]
+
+
+def _box_suits(copy: StridedCopy, plans: Sequence[CopyPlan], how: Converting) -> bool:
+    """Whether a box takes far fewer instructions than these plans, which write no whole lines past the caches."""
+    most = BOX_GAIN * parts_cost(plans, how.computed) if how.widths.are_packed else 0.0
+    least = least_cost(how.widths, how.computed, how.target.vector) * prod(digit.loaded for digit in copy.digits)
+    if least > most or pass_caches(plans):
+        return False
+    with silently():
+        box = _byte_box(copy, how)
+    return box is not None and plan_cost(box, how.computed) <= most
+
+
+@lru_cache(maxsize=256)
+def parts_are_a_box(copy: StridedCopy, how: Converting) -> bool:
+    """Whether what would be several copies, as some digit is loaded in part, is one box instead."""
+    if not how.widths.are_packed or copy.is_fill:
+        return False
+    with silently():
+        return _box_suits(copy, [*_plans(copy, how)], how)
 
 
 def _by_registers(how: Converting) -> Converting:

@@ -9,6 +9,7 @@ from math import prod
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_digits
 from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.moves.boxes import LOAD, SHORT, TILE, tile_cost, waste
 from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan
 from layoutc.planning.plans.row_spans import row_span
@@ -71,7 +72,7 @@ def each_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
 
 def _tile_cost(plan: CopyPlan, computed: int) -> float:
     """The same as if no elements shared bytes."""
-    copy, converted = plan.copy, CONVERTED if plan.converted_bytes else 0.0
+    copy, converted = plan.copy, CONVERTED if plan.converted_bytes and computed else 0.0
     if plan.moves_rows:
         return 0.0
     if copy.is_fill and plan.widths.dst_per_byte == 1:
@@ -82,6 +83,12 @@ def _tile_cost(plan: CopyPlan, computed: int) -> float:
         moved, vectors = box_instructions(plan, computed)
         return (moved + TILE + converted * vectors) / prod(plan.tile) * waste(copy, plan.tile)
     return tile_cost(plan) + (conversion_cost(plan, computed) if converted and not copy.is_fill else 0)
+
+
+def least_cost(widths: Widths, computed: int, vector: int) -> float:
+    """Those of an element that goes by way of buffers, at the least: another plan is worth making if they are few."""
+    sides = sum(widths.per_byte(side) > 1 for side in SIDES)
+    return sides * TAKEN_APART + CONVERTED * computed / vector
 
 
 def _shared_cost(plan: CopyPlan, side: SideName) -> float:

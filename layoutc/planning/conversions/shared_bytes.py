@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import gcd, lcm, prod
 
 from layoutc.planning.conversions.even_copies import with_even_macro
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, cut_after, falling
@@ -140,11 +140,16 @@ def begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
 
 
 def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:
-    """The slowest digit of packed stores, and macro tiles of it that write no byte together; None if there are none."""
+    """
+    The slowest digit of packed stores, and macro tiles of it that write no byte together; None if there are none.
+
+    They begin with bytes of the source too: what is left without the rest need not go through a buffer.
+    """
     if plan.store != "packed" or not plan.copy.digits or plan.copy.dst % plan.widths.dst_per_byte or not _nests(plan):
         return None
     digit, macro = min(zip(plan.copy.digits, plan.macro, strict=True), key=lambda pair: falling(pair[0]))
-    step = plan.widths.dst_per_byte // gcd(plan.widths.dst_per_byte, digit.dst)
+    shares = {side: plan.widths.per_byte(side) for side in SIDES}
+    step = lcm(*(share // gcd(share, step) for side, share in shares.items() for _, step in digit.all_steps(side)))
     tiles = -(-digit.extent // macro)
     apart = digit.extent // tiles // step * step
     if apart < plan.tile[plan.copy.digits.index(digit)]:

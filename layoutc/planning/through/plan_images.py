@@ -9,12 +9,12 @@ from math import prod
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.plan_conversions import converting_plans, pass_caches
-from layoutc.planning.conversions.plan_cost import CONVERTED, TAKEN_APART, parts_cost
+from layoutc.planning.conversions.plan_cost import least_cost, parts_cost
 from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
-from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine, merges_registers
@@ -82,11 +82,9 @@ def through_images(
 
 
 def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
-    """The instructions of all turns at the least: another plan is worth making if they are few."""
-    sides = sum(how.widths.per_byte(side) > 1 for side in SIDES)
-    each = sides * TAKEN_APART + CONVERTED * how.computed / how.target.vector
+    """The instructions of all turns, at the least."""
     loaded = (prod(digit.loaded for digit in plan.copy.digits) for plan in straight if not plan.copy.is_fill)
-    return each * sum(loaded)
+    return least_cost(how.widths, how.computed, how.target.vector) * sum(loaded)
 
 
 def moves_between(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> bool:
