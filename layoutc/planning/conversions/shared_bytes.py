@@ -148,8 +148,8 @@ def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:
     if plan.store != "packed" or not plan.copy.digits or plan.copy.dst % plan.widths.dst_per_byte or not _nests(plan):
         return None
     digit, macro = min(zip(plan.copy.digits, plan.macro, strict=True), key=lambda pair: falling(pair[0]))
-    shares = {side: plan.widths.per_byte(side) for side in SIDES}
-    step = lcm(*(share // gcd(share, step) for side, share in shares.items() for _, step in digit.all_steps(side)))
+    share = plan.widths.per_byte
+    step = lcm(*(share(side) // gcd(share(side), step) for side in SIDES for _, step in digit.all_steps(side)))
     tiles = -(-digit.extent // macro)
     apart = digit.extent // tiles // step * step
     if apart < plan.tile[plan.copy.digits.index(digit)]:
