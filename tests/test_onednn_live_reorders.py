@@ -103,15 +103,14 @@ def candidates(case: Case) -> Iterator[tuple[str, Codes]]:
         attributes[D9_RECIPROCAL] = replace(given, reciprocal=True)
     firsts = {name: first_of(getattr(given, name)) for name in ("src_zero_point", "dst_zero_point")}
     changed = {name: first for name, first in firsts.items() if first != getattr(given, name)}
-    several = [(reason or D1, conversion) for reason, conversion in attributes.items() if changed]
+    # Groups of a source's zero points are used where those of a destination are not.
+    some = [changed, *({name: first} for name, first in changed.items())] if changed else []
+    several = [(reason or D1, replace(how, **firsts)) for reason, how in attributes.items() for firsts in some]
     through: dict[str, tuple[ElementType, ...]] = {"": ()}
     if source.is_integer:
         through[D5] = (F32,)
     if destination.name.startswith("f8"):
         through[TWICE] = (F32, element_type("f16"))
-    # Groups of a source's zero points are used where those of a destination are not.
-    some = [changed, *({name: first} for name, first in changed.items() if len(changed) > 1)]
-    several = [(reason, replace(conversion, **firsts)) for reason, conversion in several for firsts in some]
     all_of = product([*attributes.items(), *several], through.items(), ways(case))
     for (one, conversion), (other, types), (third, how) in all_of:
         yield third or other or one, case.computed(conversion, *types, destination, **how)

@@ -22,7 +22,7 @@ from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
-from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.plans.plan import CopyPlan, Part, Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import arrange_copies, because, forget_copies, next_copy
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
@@ -71,7 +71,7 @@ def through_images(
         return None
     parts = plan_images(images, how)
     cost = parts_cost(parts, how.computed, how.threads)
-    copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
+    copies = len(Plan(parts, how.threads).copies)
     if not is_asked and cost > IMAGE_GAIN * others:
         forget_copies(copies)
         return None

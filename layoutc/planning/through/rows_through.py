@@ -17,7 +17,7 @@ from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.moves.boxes import BOX_GAIN
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Through
 from layoutc.planning.reasons import arrange_copies, because, forget_copies
 from layoutc.planning.through.plan_through import plan_through
@@ -57,7 +57,7 @@ def rows_through(
     if buffered is None:
         return None
     parts = plan_through(buffered, how)
-    copies = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in parts)
+    copies = len(Plan(parts, how.threads).copies)
     takes_less = all(map(_converts_rows, parts)) and parts_cost(parts, COMPUTED, how.threads) <= BOX_GAIN * cost
     if not is_asked and not takes_less:
         forget_copies(copies)
