@@ -17,16 +17,17 @@ from layoutc.targets.words.c_types import vector_name, width
 
 INSERTED = "layout.inserted"
 """discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
-JOIN = "join_halves"
+JOIN, JOIN_WIDE = "join_halves", "join_wide_halves"
 SPREAD, INSERT = "spread_quarter", "insert_quarter"
 SPREAD_EIGHTH, INSERT_EIGHTH = "spread_eighth", "insert_eighth"
 HALF, WORDS = (f"{type} __attribute__((vector_size(16)))" for type in ("int", "uint64_t"))
+WIDE_HALF = "int __attribute__((vector_size(32)))"
 REGISTER, REGISTER_WORDS = (f"{type} __attribute__((vector_size(64)))" for type in ("int", "uint64_t"))
 SPREADING = f"""__builtin_shufflevector( \\
       ({WORDS})(a), \\
       ({WORDS})(a), 0, 1, 0, 1, 0, 1, 0, 1)"""
 QUARTERS = ", ".join(f"{lane} + 8 * ((n) == {lane // 2})" for lane in range(8))
-PAIR, LONGS = (f"long long __attribute__((vector_size({size})))" for size in (16, 64))
+PAIR, FOUR, LONGS = (f"long long __attribute__((vector_size({size})))" for size in (16, 32, 64))
 EIGHTHS = ", ".join(f"{lane} + {8 - lane} * ((n) == {lane})" for lane in range(8))
 DEFINITIONS = {
     JOIN: f"""#if defined(__AVX__) && !defined(__clang__)
@@ -39,6 +40,17 @@ DEFINITIONS = {
   __builtin_shufflevector( \\
       ({WORDS})(a), \\
       ({WORDS})(b), 0, 1, 2, 3)
+#endif""",
+    JOIN_WIDE: f"""#if defined(__AVX512F__) && !defined(__clang__)
+#define {JOIN_WIDE}(a, b) \\
+  __builtin_ia32_inserti64x4_mask( \\
+      ({LONGS})__builtin_ia32_si512_256si(({WIDE_HALF})(a)), \\
+      ({FOUR})(b), 1, ({LONGS}){{0}}, (uint8_t)-1)
+#else
+#define {JOIN_WIDE}(a, b) \\
+  __builtin_shufflevector( \\
+      ({FOUR})(a), \\
+      ({FOUR})(b), 0, 1, 2, 3, 4, 5, 6, 7)
 #endif""",
     SPREAD: f"""#if defined(__AVX512F__) && !defined(__clang__)
 #define {SPREAD}(a) \\
@@ -94,6 +106,8 @@ def joining(op: vector.ShuffleOp, first: str, second: str) -> str:
     match [bits * count for count in counts]:
         case [128, 128, 256] if lanes == tuple(range(2 * counts[0])):
             text = f"{JOIN}({first}, {second})"
+        case [256, 256, 512] if lanes == tuple(range(2 * counts[0])):
+            text = f"{JOIN_WIDE}({first}, {second})"
         case [128, 128, 512] if lanes == (*range(counts[0]),) * 4:
             text = f"{SPREAD}({first})"
         case [64, 64, 512] if lanes == (*range(counts[0]),) * 8:

@@ -14,9 +14,8 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
-from layoutc.planning.machine import LINE, TARGETS
+from layoutc.planning.machine import LINE
 from layoutc.planning.moves.fetched_lines import line_ends
-from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
@@ -69,9 +68,7 @@ class VectorBody:
         width = integer_type(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
         self.lane_type: Attribute = moved if is_direct else width
-        # That pieces of memory are inserted into registers is no shuffle, but longer where stores straddle lines.
-        inserts = plan.store == "normal" and stores_whole_lines(plan, TARGETS["avx512"])
-        self.join = Join(self.program.lanes, self.lane_type, plan.shuffles, inserts)
+        self.join = Join(self.program.lanes, self.lane_type, plan.shuffles)
         self.calls = Calls.of(plan, self.loads, self.stores)
         self.zeros: dict[int, SSAValue] = {}
         """registers of zeros, and pieces of them, by their lanes"""

@@ -44,12 +44,11 @@ def part_of_register(number: int, lanes: int, of: int, element: Attribute, conve
 
 @dataclass(frozen=True)
 class Join:
-    """How pieces of memory become a register of so many lanes of one type; `inserts` says that they are inserted."""
+    """How pieces of memory become a register of so many lanes of one type."""
 
     lanes: int
     element: Attribute
     shuffles: Shuffles
-    inserts: bool
 
     def all(self, builder: Builder, nest: NestBuilder, pieces: Sequence[SSAValue]) -> SSAValue:
         """The register that pieces are, which may have lanes of another type of as many bits."""
@@ -63,7 +62,7 @@ class Join:
 
     def two(self, builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue) -> SSAValue:
         both = joined(builder, nest, low, high, self.shuffles, "r")
-        if self.inserts and isinstance(both.owner, vector.ShuffleOp):
+        if isinstance(both.owner, vector.ShuffleOp):
             both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
         return both
 
