@@ -61,8 +61,12 @@ def _is_upper_half(format: FloatFormat, wide: FloatFormat) -> bool:
 # --- from narrow to f32 --------------------------------------------------------------------------------------------
 
 
-def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
-    """The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero."""
+def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat, *, quiets: bool = True) -> SSAValue:
+    """
+    The f32 of a code, an integer of 8 or 16 bits whose upper bits are zero.
+
+    A NaN becomes a quiet one, or where that is not asked for, any NaN of its sign.
+    """
     if format.has_zero and width_of(format) <= 8 and lanes.count in HALF_LANES:
         return _widen_through_f16(lanes, code, format)
     code = lanes.widen(code, 32, is_signed=False, name="code")
@@ -70,6 +74,8 @@ def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
         return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
     if _is_upper_half(format, SINGLE):
         bits = lanes.shl(code, 32 - width_of(format), "bits")
+        if not quiets:
+            return lanes.bitcast(bits, F32, "number")
         quiet = lanes.or_(bits, 1 << 22, "quiet")
         number = lanes.bitcast(bits, F32, "number")
         return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), F32, "number")

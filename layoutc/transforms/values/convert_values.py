@@ -83,7 +83,8 @@ def convert(
         case "integer":
             return _in_integers(lanes, value, source, destination, values)
         case "f32":
-            number = _in_f32(lanes, to_f32(lanes, value, source), source, destination, conversion, values)
+            number = to_f32(lanes, value, source, quiets=False)
+            number = _in_f32(lanes, number, source, destination, conversion, values)
             if destination.is_integer and destination.name != "boolean":
                 known = _known(source, destination, conversion)
                 return float_to_integer(lanes, number, destination, known)
@@ -114,14 +115,15 @@ def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destina
         return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
     if source.is_integer:
         return _from_integer(lanes, as_number(lanes, value, source), source, destination)
-    number = value if source.name == "f64" else to_f32(lanes, value, source)
+    quiets = destination.float_format is not None and destination.float_format.has_infinity
+    number = value if source.name == "f64" else to_f32(lanes, value, source, quiets=quiets)
     if destination.is_integer:
         return float_to_integer(lanes, number, destination, _known(source, destination, Conversion()))
     return _from_float(lanes, number, destination, is_normal=source.name not in HAVE_SUBNORMALS)
 
 
-def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
-    """The value as f32, rounded once."""
+def to_f32(lanes: Lanes, value: SSAValue, source: ElementType, *, quiets: bool = True) -> SSAValue:
+    """The value as f32, rounded once; that its NaN is quiet can be left to what follows."""
     match source.name:
         case "f32":
             return value
@@ -132,7 +134,7 @@ def to_f32(lanes: Lanes, value: SSAValue, source: ElementType) -> SSAValue:
         case _ if source.is_integer:
             return integer_to_f32(lanes, value, source)
         case _:
-            return widen_code(lanes, value, format_of(source.name))
+            return widen_code(lanes, value, format_of(source.name), quiets=quiets)
 
 
 def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:
@@ -185,7 +187,7 @@ def _in_f32(
         v = lanes.mul(v, scale, "scaled")
     if conversion.sum:
         assert values.old is not None
-        old = to_f32(lanes, values.old, destination)
+        old = to_f32(lanes, values.old, destination, quiets=False)
         v = lanes.add(v, lanes.mul(old, conversion.sum, "product"), "total")
     if (scale := params.get("dst_scale")) is not None:
         v = _divided(lanes, v, scale, source, destination, conversion)

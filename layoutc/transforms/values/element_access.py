@@ -192,7 +192,7 @@ class Conversions:
         """A parameter as arithmetic takes it."""
         type = self.memories[name].desc.element_type
         if not self.in_integers:
-            return to_f32(lanes, loaded, type)
+            return to_f32(lanes, loaded, type, quiets=False)
         return lanes.resize(as_number(lanes, loaded, type), 64, type.integer_range[0] < 0, name)
 
     def _param(self, lanes: Lanes, name: str, index: Index, counters: Sequence[SSAValue]) -> SSAValue:
