@@ -42,7 +42,7 @@ CUT = replace(
     scaled=((0,),),
 )
 """60 copies, of periods that are too large for a buffer"""
-RARE = [*(random_case(77, number) for number in (112, 136, 213, 261, 597)), CUT]
+RARE = [*(random_case(77, number) for number in (112, 136, 213, 261, 597)), random_case(371, 388), CUT]
 RARE_CONVERSIONS = [
     random_conversion(seed, number)
     for seed, numbers in ((77, (92, 129, 134, 172, 279)), (37002, (10, 50)))

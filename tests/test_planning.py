@@ -659,11 +659,14 @@ def other_side(side: SideName) -> SideName:
     return "dst" if side == "src" else "src"
 
 
-@pytest.mark.parametrize("l1", [32 << 10, 48 << 10])
-def test_rows_gathered_past_the_caches_fill_a_third_more_than_the_first_one(l1: int) -> None:
-    source, destination = (layoutc.desc(layout, (4096, 4096), "s8") for layout in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, replace(TARGETS["avx512"], l1=l1)).copies
-    assert copy.load == "staged" and l1 // 2 < prod(copy.macro) <= l1 * 4 // 3
+@pytest.mark.parametrize(("columns", "macro"), [(4096, (128, 64)), (96, (128, 96))])
+def test_the_first_cache_holds_rows_that_are_gathered_but_where_macro_tiles_would_overlap(
+    columns: int, macro: tuple[int, int]
+) -> None:
+    """Runs of 64 elements in the destination; of rows of 96 two such ones would overlap by half of one."""
+    source = layoutc.desc("ab", (columns, 65536), "bf16")
+    (copy,) = choose_plan(source, layoutc.desc("ba", source.dims, "bf16"), TARGETS["avx512"]).copies
+    assert (copy.load, copy.store, copy.macro) == ("staged", "nontemporal", macro)
 
 
 def test_rows_shorter_than_a_line_are_gathered_where_they_evict_each_other() -> None:
@@ -1015,8 +1018,8 @@ def test_tiles_ask_for_nothing_where_the_next_macro_tile_has_the_same_rows() -> 
 @pytest.mark.parametrize(
     ("source", "destination", "dims", "element", "load", "macro"),
     [
-        ("ab", "ba", (8192, 8192), "s8", "staged", (256, 256)),
-        ("ab", "ba", (4096, 4096), "bf16", "staged", (128, 128)),
+        ("ab", "ba", (8192, 8192), "s8", "staged", (128, 128)),
+        ("ab", "ba", (4096, 4096), "bf16", "staged", (128, 64)),
         ("ncdhw", "ndhwc", (16, 32, 25, 32, 32), "bf16", "normal", (1, 256, 32)),  # 16 rows share a set
     ],
 )

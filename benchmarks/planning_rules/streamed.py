@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
 from layoutc.planning.copies.copy_digits import CopyDigit
+from layoutc.planning.moves.macro_tiles import COLLIDING_NEAR
 from layoutc.planning.plans.plan import CopyPlan
 
 GATHERED = {
@@ -50,9 +51,9 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "GATHERED_PART",
-        "rows that are gathered past the caches fill a third more than the first one at most",
-        {"half": {"GATHERED_PART": times(0.5)}, "twice": {"GATHERED_PART": times(2)}},
+        "COLLIDING_LARGE",
+        "rows gathered past the caches, where L3 is near and smaller macro tiles would overlap by an eighth more",
+        {"not": {"COLLIDING_LARGE": to(COLLIDING_NEAR)}},
         (IN_DRAM,),
     ),
     Rule(

@@ -39,7 +39,7 @@ ALTERNATIVES: tuple[tuple[Load, Store, MacroShape], ...] = (
     ("normal", "staged", STAGED_CHUNKS),
     ("normal", "nontemporal", STREAMED_COPY),
     ("normal", "normal", STREAMED),
-    ("staged", "nontemporal", COLLIDING[2]),
+    ("staged", "nontemporal", COLLIDING),
     ("staged", "staged", STAGED_ROWS),
     ("normal", "normal", STREAMED_SMALL),
 )

@@ -96,10 +96,12 @@ ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,
 from which on that is so of macro tiles too
 """
-COLLIDING: dict[int, MacroShape] = dict.fromkeys((1, 2), MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10))
+COLLIDING = MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10)
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
-COLLIDING_NEAR = {1: MacroShape(64 << 10, 256, 256, "dst"), 2: MacroShape(32 << 10, 256, 256, "dst")}
-"""the same where the last cache is near, by bytes of an element: longer runs are worth what the first one loses"""
+COLLIDING_NEAR = replace(COLLIDING, budget=16 << 10)
+"""the same where the last cache is near: the first one holds the buffer beside what is asked for meanwhile"""
+COLLIDING_LARGE = replace(COLLIDING, target_run=256, filled=32 << 10)
+"""the same where those would overlap by far more"""
 ALONG_ROWS_OF: dict[SideName, MacroShape] = {
     "src": MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False),
     "dst": MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False),
@@ -318,6 +320,12 @@ def _divide(plan: CopyPlan, macro: list[int], run: int) -> None:
         keeps_runs = position not in run_digits or is_long
         if keeps_runs and moved[size] > MOST_OVERLAPPING * moved[least]:
             macro[position] = least
+
+
+def moved_by(plan: CopyPlan) -> int:
+    """The elements that all macro tiles have, which overlap where they do not divide a digit."""
+    pairs = zip(plan.copy.digits, plan.macro, strict=True)
+    return prod(-(-digit.extent // size) * size for digit, size in pairs)
 
 
 def _balance(macro: int, extent: int, tile: int, overlap: int = 0) -> int:

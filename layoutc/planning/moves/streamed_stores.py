@@ -17,7 +17,9 @@ from layoutc.planning.moves.colliding_rows import (
 )
 from layoutc.planning.moves.macro_tiles import (
     COLLIDING,
+    COLLIDING_LARGE,
     COLLIDING_NEAR,
+    MOST_OVERLAPPING,
     STREAMED,
     STREAMED_ALONG_ROWS,
     STREAMED_COPY,
@@ -25,7 +27,9 @@ from layoutc.planning.moves.macro_tiles import (
     STREAMED_LINES,
     STREAMED_PACKED,
     STREAMED_SMALL,
+    MacroShape,
     loop_order,
+    moved_by,
     with_macro,
 )
 from layoutc.planning.plans.plan import CopyPlan
@@ -36,8 +40,6 @@ TRANSLATED_PAGES = 64
 """whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
 FEW_ROWS_PIECE = 16
 """bytes of a row of the source that a tile of elements of 4 bytes and more loads, where the last cache is near"""
-GATHERED_PART = 4 / 3
-"""of the first cache, that rows gathered past the caches fill at most: longer runs are worth a part of what it loses"""
 WIDE_ELEMENT = 4
 """bytes of an element, from which on tiles that widen others load few of a row, and put lines together in a buffer"""
 
@@ -47,7 +49,7 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.source_lanes == plan.target_lanes:
         return with_macro(plan, STREAMED_COPY)
     plan = with_fewer_widened(plan, target)
-    if plan.widths.moved not in COLLIDING:
+    if plan.widths.moved >= WIDE_ELEMENT:
         large = _streamed_large(plan, target)
         return _with_even_runs(plan, large, target) if plan.converted_bytes else large
     if not plan.converted_bytes and (gathered := _gathered(plan, target)):
@@ -150,8 +152,16 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
-    shape = (COLLIDING if target.llc_is_far else COLLIDING_NEAR)[plan.element_bytes]
-    gathered = with_macro(plan, replace(shape, budget=min(shape.budget, int(GATHERED_PART * target.l1))))
+    gathered = with_macro(plan, _gathering(plan, target))
     if not gathers_rows(gathered, target):
         return None
     return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))
+
+
+def _gathering(plan: CopyPlan, target: Machine) -> MacroShape:
+    """Macro tiles whose rows are gathered: larger ones where smaller ones would overlap by far more."""
+    if target.llc_is_far:
+        return COLLIDING
+    with silently():
+        small, large = (moved_by(with_macro(plan, shape)) for shape in (COLLIDING_NEAR, COLLIDING_LARGE))
+    return COLLIDING_LARGE if small > MOST_OVERLAPPING * large else COLLIDING_NEAR
