@@ -434,7 +434,8 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
 @pytest.mark.parametrize(
     ("layout", "dims", "dtype", "ahead"),
     [
-        ("nchw->nChw16c", (32, 64, 56, 56), "f32", 4 * 16),
+        ("nchw->nChw16c", (1, 16, 1000, 1000), "f32", 4 * 16),
+        ("nchw->nChw16c", (32, 64, 56, 56), "f32", 16 * 3136),  # 512 steps of channels, and each has 13 of pixels
         ("nchw->nhwc", (64, 16, 112, 112), "bf16", 4 * 32),
         ("nchw->nhwc", (32, 3, 224, 224), "f32", 1024),  # the processor follows three rows by itself
         ("ab->ba", (4000, 4000), "bf16", 64),  # tiles are 4 KiB
@@ -937,7 +938,10 @@ def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
 def test_what_is_asked_for_twice_lies_at_least_8_kib_ahead() -> None:
     """Macro tiles of 8 by 64 elements of 8 bytes are 4 KiB; the last byte of a line straddles what lies two on."""
     source, destination = (layoutc.desc(name, (123, 23530), "f64") for name in ("ba", "ab"))
-    copy = choose_plan(source, destination, replace(AVX512, shuffles="any")).copies[0]
+    near = replace(AVX512, shuffles="any")
+    (copy,) = choose_plan(source, destination, near).copies
+    assert (copy.asks, copy.macro, copy.prefetch) == ("twice", (8, 64), 64 * 123 + 7)  # along the loop of most turns
+    (copy,) = choose_plan(source, destination, replace(near, l2=64 << 10)).copies
     assert (copy.asks, copy.macro, copy.prefetch) == ("twice", (8, 64), 2 * 8 + 7)
 
 
@@ -1210,7 +1214,10 @@ def test_places_that_differ_by_how_digits_carry_are_counted_one_by_one() -> None
 def test_where_the_last_cache_is_near_loads_ask_along_the_loop_of_most_turns(
     is_far: bool, macro: tuple[int, int], ahead: int
 ) -> None:
-    """Of 100 channels a macro tile has 28, or 64: in the last one those beside them are none of the next one's."""
+    """
+    Of 100 channels a macro tile has 28, or 64: in the last one those beside them are none of the next one's. Pixels go
+    on in the next image.
+    """
     source, destination = (layoutc.desc(name, (128, 100, 56, 56), "f32") for name in ("nhwc", "nchw"))
     (copy,) = choose_plan(source, destination, replace(AVX512, llc_is_far=is_far)).copies
     assert (copy.macro, copy.outer_order, copy.prefetch) == ((1, *macro), (0, 2, 1), ahead)

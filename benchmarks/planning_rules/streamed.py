@@ -78,15 +78,13 @@ STREAMED_RULES = (
         (12 * MIB, IN_DRAM),
     ),
     Rule(
-        "FEW_TURNS",
-        "where the last cache is near, loads ask along the loop of most turns if few turns are inside of it",
-        {"never": {"FEW_TURNS": to(0)}, "16 turns": {"FEW_TURNS": to(16)}},
-        (IN_DRAM,),
-    ),
-    Rule(
         "HELD_AHEAD",
-        "and an eighth of the second cache holds these",
-        {"a half": {"HELD_AHEAD": to(1 / 2)}, "a 32nd": {"HELD_AHEAD": to(1 / 32)}},
+        "where L3 is near, loads ask for what the loop of most turns comes to, if a quarter of L2 holds what passes",
+        {
+            "never": {"HELD_AHEAD": to(0)},
+            "a half": {"HELD_AHEAD": to(1 / 2)},
+            "an eighth": {"HELD_AHEAD": to(1 / 8)},
+        },
         (IN_DRAM,),
     ),
     Rule(

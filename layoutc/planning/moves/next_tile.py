@@ -35,10 +35,8 @@ MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
 MOST_BEYOND = 0.6
 """of the source, that may lie behind its end so far ahead: what is asked for there has no page, or another's data"""
-FEW_TURNS = 8
-"""of loops over macro tiles, that another one may have inside of it to be asked along"""
-HELD_AHEAD = 1 / 8
-"""of the second cache, that the macro tiles of these turns fill at most: more are not there any longer"""
+HELD_AHEAD = 1 / 4
+"""of the second cache, that macro tiles fill at most which pass until what is asked for: it is not there any longer"""
 
 
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
@@ -53,8 +51,8 @@ def asking_ahead(plan: CopyPlan) -> CopyPlan:
 
 def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
-    The plan that asks for what the loop of most turns comes to, of those that have few turns inside, if the last cache
-    is near.
+    The plan that asks for what the loop of most turns comes to, of those inside of which few bytes pass, if the last
+    cache is near.
 
     In the last turn of a loop the next macro tile lies elsewhere: of a loop of two turns every other one. Not so where
     the loop around it goes on where this one ends. What continues a run comes without being asked for.
@@ -62,17 +60,16 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     if target.llc_is_far or not plan.prefetch or not loops:
         return plan
-    inside, most, found, end = 1, 0, loops[-1], 0
+    passing, most, found, end = prod(plan.macro) * plan.element_bytes, 0, loops[-1], 0
     for position in reversed(loops):
-        passing = inside * prod(plan.macro) * plan.element_bytes
-        carries = isinstance(digits[position].stride("src"), Carry)
-        if carries or inside > FEW_TURNS or passing > HELD_AHEAD * target.l2:
+        digit, step = digits[position], plan.macro[position]
+        if isinstance(digit.stride("src"), Carry) or passing > HELD_AHEAD * target.l2:
             break
-        turns = -(-digits[position].extent // plan.macro[position])
-        comes_anyway = digits[position].offset("src", plan.macro[position]) == end or _goes_on(plan, position)
+        turns = _steps_on(plan, position)
+        comes_anyway = digit.offset("src", step) == end or _goes_on(plan, position)
         if turns > most and (position == loops[-1] or not comes_anyway):
             most, found = turns, position
-        inside, end = inside * turns, digits[position].offset("src", digits[position].extent)
+        passing, end = passing * -(-digit.extent // step), digit.offset("src", digit.extent)
     ahead = digits[found].offset("src", plan.macro[found])
     if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
         return plan
@@ -133,7 +130,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
     digit, step = digits[loops[-1]], plan.macro[loops[-1]]
     if _carrying(digit, step) > MOST_CARRYING:
         step = _next_period(digit, step)
-    ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, digit, step)
+    ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, loops[-1], step)
     if _lies_beyond(plan, ahead):
         return 0
     # What straddles lines mostly begins in one that is there, as what lies before it was loaded, and ends in another.
@@ -191,15 +188,15 @@ def _goes_on(plan: CopyPlan, position: int) -> bool:
     return False
 
 
-def _turns_ahead(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
+def _turns_ahead(plan: CopyPlan, position: int, step: int) -> int:
     """Of how many macro tiles the next one is that comes in time; at most half of a loop, but for steps in a line."""
-    stride = digit.stride("src")
+    stride = plan.copy.digits[position].stride("src")
     if not isinstance(stride, int) or not stride:
         return 1
     line = LINE // plan.element_bytes
     least = _least_ahead(plan, stride * step % line == 0)
     turns = max(-(-least // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
-    return turns if turns <= _steps_on(plan, digit, step) // 2 or stride * step < line else 1
+    return turns if turns <= _steps_on(plan, position) // 2 or stride * step < line else 1
 
 
 def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
@@ -211,13 +208,14 @@ def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
     return LEAST_AHEAD_UNEVEN_ROWS if plan.gathers_converted else LEAST_AHEAD_UNEVEN
 
 
-def _steps_on(plan: CopyPlan, digit: CopyDigit, step: int) -> int:
+def _steps_on(plan: CopyPlan, position: int) -> int:
     """How many macro tiles lie one after another along a digit, the loops around it that go on from its end counted."""
-    digits, steps, end = plan.copy.digits, digit.extent // step, digit.offset("src", digit.extent)
-    around = outer_loops(plan, plan.outer_order)[:-1]
+    digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
+    digit, around = digits[position], loops[: loops.index(position)]
+    steps, end = -(-digit.extent // plan.macro[position]), digit.offset("src", digit.extent)
     while around and digits[around[-1]].offset("src", plan.macro[around[-1]]) == end:
         passed = around.pop()
-        steps *= digits[passed].extent // plan.macro[passed]
+        steps *= -(-digits[passed].extent // plan.macro[passed])
         end = digits[passed].offset("src", digits[passed].extent)
     return steps
 
