@@ -1,8 +1,11 @@
 """Tiles that ask for the lines that they store into, and the op that they ask with."""
 
+import ctypes
 import re
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import layoutc
@@ -15,7 +18,7 @@ from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.targets.errors import EmissionError
 from layoutc.transforms.lower_reorders import LowerReordersPass  # noqa: F401  all ops are known
-from tests.c_programs import emitted, parsed
+from tests.c_programs import compiled, compiler_named, emitted, parsed
 
 MACHINE = replace(TARGETS["avx512"], shuffles="any", l1=48 << 10, l2=2 << 20)
 TEXT = """
@@ -115,3 +118,40 @@ def test_the_op_is_read_printed_and_spelled() -> None:
     assert "  __builtin_prefetch(m + (i * 64 + i), 1, 3);\n  __builtin_prefetch(m + (i * 64 + i), 0, 0);\n" in text
     with pytest.raises(EmissionError, match=r"memref\.prefetch.*of instructions"):
         emitted(TEXT.replace("CACHE", "instr"))
+
+
+CUT = "macro 8x256, outer 0 1, inner 0 1, staged stores"
+WHOLE = "macro 8x700, outer 0 1, inner 0 1, staged stores"
+BESIDE = "macro 8x700, outer 0 1, inner 0 1, staged stores, side by side"
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        (CUT, [700 * row + at for row in range(40) for at in (0, 699)]),
+        (WHOLE, [0, 27999]),  # all rows are one run
+        (BESIDE, []),
+    ],
+)
+def test_lines_in_which_rows_begin_and_end_are_asked_for_before_parts_of_them_are_stored(
+    how: str, expected: list[int], tmp_path: Path
+) -> None:
+    """Of 40 rows of 700 bytes, once each, though macro tiles have parts of rows."""
+    if (compiler := compiler_named("gcc") or compiler_named("clang")) is None:
+        pytest.skip("no C compiler")
+    pair = [layoutc.desc(name, (700, 40), "s8") for name in ("ab", "ba")]
+    line = f"copy 0 -> 0: 40x(1, 700) 700x(40, 1), elements of 1, vectors of 16, any shuffles, tile 8x16, {how}"
+    line = line.replace("tile 8x16,", "tile 8x16, lanes 0:8 -> 1:16,")
+    text = layoutc.Kernel(pair[0], pair[1], "c", target="sse2", plan=("threads 1", line)).c_source
+    asked = re.sub(r"__builtin_prefetch\(dst \+ (.*), 1, 3\);", r"note(\1);", text)
+    counting = "#include <stdint.h>\nint64_t places[999], count;\nvoid note(int64_t at);\n"
+    counting += "void note(int64_t at) { places[count++] = at; }\nint64_t *noted(void);\n"
+    counting += "int64_t *noted(void) { return places; }\nint64_t many(void);\nint64_t many(void) { return count; }\n"
+    declared = "void reorder(const int8_t *restrict src, int8_t *restrict dst);\n"
+    symbol = compiled(counting + declared + asked, compiler, tmp_path)
+    source, destination = np.arange(28000).astype(np.int8).reshape(700, 40), np.zeros((40, 700), np.int8)
+    symbol("reorder", (ctypes.c_void_p, ctypes.c_void_p))(source.ctypes.data, destination.ctypes.data)
+    assert (destination == source.T).all()
+    count = symbol("many", (), ctypes.c_int64)()
+    places = symbol("noted", (), ctypes.POINTER(ctypes.c_int64))()[:count]
+    assert sorted(places) == expected

@@ -181,7 +181,9 @@ def _stores(plan: CopyPlan, why: dict[str, str], part: Together | Through | None
     if plan.store == "packed" and not said.startswith(BYTES_IN_A_BUFFER):
         return "by whole bytes, through the caches" if plan.moves_rows else BYTES_IN_A_BUFFER
     are_whole = "are whole lines, and " if plan.keeps_lines else ""
-    return said + (f"; runs {are_whole}do not overlap" if plan.side_by_side else "")
+    if plan.side_by_side:
+        return f"{said}; runs {are_whole}do not overlap"
+    return f"{said}; lines in which rows begin and end are asked for before" if plan.store == "staged" else said
 
 
 def _ahead(plan: CopyPlan, why: dict[str, str]) -> str:

@@ -64,6 +64,8 @@ class BufferedCopy(TiledCopy):
 
     def build(self) -> Operation:
         outer, first = self._open_outer_with_buffers()
+        if isinstance(self.store_stage, StoreStage):
+            self.store_stage.fetch_parts(self.loops, outer, self.dst_strides)
         if self.load_stage is not None:
             if isinstance(self.load_stage, GatheredLoads):
                 self.load_stage.fill(self.loops.inside(), outer, self.src_strides, self.shared_params)

@@ -56,13 +56,19 @@ class TogetherNest:
         terms = self.loops.parallel(self.moving, threads) if threads > 1 else self.loops.serial(self.moving)
         if threads > 1:
             self._put_on_stack()
+        strides = [self._stage_strides(stage) for stage in self.stages]
+        for stage, along in zip(self.stages, strides, strict=True):
+            stage.fetch_parts(self.loops, terms, along)
         made = [self._put_inside(number, copy, terms) for number, copy in enumerate(self.copies)]
-        for stage in self.stages:
-            rows = stage.plan.copy.digits[len(self.shared) :]
-            strides = self._strides("dst", stage.plan) + [digit.dst * stage.ratio for digit in rows]
-            stage.copy_out(self.loops.inside(), terms, strides)
+        for stage, along in zip(self.stages, strides, strict=True):
+            stage.copy_out(self.loops.inside(), terms, along)
         assert self.loops.outermost is not None, "a loop of one turn is none"
         return self.loops.outermost, made
+
+    def _stage_strides(self, stage: StoreStage) -> list[int]:
+        """What steps of the loops, and of the rows of a buffer, are in the destination."""
+        rows = stage.plan.copy.digits[len(self.shared) :]
+        return self._strides("dst", stage.plan) + [digit.dst * stage.ratio for digit in rows]
 
     def _put_on_stack(self) -> None:
         """The buffers: of the function, or of each thread."""

@@ -2,7 +2,8 @@
 A buffer in which runs of the destination are put together, and which they leave by whole lines.
 
 Neither the destination nor its runs need start at a line: where lines start is asked of the pointer. Each macro tile
-writes the lines that start in its part of a run; only the ends of a whole row are parts of lines.
+writes the lines that start in its part of a run; only the ends of a whole row are parts of lines, and those lines are
+asked for before the buffer is filled.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
-from layoutc.transforms.building.vector_ops import buffer, element, load, put, store, sum_of, vector_type
+from layoutc.transforms.building.vector_ops import buffer, element, fetch, load, put, store, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
@@ -70,6 +71,38 @@ class StoreStage:
         """Where a tile lies in the buffer."""
         return Place(loops.offset(inner, self.strides, 0, "store_offset"))
 
+    def fetch_parts(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """
+        Asks for the lines in which rows begin and end, if parts of these are stored past the caches' whole ones.
+
+        A store waits for the rest of its line, and those behind it wait with it. The terms are as in `copy_out`.
+        """
+        if self.plan.store != "staged" or self.plan.side_by_side:
+            return
+        position = self._position(loops, outer)
+        for first, distance, name in ((0, 0, "row_start"), (self.limit, self.plan.run * self.ratio - 1, "row_end")):
+            inside = loops.inside()
+            if position is not None:
+                region = Region(Block([scf.YieldOp()]))
+                condition = inserted(loops.builder, arith.CmpiOp(position, self.nest.constant(first), "eq"))
+                insert(loops.builder, scf.IfOp(condition, [], region))
+                inside.builder = Builder(InsertPoint.at_start(region.block))
+            runs = inside.serial(self.runs)
+            place = inside.offset((*outer, *runs), strides, self.plan.copy.dst * self.ratio + distance, name)
+            insert(inside.builder, fetch(self.memory.target, place, writes=True))
+
+    @property
+    def limit(self) -> int:
+        """Where the last macro tile of a row begins."""
+        return self.plan.extents[self.last] - self.plan.macro[self.last]
+
+    def _position(self, loops: TileLoops, outer: Sequence[Term]) -> SSAValue | None:
+        """Where a macro tile begins in its row; None if it has all of it, or ends with a line."""
+        terms = [term for term in outer if term.digit == self.last]
+        if not terms or self.step >= self.plan.macro[self.last]:
+            return None
+        return loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
+
     def copy_out(
         self,
         loops: TileLoops,
@@ -93,13 +126,10 @@ class StoreStage:
         # Everything below counts from the start of the run.
         lines = apply(builder, self._to_line(d0), [place], "lines")
         lines_end = apply(builder, AffineExpr.constant(length) - (d0 + length) % line, [place], "lines_end")
-        start, stop = self.nest.constant(0), self.nest.constant(length)
-        terms = [term for term in outer if term.digit == self.last]
-        if terms and self.step < self.plan.macro[self.last]:
+        start, stop, limit = self.nest.constant(0), self.nest.constant(length), self.limit
+        if (position := self._position(loops, outer)) is not None:
             step = self.step * self.plan.run // self.plan.macro[self.last] * self.ratio
             owned = apply(builder, self._to_line(d0 + step) + step, [place], "owned_end")
-            position = loops.offset(terms, [1] * len(self.plan.macro), 0, "position")
-            limit = self.plan.extents[self.last] - self.plan.macro[self.last]
             start = self._where(builder, position, 0, start, lines, "start")
             lines_end = self._where(builder, position, limit, lines_end, owned, "lines_end")
             stop = self._where(builder, position, limit, stop, owned, "stop")
