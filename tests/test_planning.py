@@ -989,7 +989,8 @@ def test_macro_tiles_that_take_parts_of_lines_in_turn_ask_for_some_each() -> Non
 
 
 @pytest.mark.parametrize(
-    ("words", "becomes"), [("staged stores", "normal stores"), (", prefetch", ", staged loads, prefetch")]
+    ("words", "becomes"),
+    [("staged stores, side by side", "normal stores"), (", prefetch", ", staged loads, prefetch")],
 )
 def test_only_lines_out_of_a_buffer_ask_twice(words: str, becomes: str) -> None:
     source, destination = (layoutc.desc(name, (128, 256, 28, 28), "s8") for name in ("nhwc", "nchw"))
@@ -1033,6 +1034,24 @@ def test_where_the_last_cache_is_near_more_rows_are_gathered_if_a_set_holds_less
     read, written = (layoutc.desc(name, dims, element) for name in (source, destination))
     (copy,) = choose_plan(read, written, replace(AVX512, shuffles="any", l1=48 << 10)).copies
     assert (copy.load, copy.store, copy.macro) == (load, "nontemporal", macro)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "macro", "beside"),
+    [
+        ((28, 28), (1, 128, 784), True),
+        ((29, 27), (1, 128, 783), True),
+        ((31, 33), (1, 128, 1023), True),
+        ((45, 45), (1, 128, 512), False),  # macro tiles would have more than 128 KiB
+    ],
+)
+def test_rows_that_become_runs_of_whole_lines_are_not_cut(
+    pixels: tuple[int, int], macro: tuple[int, ...], beside: bool
+) -> None:
+    """The first cache does not hold a line of each pixel; of 64 and more channels all is one run of whole lines."""
+    source, destination = (layoutc.desc(name, (128, 256, *pixels), "s8") for name in ("nhwc", "nchw"))
+    (copy,) = choose_plan(source, destination, AVX512).copies
+    assert (copy.store, copy.macro, copy.side_by_side) == ("staged", macro, beside)
 
 
 @pytest.mark.parametrize(

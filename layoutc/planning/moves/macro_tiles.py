@@ -164,7 +164,10 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 SHORT_ROW, JOINED, JOINED_ROWS = 768, 128 << 10, 4
 """bytes of a row; bytes of a macro tile of rows that are one run, in the second cache if need be; how many at least"""
 WHOLE_ROW = 2 << 10
-"""bytes of a row that is not cut, where the last cache is near and the first one holds the lines it comes from"""
+"""
+bytes of a row that is not cut where the last cache is near, if the first one holds the lines it comes from, or rows
+become runs of whole lines
+"""
 
 
 def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -190,7 +193,7 @@ def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
             break
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
         joined = replace(plan, macro=macro)
-        if not is_short and not holds_lines(joined, target):
+        if not is_short and not (joined.keeps_lines or holds_lines(joined, target)):
             break
         because("macro tiles", f"grown by short rows of the destination, {fitting} steps of which are one run")
         plan = joined
