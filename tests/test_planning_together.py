@@ -78,11 +78,14 @@ def test_turns_that_share_pages_of_the_source_follow_each_other() -> None:
 
 
 def test_steps_within_a_line_of_the_source_follow_each_other_around_no_other_turns() -> None:
-    """Turns of 4 rows of 512 bytes take 20 of 400 contiguous bytes; the next 20 are in lines that were just loaded."""
+    """
+    Turns of 4 rows of 512 bytes take 20 of 400 contiguous bytes; the next 20 are in lines that were just loaded. Three
+    turns of rows move 4 KiB.
+    """
     plan = plan_of(("onednn:Abc5a", "onednn:cba", (128, 3913, 20), "f32"))
     ((rows, near),) = shared_loops(plan)
     assert (rows.extent, rows.step, rows.src) == (3913, 4, 400) and (near.extent, near.src) == (20, 20)
-    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {rows.step * rows.src}
+    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {3 * rows.step * rows.src}
 
 
 def test_turns_of_a_line_follow_each_other_inside_of_those_of_a_few() -> None:

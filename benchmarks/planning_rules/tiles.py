@@ -41,12 +41,6 @@ TILE_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "LEAST_TURNS",
-        "turns ask along a loop of 3 turns or more, where one is",
-        {"the innermost": {"LEAST_TURNS": to(0)}, "five": {"LEAST_TURNS": to(5)}},
-        (IN_DRAM,),
-    ),
-    Rule(
         "JOIN_GAIN",
         "boxes have all of short axes where that takes less than 0.8 of the instructions of their segments",
         {"never": {"JOIN_GAIN": to(0.0)}, "always": {"JOIN_GAIN": to(1.0)}, "0.6": {"JOIN_GAIN": to(0.6)}},

@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from layoutc.planning.machine import LINE
-from layoutc.planning.moves.next_tile import LEAST_AHEAD
+from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.moves.next_tile import HELD_AHEAD, LEAST_AHEAD
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.together.together import NEAR
 
-LEAST_TURNS = 3
-"""turns of a loop that is asked along, where there is another around it: the last one's next turn lies elsewhere"""
 
-
-def for_next_turn(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int) -> CopyPlan:
+def for_next_turn(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int, target: Machine) -> CopyPlan:
     """
     The plan, which asks for what it loads in the next turn, or in one that is a line or more further on.
 
-    Where the largest copy has few bytes in a turn that is the first one that comes in time, up to half of the loop
-    further on.
+    Where the largest copy has few bytes in a turn, `moved`, that is the first one that comes in time, up to half of the
+    loop further on.
     """
-    moving = [loop for loop in reversed(turns) if loop.step < loop.extent]
-    loops = [loop for loop in moving if loop.extent // loop.step >= LEAST_TURNS] or moving
+    loops = _from_most_turns([loop for loop in reversed(turns) if loop.step < loop.extent], moved, target)
     steps = [loop.step * loop.src for loop in loops]
     if not any(steps) or plan.copy.is_fill or not plan.target_lanes:
         return plan
@@ -34,3 +30,21 @@ def for_next_turn(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int) -> Co
         count = -(-LEAST_AHEAD // moved)
         ahead *= count if count <= loops[0].extent // loops[0].step // 2 else 1
     return replace(plan, prefetch=ahead // plan.element_bytes, asks="")
+
+
+def _from_most_turns(loops: Sequence[SharedLoop], moved: int, target: Machine) -> Sequence[SharedLoop]:
+    """
+    The loops from that of most turns outwards, the innermost first; one around so many bytes that the second cache does
+    not hold what is asked for is none.
+
+    In the last turn of a loop the next one lies elsewhere: of a loop of three turns every third.
+    """
+    most, found = 0, 0
+    for number, loop in enumerate(loops):
+        if moved > HELD_AHEAD * target.l2:
+            break
+        count = -(-loop.extent // loop.step)
+        if count > most:
+            most, found = count, number
+        moved *= count
+    return loops[found:]

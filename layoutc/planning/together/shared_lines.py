@@ -179,7 +179,9 @@ def _with_buffers(
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % LINE == 0 for loop in turns)
     moved = max(copy.elements * size for copy, size in inner)
-    planned = tuple(for_next_turn(plan_moved(*piece, target, streams, buffered=True), turns, moved) for piece in inner)
+    planned = tuple(
+        for_next_turn(plan_moved(*piece, target, streams, buffered=True), turns, moved, target) for piece in inner
+    )
     try:
         part = Together(tuple(turns), planned, "staged")
         made = unions(part)
