@@ -1087,3 +1087,12 @@ def test_what_threads_leave_over_is_cut_where_lanes_hold_no_zeros() -> None:
     plan = choose_plan(source, destination, machine("neon"), 2, conversion)
     assert read_converting_plan(plan_lines(plan), source, destination, conversion) == plan
     assert any(not digit.is_whole for copy in plan.copies for digit in copy.copy.digits)
+
+
+@pytest.mark.parametrize(("is_far", "ahead"), [(False, 17 * 3136), (True, 128)])
+def test_rows_that_are_converted_into_a_buffer_ask_along_the_loop_of_most_turns(is_far: bool, ahead: int) -> None:
+    """The last of 17 channels has a block of its own, whose pixels are 25 macro tiles: of images there are 128."""
+    source, destination = desc("nchw", (128, 17, 56, 56), "f32"), desc("nChw16c", (128, 17, 56, 56), "bf16")
+    copies = choose_plan(source, destination, replace(machine("avx512"), llc_is_far=is_far)).copies
+    (tail,) = (copy for copy in copies if copy.load == "staged")
+    assert tail.prefetch == ahead

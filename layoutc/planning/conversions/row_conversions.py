@@ -23,7 +23,7 @@ from layoutc.planning.moves.macro_tiles import (
     with_macro,
 )
 from layoutc.planning.moves.near_stores import with_near_stores
-from layoutc.planning.moves.next_tile import LEAST_AHEAD, asking_ahead, outer_loops
+from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_copy
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
 from layoutc.planning.reasons import because, forget_copies
@@ -89,7 +89,9 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
         if fits and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
-            return with_near_stores(plan)
+            plan = with_near_stores(plan)
+            asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
+            return along_most_turns(plan, how.target) if asks_next else plan
     forget_copies(1)
     return None
 
