@@ -1096,3 +1096,11 @@ def test_rows_that_are_converted_into_a_buffer_ask_along_the_loop_of_most_turns(
     copies = choose_plan(source, destination, replace(machine("avx512"), llc_is_far=is_far)).copies
     (tail,) = (copy for copy in copies if copy.load == "staged")
     assert tail.prefetch == ahead
+
+
+@pytest.mark.parametrize("target", ["sse2", "neon", "avx2"])
+def test_rows_are_not_made_shorter_where_a_digit_is_loaded_in_part(target: str) -> None:
+    """One macro tile has all of such a digit: of 16 channels in blocks of 4, of which the last has one."""
+    source, destination = desc("bCa4c", (10977, 49, 17), "f16"), desc("cAb16a", (10977, 49, 17), "s32")
+    plan = choose_plan(source, destination, machine(target))
+    assert parse_plan(plan_lines(plan)) == plan

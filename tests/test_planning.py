@@ -24,7 +24,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.explain import explain_plan
-from layoutc.planning.machine import LINE, PAGE, TARGETS, machine
+from layoutc.planning.machine import LINE, PAGE, TARGETS, Shuffles, machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
@@ -322,13 +322,27 @@ def test_the_text_of_a_fused_plan() -> None:
         check_covers(parse_plan([lines[0], wrong]), strided_copies(*pair), 1)
 
 
-@pytest.mark.parametrize(("channels", "ahead"), [(8, 2 * 8), (5, 10)])
-def test_copies_that_fill_a_buffer_together_ask_for_a_later_turn(channels: int, ahead: int) -> None:
-    """The second one of 2 KiB, or the first that is a line or more further on: what is nearer is there already."""
+@pytest.mark.parametrize(
+    ("l2", "channels", "ahead"), [(1 << 20, 8, 64 * 36 * 64), (32 << 10, 8, 2 * 8), (16 << 10, 5, 10)]
+)
+def test_copies_that_fill_a_buffer_together_ask_for_a_later_turn(l2: int, channels: int, ahead: int) -> None:
+    """
+    That of most turns if the second cache holds what passes until then. Else the second one of 2 KiB, or the first that
+    is a line or more further on: what is nearer is there already.
+    """
     source = layoutc.desc(f"onednn:DbaC{channels}d{channels}c", (64, 48, 36 * channels - channels // 2, 5), "f64")
-    (part,) = choose_plan(source, layoutc.desc("onednn:abdc", source.dims, "f64"), TARGETS["avx512"]).parts
+    machine = replace(TARGETS["avx512"], l2=l2)
+    (part,) = choose_plan(source, layoutc.desc("onednn:abdc", source.dims, "f64"), machine).parts
     assert isinstance(part, Together)
     assert {copy.prefetch for copy in part.copies} == {ahead}
+
+
+@pytest.mark.parametrize("shuffles", ["any", "single", "words"])
+def test_plans_of_joined_axes_are_read_back_though_digits_are_fused(shuffles: Shuffles) -> None:
+    source, destination = (layoutc.desc(name, (32, 224, 1404), "bf16") for name in ("BaC16c3c5b", "aBc2b"))
+    plan = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles=shuffles))
+    assert any("[" in line for line in plan_lines(plan))
+    assert read_plan(plan_lines(plan), source, destination) == plan
 
 
 @pytest.mark.parametrize(

@@ -78,14 +78,11 @@ def test_turns_that_share_pages_of_the_source_follow_each_other() -> None:
 
 
 def test_steps_within_a_line_of_the_source_follow_each_other_around_no_other_turns() -> None:
-    """
-    Turns of 4 rows of 512 bytes take 20 of 400 contiguous bytes; the next 20 are in lines that were just loaded. Three
-    turns of rows move 4 KiB.
-    """
+    """Turns of 4 rows of 512 bytes take 20 of 400 contiguous bytes; the next 20 are in lines that were just loaded."""
     plan = plan_of(("onednn:Abc5a", "onednn:cba", (128, 3913, 20), "f32"))
     ((rows, near),) = shared_loops(plan)
     assert (rows.extent, rows.step, rows.src) == (3913, 4, 400) and (near.extent, near.src) == (20, 20)
-    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {3 * rows.step * rows.src}
+    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {rows.step * rows.src}
 
 
 def test_turns_of_a_line_follow_each_other_inside_of_those_of_a_few() -> None:
@@ -247,3 +244,11 @@ def test_runs_of_the_destination_stop_growing_where_they_are_contiguous_too() ->
     reorder = ("onednn:ceaBd8b", "onednn:dbEac16e", (128, 55, 110, 2, 16), "bf16")
     loops = {loop.src: loop for shared in shared_loops(plan_of(reorder)) for loop in shared}
     assert loops[28672].step < 1760 and loops[16].step == 2
+
+
+def test_turns_ask_along_no_loop_that_reads_the_same_again() -> None:
+    """Of 200 images there is one in memory: its blocks of channels have fewer turns, and lie apart."""
+    source = layoutc.desc("aBc16b", (200, 170, 400), "f32", strides=(0, 6400, 16, 1))
+    parts = choose_plan(source, layoutc.desc("acb", (200, 170, 400), "f32"), SERVER).parts
+    (part,) = (part for part in parts if isinstance(part, Together))
+    assert all(copy.prefetch for copy in part.copies)

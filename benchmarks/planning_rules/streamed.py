@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
-from layoutc.planning.copies.copy_digits import CopyDigit
 from layoutc.planning.moves.macro_tiles import COLLIDING_NEAR
 from layoutc.planning.plans.plan import CopyPlan
 
@@ -15,9 +14,9 @@ GATHERED = {
 """where the last cache is far, and where it is near"""
 
 
-def _own_steps(_: CopyPlan, digit: CopyDigit, step: int) -> int:
+def _own_steps(plan: CopyPlan, position: int) -> int:
     """Of a loop alone."""
-    return digit.extent // step
+    return -(-plan.copy.digits[position].extent // plan.macro[position])
 
 
 STREAMED_RULES = (

@@ -31,6 +31,7 @@ DETOURS = {
 }
 """what a reorder may go through a buffer for"""
 BYTES_IN_A_BUFFER = "into a buffer with a byte for each element"
+ENDS_ASKED_FOR = "lines in which rows begin and end are asked for before"
 UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 
@@ -90,7 +91,8 @@ def _shared(part: Together | Through, copy: CopyPlan) -> str:
     loops = " by ".join(f"{count} turns of {step}" for count, step in turns) or "one turn"
     if isinstance(part, Through):
         return f"{loops}, {_through(part, copy)}"
-    return f"{loops}, with the other copies that have cache lines in common with this one"
+    ends = f"; {ENDS_ASKED_FOR}" if part.store == "staged" else ""
+    return f"{loops}, with the other copies that have cache lines in common with this one{ends}"
 
 
 def _through(part: Through, copy: CopyPlan) -> str:
@@ -183,7 +185,7 @@ def _stores(plan: CopyPlan, why: dict[str, str], part: Together | Through | None
     are_whole = "are whole lines, and " if plan.keeps_lines else ""
     if plan.side_by_side:
         return f"{said}; runs {are_whole}do not overlap"
-    return f"{said}; lines in which rows begin and end are asked for before" if plan.store == "staged" else said
+    return f"{said}; {ENDS_ASKED_FOR}" if plan.store == "staged" else said
 
 
 def _ahead(plan: CopyPlan, why: dict[str, str]) -> str:

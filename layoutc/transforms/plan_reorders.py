@@ -42,7 +42,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
 from layoutc.planning.conversions.even_copies import is_even
-from layoutc.planning.copies.copy_digits import SIDES
+from layoutc.planning.copies.copy_digits import SIDES, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
 from layoutc.planning.plan_covers import check_buffered, check_covers, check_same
@@ -130,7 +130,7 @@ def read_plan(
         if joined == copies:
             raise
         try:
-            check_covers(plan, joined, widths.dst)
+            check_covers(plan, [unfused(copy) for copy in joined], widths.dst)
         except PlanError as other:
             raise max(error, other, key=lambda misfit: misfit.line) from None
     return plan

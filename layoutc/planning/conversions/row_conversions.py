@@ -123,7 +123,7 @@ def _with_row_of(plan: CopyPlan, least: int) -> CopyPlan | None:
         last = row_digits(plan)[-1]
         steps, tile = -(-least * plan.loaded_steps(last) // row), plan.tile[last]
         steps = min(-(-steps // tile) * tile, plan.copy.digits[last].extent)
-        if steps == plan.macro[last]:
+        if steps <= plan.macro[last]:
             return None
         plan = replace(plan, macro=tuple(steps if g == last else size for g, size in enumerate(plan.macro)))
     return plan

@@ -42,6 +42,7 @@ HELD_AHEAD = 1 / 4
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
     ahead, asks = next_macro_tile(plan), plan.asks
+    because("prefetch", "for what comes next")
     if not ahead:
         asks = ""
     elif asks != "by tiles":

@@ -98,7 +98,7 @@ def asking_for_turns(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], targ
     moved = [plan.copy.elements * plan.element_bytes for plan in into]
     if sum(moved) > TURN_AHEAD * target.l2:
         return tuple(asking_ahead(plan) if plan.target_lanes else plan for plan in into)
-    return tuple(for_next_turn(plan, turns, max(moved), target) for plan in into)
+    return tuple(for_next_turn(plan, turns, sum(moved), target) for plan in into)
 
 
 def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:

@@ -178,7 +178,7 @@ def _with_buffers(
         return None
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % LINE == 0 for loop in turns)
-    moved = max(copy.elements * size for copy, size in inner)
+    moved = sum(copy.elements * size for copy, size in inner)
     planned = tuple(
         for_next_turn(plan_moved(*piece, target, streams, buffered=True), turns, moved, target) for piece in inner
     )

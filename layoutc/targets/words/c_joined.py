@@ -1,5 +1,5 @@
 """
-Vectors of 16 bytes joined to one of 32 or 64, as C says it.
+Vectors of 16 or 32 bytes joined to one of 32 or 64, as C says it.
 
 gcc shuffles all of them as wide registers where it is asked for their lanes. x86 spreads or inserts what comes from
 memory by an instruction that needs no shuffle.
@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 from layoutc.targets.words.c_types import vector_name, width
 
 INSERTED = "layout.inserted"
-"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
+"""discardable attribute of a shuffle: the second vector is inserted behind the first, or into it"""
 JOIN, JOIN_WIDE = "join_halves", "join_wide_halves"
 SPREAD, INSERT = "spread_quarter", "insert_quarter"
 SPREAD_EIGHTH, INSERT_EIGHTH = "spread_eighth", "insert_eighth"

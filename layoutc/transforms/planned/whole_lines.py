@@ -73,23 +73,29 @@ class StoreStage:
 
     def fetch_parts(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """
-        Asks for the lines in which rows begin and end, if parts of these are stored past the caches' whole ones.
+        Asks for the lines in which rows begin and end, where these are parts of lines.
 
-        A store waits for the rest of its line, and those behind it wait with it. The terms are as in `copy_out`.
+        A store waits for the rest of its line, and those past the caches wait behind it. Runs that are whole lines have
+        such ends where the destination begins inside of one. The terms are as in `copy_out`.
         """
         if self.plan.store != "staged" or self.plan.side_by_side:
             return
-        position = self._position(loops, outer)
-        for first, distance, name in ((0, 0, "row_start"), (self.limit, self.plan.run * self.ratio - 1, "row_end")):
+        position, builder = self._position(loops, outer), loops.builder
+        if self.plan.keeps_lines:
+            builder = self._where_it_is(builder, self.begin, "ne", 0)
+        for at, distance, name in ((0, 0, "row_start"), (self.limit, self.plan.run * self.ratio - 1, "row_end")):
             inside = loops.inside()
-            if position is not None:
-                region = Region(Block([scf.YieldOp()]))
-                condition = inserted(loops.builder, arith.CmpiOp(position, self.nest.constant(first), "eq"))
-                insert(loops.builder, scf.IfOp(condition, [], region))
-                inside.builder = Builder(InsertPoint.at_start(region.block))
+            inside.builder = builder if position is None else self._where_it_is(builder, position, "eq", at)
             runs = inside.serial(self.runs)
             place = inside.offset((*outer, *runs), strides, self.plan.copy.dst * self.ratio + distance, name)
             insert(inside.builder, fetch(self.memory.target, place, writes=True))
+
+    def _where_it_is(self, builder: Builder, value: SSAValue, predicate: str, number: int) -> Builder:
+        """Where to build what is done if a value is (`eq`), or is not (`ne`), a number."""
+        region = Region(Block([scf.YieldOp()]))
+        condition = inserted(builder, arith.CmpiOp(value, self.nest.constant(number), predicate))
+        insert(builder, scf.IfOp(condition, [], region))
+        return Builder(InsertPoint.at_start(region.block))
 
     @property
     def limit(self) -> int:
@@ -97,7 +103,7 @@ class StoreStage:
         return self.plan.extents[self.last] - self.plan.macro[self.last]
 
     def _position(self, loops: TileLoops, outer: Sequence[Term]) -> SSAValue | None:
-        """Where a macro tile begins in its row; None if it has all of it, or ends with a line."""
+        """Where a macro tile begins in its row; None if it has all of it, or others do not overlap it."""
         terms = [term for term in outer if term.digit == self.last]
         if not terms or self.step >= self.plan.macro[self.last]:
             return None
