@@ -137,21 +137,40 @@ def test_lines_in_which_rows_begin_and_end_are_asked_for_before_parts_of_them_ar
     how: str, expected: list[int], tmp_path: Path
 ) -> None:
     """Of 40 rows of 700 bytes, once each, though macro tiles have parts of rows."""
+    assert places_asked_for(700, how, 0, tmp_path) == expected
+
+
+def places_asked_for(rows: int, how: str, into: int, folder: Path) -> list[int]:
+    """
+    Where in the destination a transpose of so many rows of 40 bytes asks for lines, and that it is right.
+
+    The destination begins `into` bytes behind a line.
+    """
     if (compiler := compiler_named("gcc") or compiler_named("clang")) is None:
         pytest.skip("no C compiler")
-    pair = [layoutc.desc(name, (700, 40), "s8") for name in ("ab", "ba")]
-    line = f"copy 0 -> 0: 40x(1, 700) 700x(40, 1), elements of 1, vectors of 16, any shuffles, tile 8x16, {how}"
-    line = line.replace("tile 8x16,", "tile 8x16, lanes 0:8 -> 1:16,")
+    pair = [layoutc.desc(name, (rows, 40), "s8") for name in ("ab", "ba")]
+    line = f"copy 0 -> 0: 40x(1, {rows}) {rows}x(40, 1), elements of 1, vectors of 16, any shuffles, tile 8x16, "
+    line += f"lanes 0:8 -> 1:16, {how}"
     text = layoutc.Kernel(pair[0], pair[1], "c", target="sse2", plan=("threads 1", line)).c_source
     asked = re.sub(r"__builtin_prefetch\(dst \+ (.*), 1, 3\);", r"note(\1);", text)
     counting = "#include <stdint.h>\nint64_t places[999], count;\nvoid note(int64_t at);\n"
     counting += "void note(int64_t at) { places[count++] = at; }\nint64_t *noted(void);\n"
     counting += "int64_t *noted(void) { return places; }\nint64_t many(void);\nint64_t many(void) { return count; }\n"
     declared = "void reorder(const int8_t *restrict src, int8_t *restrict dst);\n"
-    symbol = compiled(counting + declared + asked, compiler, tmp_path)
-    source, destination = np.arange(28000).astype(np.int8).reshape(700, 40), np.zeros((40, 700), np.int8)
+    symbol = compiled(counting + declared + asked, compiler, folder)
+    source, memory = np.arange(40 * rows).astype(np.int8).reshape(rows, 40), np.zeros(40 * rows + 128, np.int8)
+    start = -memory.ctypes.data % 64 + into
+    destination = memory[start : start + 40 * rows].reshape(40, rows)
     symbol("reorder", (ctypes.c_void_p, ctypes.c_void_p))(source.ctypes.data, destination.ctypes.data)
     assert (destination == source.T).all()
     count = symbol("many", (), ctypes.c_int64)()
-    places = symbol("noted", (), ctypes.POINTER(ctypes.c_int64))()[:count]
-    assert sorted(places) == expected
+    return sorted(symbol("noted", (), ctypes.POINTER(ctypes.c_int64))()[:count])
+
+
+@pytest.mark.parametrize(("into", "expected"), [(0, []), (8, [0, 28159])])
+def test_runs_of_whole_lines_have_such_ends_where_the_destination_begins_inside_of_one(
+    into: int, expected: list[int], tmp_path: Path
+) -> None:
+    """40 rows of 11 lines are one run, of which macro tiles have 8 rows."""
+    asked = places_asked_for(704, WHOLE.replace("700", "704"), into, tmp_path)
+    assert asked == expected
