@@ -194,3 +194,11 @@ def test_the_planners_own_plan_is_explained_if_it_was_given() -> None:
     other = tuple(line.replace("outer 0 1", "outer 1 0") for line in chosen)
     text = replace(kernel, plan=other).explain()
     assert text.startswith("a plan that was given, not chosen") and other[-1] in text
+
+
+def test_loads_are_said_to_ask_along_a_loop_only_where_the_plan_does() -> None:
+    """Rows that are converted into a buffer ask for others than moves of them would."""
+    source, destination = desc("dcba", (174, 256, 17, 36), "s16"), desc("Dacb24d", (174, 256, 17, 36), "s8")
+    lines = explain_plan(source, destination, replace(TARGETS["avx512"], shuffles="single", l2=1 << 20), 1)
+    said = [line for line in lines if "prefetch" in line]
+    assert said and not any("along digit" in line for line in said)
