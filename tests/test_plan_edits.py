@@ -152,10 +152,10 @@ def test_buffers_that_do_not_fit_the_stack_are_refused() -> None:
     """A macro tile may be the whole copy, but not in a buffer."""
     head, line = plan_lines(choose_plan(*pair((520, 1040), "ab", "ba"), TARGETS["avx2"]))
     edited = re.sub(r"macro \d+x\d+", "macro 1040x520", line)
-    assert edited != line and edited.endswith("normal stores, fetched lines")
+    assert edited != line and "normal stores" in edited
     parse_plan([head, edited])
     with pytest.raises(LayoutcError, match="staged loads need a buffer of 2163264 bytes, expected at most 1048576"):
-        parse_plan([head, edited.replace(", fetched lines", ", staged loads")])
+        parse_plan([head, re.sub("(normal stores).*", r"\1, staged loads", edited)])
 
 
 def test_both_widths_of_a_conversion_are_checked() -> None:

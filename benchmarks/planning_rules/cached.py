@@ -139,6 +139,16 @@ CACHED_RULES = (
         },
         (IN_L2,),
     ),
+    Rule(
+        "FOLLOWED_ROWS",
+        "transposes that L2 does not hold ask for the next macro tile, unless it is of few rows that go on",
+        {
+            "never": {"asking_in_last_cache": to(first_of)},
+            "of half as many rows": {"FOLLOWED_ROWS": times(0.5)},
+            "of any rows that go on": {"FOLLOWED_ROWS": to(0)},
+        },
+        (IN_L3,),
+    ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule(
         "_balance",

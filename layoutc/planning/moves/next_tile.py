@@ -67,7 +67,7 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
         if isinstance(digit.stride("src"), Carry) or passing > HELD_AHEAD * target.l2:
             break
         turns = _steps_on(plan, position)
-        comes_anyway = digit.offset("src", step) == end or _goes_on(plan, position)
+        comes_anyway = digit.offset("src", step) == end or goes_on(plan, position)
         if turns > most and (position == loops[-1] or not comes_anyway):
             most, found = turns, position
         passing, end = passing * -(-digit.extent // step), digit.offset("src", digit.extent)
@@ -91,13 +91,13 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     if not is_moved or plan.source_lanes == plan.target_lanes or any(digit.carries for digit in plan.copy.digits):
         return False
     rows, loop = prod(plan.macro) // plan.source_run, outer_loops(plan, plan.outer_order)[-1]
-    if plan.macro_tiles_of_a_line == 1 and rows <= FEW_ROWS and _goes_on(plan, loop):
+    if plan.macro_tiles_of_a_line == 1 and rows <= FEW_ROWS and goes_on(plan, loop):
         return True
     if plan.merges:
         return False
     if plan.macro_tiles_of_a_line == 1:
         return rows >= MANY_ROWS or _is_pages_on(plan, loop)
-    return _goes_on(plan, loop) and rows >= ROWS_OF_A_PAGE * _pages(plan)
+    return goes_on(plan, loop) and rows >= ROWS_OF_A_PAGE * _pages(plan)
 
 
 def _is_pages_on(plan: CopyPlan, position: int) -> bool:
@@ -137,7 +137,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
     # What straddles lines mostly begins in one that is there, as what lies before it was loaded, and ends in another.
     if straddles_lines(plan):
         return ahead + _last_loaded(plan)
-    if not _goes_on(plan, loops[-1]):
+    if not goes_on(plan, loops[-1]):
         return ahead
     loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
@@ -153,7 +153,7 @@ def _tiles_ahead(plan: CopyPlan, position: int) -> int:
     digit, tile = plan.copy.digits[position], plan.tile[position]
     inside = [g for g in plan.inner_order if plan.tile[g] < plan.macro[g]]
     strip = prod(plan.macro) // plan.macro[position] * tile * plan.element_bytes
-    is_strip = "staged" not in (plan.load, plan.store) and inside[:1] == [position] and _goes_on(plan, position)
+    is_strip = "staged" not in (plan.load, plan.store) and inside[:1] == [position] and goes_on(plan, position)
     if not is_strip or strip >= LEAST_AHEAD or prod(plan.macro) < STRIPS * plan.source_run:
         return 0
     ahead = digit.offset("src", tile) * -(-LEAST_AHEAD // strip)
@@ -179,7 +179,7 @@ def _loaded_at_once(plan: CopyPlan) -> int:
     return min(plan.vector_bytes // plan.element_bytes, row)
 
 
-def _goes_on(plan: CopyPlan, position: int) -> bool:
+def goes_on(plan: CopyPlan, position: int) -> bool:
     """Whether what lies ahead along a digit is in the same run of the source, of which others may carry on."""
     if not isinstance(plan.copy.digits[position].stride("src"), int):
         return False

@@ -21,6 +21,7 @@ from layoutc.planning.moves.colliding_rows import (
     with_fewer_rows,
 )
 from layoutc.planning.moves.fewest_lines import with_fewest_lines
+from layoutc.planning.moves.last_cache import asking_in_last_cache
 from layoutc.planning.moves.macro_tiles import (
     ALIGNED,
     ALONG_ROWS,
@@ -57,7 +58,12 @@ HELD_LINES = 0.5
 
 
 def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The plan of a copy that stays in the caches; its inner loops follow the rows that would evict each other."""
+    """The plan of a copy that stays in the caches; in the last one it asks ahead."""
+    return asking_in_last_cache(_with_rows(plan, target), target)
+
+
+def _with_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The plan with macro tiles and loops that follow the rows that would evict each other."""
     if widens(plan) and (stored := stored_in_a_set(plan)) > l1_ways(target):
         return with_fewer_rows(plan, target, stored)
     if plan.copy.is_fill or plan.converted_bytes:
