@@ -91,6 +91,9 @@ def test_boxes_that_store_whole_lines_need_no_buffer() -> None:
         ("nhwc->nChw16c", 17, "f32->s8", Conversion(dst_scale=Param(axes=1), dst_zero_point=3)),
         ("nhwc->nChw16c", 35, "u8->f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=1))),
         ("nChw16c->nhwc", 20, "s8->f32", Conversion(src_scale=Param(axes=(0, 1)))),
+        ("nChw4c->nchw", 3, "u8->f32", Conversion(src_scale=Param(axes=1), src_zero_point=Param(axes=1))),
+        ("nChw4c->nhwc", 3, "f32->s8", Conversion(dst_scale=Param(axes=(1, 2)))),
+        ("nChw4c->nchw", 3, "f32->bf16", NO_ATTRIBUTES),
     ],
 )
 def test_bytes_are_those_of_the_definition(
@@ -108,6 +111,14 @@ def test_bytes_are_those_of_the_definition(
     kernel(read, found, **{name: bytes(values) for name, values in arguments.items()})
     np.testing.assert_array_equal(found, expected)
     assert kernel.explain()
+
+
+def test_loads_take_what_lies_between_rows() -> None:
+    """Three channels of four, of 16 pixels: a load each would be four times as many."""
+    for types in ("u8->f32", "f32->u8", "f32->bf16"):
+        plan, _ = planned("nChw4c->nchw", (8, 3, 64, 64), types)
+        (copy,) = plan.copies
+        assert copy.merges and [part.extent for part in copy.source_lanes] == [3, 16]
 
 
 def test_first_lanes_of_narrow_registers_are_masked() -> None:

@@ -46,14 +46,14 @@ def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
 
 
 def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
-    """Its box, with macro tiles of one tile; of loads over gaps where elements stay as wide as they are."""
-    widens, over_gaps = widths.dst > widths.src, widths.dst == widths.src
+    """Its box, with macro tiles of one tile."""
+    widens = widths.dst > widths.src
     held = max(widths.src, widths.dst)
     if widths.are_packed or copy.is_fill:
         return None
-    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target, over_gaps) is None:
+    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
         return None
-    box = replace(boxed(copy, held, target, over_gaps), element_bytes=widths.src, converted_bytes=widths.dst)
+    box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
     sides: tuple[SideName, ...] = ("src", "dst") if widens else ("dst",)
     for at in sides:
         plan = replace(box, converted_at=at)
