@@ -16,6 +16,7 @@ from layoutc.planning.conversions.plan_conversions import parts_are_a_box
 from layoutc.planning.conversions.plan_cost import box_instructions
 from layoutc.planning.copies.strided_copy import strided_copies
 from layoutc.planning.moves.boxes import best_box
+from layoutc.planning.moves.cache_sets import most_in_a_set, share_evicted
 from layoutc.planning.moves.plan_copy import instructions_each
 
 MODULES = tuple(
@@ -138,5 +139,6 @@ def _knowing(name: str) -> list[ModuleType]:
 
 def _forget() -> None:
     """What the planner remembers of copies, which other values found."""
-    for remembers in (best_box, box_instructions, instructions_each, parts_are_a_box, strided_copies):
+    of_sets = most_in_a_set, share_evicted
+    for remembers in (best_box, box_instructions, instructions_each, parts_are_a_box, strided_copies, *of_sets):
         remembers.cache_clear()

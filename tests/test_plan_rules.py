@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from layoutc.planning.moves.macro_tiles import MacroShape
+from layoutc.planning.moves.macro_shapes import MacroShape
 
 ROOT = Path(__file__).parent.parent
 PLANNER = ROOT / "layoutc" / "planning"

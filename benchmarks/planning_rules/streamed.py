@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
-from layoutc.planning.moves.macro_tiles import COLLIDING_NEAR
+from layoutc.planning.moves.macro_shapes import COLLIDING_NEAR
 from layoutc.planning.plans.plan import CopyPlan
 
 GATHERED = {

@@ -12,7 +12,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
-from layoutc.planning.moves.macro_tiles import (
+from layoutc.planning.moves.macro_shapes import (
     COLLIDING,
     NORMAL,
     STAGED_CHUNKS,
@@ -21,9 +21,8 @@ from layoutc.planning.moves.macro_tiles import (
     STREAMED_COPY,
     STREAMED_SMALL,
     MacroShape,
-    loop_order,
-    with_macro,
 )
+from layoutc.planning.moves.macro_tiles import loop_order, with_macro
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store

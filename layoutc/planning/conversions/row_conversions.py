@@ -13,15 +13,15 @@ from layoutc.planning.copies.copy_digits import SIDES, StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
-from layoutc.planning.moves.macro_tiles import (
+from layoutc.planning.moves.macro_shapes import (
     GATHERED,
     GATHERED_DIVIDED,
     GATHERED_DIVIDED_NEAR,
     GATHERED_PACKED,
     WIDENED,
     MacroShape,
-    with_macro,
 )
+from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_copy

@@ -14,7 +14,8 @@ from math import gcd, lcm, prod
 from layoutc.planning.conversions.even_copies import with_even_macro
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy, cut_after, falling
 from layoutc.planning.machine import LINE
-from layoutc.planning.moves.macro_tiles import MacroShape, with_macro
+from layoutc.planning.moves.macro_shapes import MacroShape
+from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 

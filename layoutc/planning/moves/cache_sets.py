@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
@@ -23,11 +24,12 @@ def l1_ways(target: Machine) -> int:
     return target.l1 // (L1_SETS * LINE)
 
 
+@lru_cache(maxsize=256)
 def most_in_a_set(
     plan: CopyPlan,
     side: SideName,
-    steps: Sequence[int],
-    run_digits: Collection[int] = (),
+    steps: tuple[int, ...],
+    run_digits: tuple[int, ...] = (),
     width: int = 0,
     sets: int = L1_SETS,
 ) -> int:
@@ -36,7 +38,7 @@ def most_in_a_set(
 
     An element has `width` bytes there, by default as many as in the source.
     """
-    run_digits = run_digits or [g for g, digit in enumerate(plan.copy.digits) if digit.stride(side) == 1]
+    run_digits = run_digits or tuple(g for g, digit in enumerate(plan.copy.digits) if digit.stride(side) == 1)
     rows = [0]
     for position, digit in enumerate(plan.copy.digits):
         if position not in run_digits:
@@ -52,6 +54,7 @@ def fill_second_sets(plan: CopyPlan, target: Machine) -> bool:
     return 2 * most_in_a_set(plan, "src", plan.macro, plan.source_run_digits, sets=sets) > L2_WAYS
 
 
+@lru_cache(maxsize=256)
 def share_evicted(plan: CopyPlan, side: SideName, target: Machine) -> float:
     """
     What share of the lines of a side is evicted before the next tile that takes a part of them.
@@ -103,9 +106,10 @@ def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int]) -> set[int]:
         else:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    size, row_bytes, run_bytes = LINE, plan.widths.of(side), run * plan.widths.of(side)
-    starts = [row * row_bytes for row in rows]
-    return {line for at in starts for line in range(at // size, (at + run_bytes - 1) // size + 1)}
+    width, last = plan.widths.of(side), run * plan.widths.of(side) - 1
+    # A whole set at a time: rows are thousands, and their lines few.
+    places = (*range(0, last, LINE), last)
+    return {(row * width + place) // LINE for place in places for row in rows}
 
 
 COLLIDING_ROWS = 6

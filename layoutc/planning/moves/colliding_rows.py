@@ -7,13 +7,8 @@ from dataclasses import replace
 from layoutc.planning.copies.copy_digits import Carry, SideName
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
-from layoutc.planning.moves.macro_tiles import (
-    WIDENED_ROWS,
-    MacroShape,
-    loop_order,
-    steps_along_rows,
-    with_macro,
-)
+from layoutc.planning.moves.macro_shapes import WIDENED_ROWS, MacroShape
+from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count, tile_of

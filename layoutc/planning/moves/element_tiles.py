@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
+from layoutc.planning.moves.macro_shapes import NORMAL
+from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import converted_lanes

@@ -16,7 +16,8 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
 from layoutc.planning.moves.colliding_rows import evict_each_other, gathered_in_caches, halved, is_plain, rows_of_a_set
-from layoutc.planning.moves.macro_tiles import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape, with_macro
+from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape
+from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, silently

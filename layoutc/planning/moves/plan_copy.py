@@ -16,14 +16,8 @@ from layoutc.planning.moves.element_macros import with_element_macro
 from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.longer_tiles import with_longer_tile
-from layoutc.planning.moves.macro_tiles import (
-    NORMAL,
-    SHORT_ROW,
-    STAGED_ROWS,
-    by_source_lines,
-    with_joined_rows,
-    with_macro,
-)
+from layoutc.planning.moves.macro_shapes import NORMAL, STAGED_ROWS
+from layoutc.planning.moves.macro_tiles import SHORT_ROW, by_source_lines, with_joined_rows, with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import along_most_turns
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN, has_staged_runs, with_staged_stores

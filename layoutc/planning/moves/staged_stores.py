@@ -15,16 +15,8 @@ from layoutc.planning.moves.colliding_rows import (
     with_gathered_rows,
 )
 from layoutc.planning.moves.lane_tiles import with_lanes
-from layoutc.planning.moves.macro_tiles import (
-    LINE_CHUNKS,
-    LINE_ROWS,
-    STAGED_CHUNKS,
-    STAGED_ROWS,
-    STREAMED,
-    MacroShape,
-    with_joined_rows,
-    with_macro,
-)
+from layoutc.planning.moves.macro_shapes import LINE_CHUNKS, LINE_ROWS, STAGED_CHUNKS, STAGED_ROWS, STREAMED, MacroShape
+from layoutc.planning.moves.macro_tiles import with_joined_rows, with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because

@@ -22,7 +22,7 @@ from layoutc.planning.moves.colliding_rows import (
 )
 from layoutc.planning.moves.fewest_lines import with_fewest_lines
 from layoutc.planning.moves.last_cache import asking_in_last_cache
-from layoutc.planning.moves.macro_tiles import (
+from layoutc.planning.moves.macro_shapes import (
     ALIGNED,
     ALONG_ROWS,
     COPIED_BY_SOURCE,
@@ -32,9 +32,8 @@ from layoutc.planning.moves.macro_tiles import (
     NORMAL_LONG,
     NORMAL_SQUARE,
     MacroShape,
-    loop_order,
-    with_macro,
 )
+from layoutc.planning.moves.macro_tiles import loop_order, with_macro
 from layoutc.planning.moves.paired_blocks import in_pairs
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan

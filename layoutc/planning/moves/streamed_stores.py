@@ -15,11 +15,10 @@ from layoutc.planning.moves.colliding_rows import (
     with_at_most,
     with_gathered_rows,
 )
-from layoutc.planning.moves.macro_tiles import (
+from layoutc.planning.moves.macro_shapes import (
     COLLIDING,
     COLLIDING_LARGE,
     COLLIDING_NEAR,
-    MOST_OVERLAPPING,
     STREAMED,
     STREAMED_ALONG_ROWS,
     STREAMED_COPY,
@@ -28,10 +27,8 @@ from layoutc.planning.moves.macro_tiles import (
     STREAMED_PACKED,
     STREAMED_SMALL,
     MacroShape,
-    loop_order,
-    moved_by,
-    with_macro,
 )
+from layoutc.planning.moves.macro_tiles import MOST_OVERLAPPING, loop_order, moved_by, with_macro
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, silently
 from layoutc.planning.tiles.lanes import lane_count

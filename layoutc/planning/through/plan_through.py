@@ -15,7 +15,8 @@ from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.machine import Machine
-from layoutc.planning.moves.macro_tiles import NORMAL, with_macro
+from layoutc.planning.moves.macro_shapes import NORMAL
+from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import asking_ahead
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan
