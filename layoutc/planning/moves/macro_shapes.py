@@ -109,7 +109,7 @@ DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 
 """
 WIDENED_ROWS = MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False)
 """elements that tiles make wider as they store them, into rows that evict each other"""
-GATHERED_PACKED = MacroShape(32 << 10, 256, 64, "dst")
+GATHERED_PACKED = MacroShape(16 << 10, 128, 64, "dst")
 """The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 ALONG_ROWS = replace(NORMAL, budget=32 << 10, source_run=64, target_run=4 << 10)
