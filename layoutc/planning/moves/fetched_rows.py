@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import contiguous
-from layoutc.planning.machine import Machine
+from layoutc.planning.copies.copy_digits import chain_of, contiguous
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Through, Together
 
@@ -36,10 +36,11 @@ def _fetched(plan: CopyPlan) -> CopyPlan:
 
 
 def row_bytes(plan: CopyPlan) -> int:
-    """Bytes of the source that lie side by side there, in the order in which they do in the destination."""
-    row = 1
-    for (position, digit), (other, _) in zip(contiguous(plan.copy, "src"), contiguous(plan.copy, "dst"), strict=False):
+    """Bytes of the source that are read in the order in which they are stored, with gaps of less than a line."""
+    row, line = 1, LINE * plan.widths.src_per_byte // plan.widths.src
+    in_order = zip(chain_of(plan.copy, "src", line, line), contiguous(plan.copy, "dst"), strict=False)
+    for (position, step), (other, digit) in in_order:
         if position != other:
             break
-        row *= digit.loaded
+        row = step * digit.loaded
     return row * plan.widths.src // plan.widths.src_per_byte
