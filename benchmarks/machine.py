@@ -60,7 +60,8 @@ def detect() -> Machine:
         l2=l2,
         l3=l3,
         huge_pages=HUGE_PAGES.read_text().strip() if HUGE_PAGES.exists() else "",
-        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        # A release, not the build of it that a provider has: results of two such builds may be compared.
+        system=f"{platform.system()} {platform.release().partition('-')[0]} {platform.machine()}",
         compiler=compiler(),
         python=platform.python_version(),
         packages={name: version(name) for name in PEER_PACKAGES if is_installed(name)},
