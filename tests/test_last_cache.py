@@ -44,6 +44,11 @@ def test_a_transpose_that_the_second_cache_does_not_hold_asks_ahead(types: tuple
     assert ahead("ab", "ba", (300, 300), types) == 0
 
 
+def test_both_sides_count() -> None:
+    """L2 holds the bytes of one and the floats of the other up to 209,715 elements."""
+    assert ahead("ab", "ba", (400, 500), ("s8", "f32")) == 0 < ahead("ab", "ba", (441, 500), ("s8", "f32"))
+
+
 def test_a_last_cache_that_is_far_is_not_asked() -> None:
     """Of those that was not measured."""
     far = replace(NEAR, llc_is_far=True, l2=2 << 20)

@@ -107,7 +107,7 @@ def _lines(plan: CopyPlan, side: SideName, steps: Sequence[int]) -> set[int]:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
     width, last = plan.widths.of(side), run * plan.widths.of(side) - 1
-    # A whole set at a time: rows are thousands, and their lines few.
+    # Place by place, as rows are thousands, and each has a few lines.
     places = (*range(0, last, LINE), last)
     return {(row * width + place) // LINE for place in places for row in rows}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from math import prod
 
+from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.next_tile import along_most_turns, asking_ahead, goes_on, outer_loops
 from layoutc.planning.plans.plan import CopyPlan
@@ -24,8 +25,8 @@ def asking_in_last_cache(plan: CopyPlan, target: Machine) -> CopyPlan:
     Where elements share bytes of the source, little is read.
     """
     transposes = not plan.copy.is_fill and plan.source_lanes != plan.target_lanes
-    is_held = 2 * plan.copy.elements * plan.element_bytes <= target.l2
-    reads_little = plan.widths.src_per_byte > 1
+    each = sum(plan.widths.of(side) / plan.widths.per_byte(side) for side in SIDES)
+    is_held, reads_little = plan.copy.elements * each <= target.l2, plan.widths.src_per_byte > 1
     if target.llc_is_far or plan.prefetch or is_held or reads_little or not transposes or _is_followed(plan):
         return plan
     return along_most_turns(asking_ahead(plan), target)
