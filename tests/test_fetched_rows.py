@@ -41,5 +41,14 @@ def test_rows_are_read_on_with_gaps_of_less_than_a_line(
     assert unknown.prefetch > 0 and (known.prefetch == 0) == reads_on == (row_bytes(known) >= FETCHED_ROW)
 
 
+@pytest.mark.parametrize(("channels", "type", "reads_on"), [(17, "f32", True), (4, "s8", True), (64, "f32", False)])
+def test_tiles_that_are_runs_of_the_source_are_read_on(channels: int, type: str, reads_on: bool) -> None:
+    """Where tiles take parts of a pixel the processor does not know which lines come next."""
+    dims = (-(-(1 << 25) // (channels << 12)), channels, 64, 64)
+    known, unknown = (plan_of("acdb", "abcd", dims, type, fetches) for fetches in (True, False))
+    assert known.store == "nontemporal" and unknown.prefetch > 0
+    assert (known.prefetch == 0) == reads_on
+
+
 def test_gaps_of_a_line_end_a_row() -> None:
     assert row_bytes(plan_of("aBcd32b", "acdb", (8, 24, 512, 512), "bf16", False)) == 2 * 24

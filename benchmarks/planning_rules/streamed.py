@@ -62,6 +62,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "FETCHED_RUN",
+        "nor of macro tiles of 4 KiB that are one run of the source, as their tiles are",
+        {"never": {"FETCHED_RUN": to(NEVER)}, "four times": {"FETCHED_RUN": times(4)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_STORED_TWICE",
         "tiles that store 1.2 times as many lines as there are store them out of a buffer; where L3 is near 1.5",
         {

@@ -6,15 +6,20 @@ What is asked for ahead of them there takes the place of what it would fetch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from layoutc.planning.copies.copy_digits import chain_of, contiguous
 from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.moves.next_tile import goes_on, outer_loops
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Through, Together
 
 FETCHED_ROW = 1 << 10
 """bytes of a row, from which on nothing is asked for: 256 take as long with it as without, 64 far less with it"""
+FETCHED_RUN = 4 << 10
+"""bytes of a macro tile that is one run of the source, as its tiles are, from which on these need not ask either"""
 
 
 def with_fetched_rows(plan: Plan, target: Machine) -> Plan:
@@ -31,8 +36,26 @@ def _part(part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
 
 def _fetched(plan: CopyPlan) -> CopyPlan:
     keeps_order = {part.digit for part in plan.source_lanes} == {part.digit for part in plan.target_lanes}
-    reads_on = plan.load == "normal" and keeps_order and row_bytes(plan) >= FETCHED_ROW
-    return replace(plan, prefetch=0, asks="") if plan.prefetch and reads_on else plan
+    reads_on = (keeps_order and row_bytes(plan) >= FETCHED_ROW) or _tiles_read_on(plan)
+    return replace(plan, prefetch=0, asks="") if plan.prefetch and plan.load == "normal" and reads_on else plan
+
+
+def _tiles_read_on(plan: CopyPlan) -> bool:
+    """Whether tiles are one run of the source, one after the other, and go straight past the caches as they are."""
+    if plan.store != "nontemporal" or plan.converted_bytes or prod(plan.macro) * plan.widths.src < FETCHED_RUN:
+        return False
+    loops = outer_loops(plan, plan.outer_order)
+    return bool(loops) and goes_on(plan, loops[-1]) and all(_is_run(plan, steps) for steps in (plan.tile, plan.macro))
+
+
+def _is_run(plan: CopyPlan, steps: Sequence[int]) -> bool:
+    """Whether so many steps of each digit lie side by side in the source."""
+    run = 1
+    for position, digit in contiguous(plan.copy, "src"):
+        run *= steps[position]
+        if steps[position] < digit.extent:
+            break
+    return run == prod(steps)
 
 
 def row_bytes(plan: CopyPlan) -> int:
