@@ -285,6 +285,16 @@ def contiguous(copy: StridedCopy, side: SideName) -> Iterator[tuple[int, CopyDig
         stride *= digit.loaded if side == "src" else digit.extent
 
 
+def run_of(copy: StridedCopy, side: SideName, steps: Sequence[int]) -> int:
+    """Elements that lie side by side on one side, of so many steps of each digit."""
+    run = 1
+    for position, digit in contiguous(copy, side):
+        run *= steps[position]
+        if steps[position] < digit.extent:
+            break
+    return run
+
+
 def chain_of(copy: StridedCopy, side: SideName, near: int = 0, further: int = 0) -> Iterator[tuple[int, int]]:
     """
     The digits by rising stride on one side, and their strides, as long as each begins where what is there of the one

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.copies.copy_digits import run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Through, Together
@@ -49,12 +49,7 @@ def _fetching(plan: CopyPlan) -> CopyPlan:
 
 def _run(plan: CopyPlan) -> int:
     """Bytes of the shortest run of the destination that a tile stores."""
-    run = 1
-    for position, digit in contiguous(plan.copy, "dst"):
-        run *= plan.tile[position]
-        if plan.tile[position] < digit.extent:
-            break
-    return run * plan.widths.dst // plan.widths.dst_per_byte
+    return run_of(plan.copy, "dst", plan.tile) * plan.widths.dst // plan.widths.dst_per_byte
 
 
 def line_ends(runs: Iterable[tuple[int, int, int]], line: int) -> list[tuple[int, int]]:

@@ -6,11 +6,10 @@ What is asked for ahead of them there takes the place of what it would fetch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import chain_of, contiguous
+from layoutc.planning.copies.copy_digits import chain_of, contiguous, run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.next_tile import goes_on, outer_loops
 from layoutc.planning.plans.plan import CopyPlan, Plan
@@ -45,17 +44,8 @@ def _tiles_read_on(plan: CopyPlan) -> bool:
     if plan.store != "nontemporal" or plan.converted_bytes or prod(plan.macro) * plan.widths.src < FETCHED_RUN:
         return False
     loops = outer_loops(plan, plan.outer_order)
-    return bool(loops) and goes_on(plan, loops[-1]) and all(_is_run(plan, steps) for steps in (plan.tile, plan.macro))
-
-
-def _is_run(plan: CopyPlan, steps: Sequence[int]) -> bool:
-    """Whether so many steps of each digit lie side by side in the source."""
-    run = 1
-    for position, digit in contiguous(plan.copy, "src"):
-        run *= steps[position]
-        if steps[position] < digit.extent:
-            break
-    return run == prod(steps)
+    are_runs = all(run_of(plan.copy, "src", steps) == prod(steps) for steps in (plan.tile, plan.macro))
+    return are_runs and bool(loops) and goes_on(plan, loops[-1])
 
 
 def row_bytes(plan: CopyPlan) -> int:
