@@ -17,9 +17,12 @@ from tests.descriptors import layout
 MACHINE = replace(TARGETS["avx512"], shuffles="any")
 
 
-def plan_of(source: str, destination: str, dims: tuple[int, ...], type: str, fetches: bool) -> CopyPlan:
-    """The plan of a move past the caches, on a processor that fetches rows or one of which that is not known."""
-    src, dst = (MemoryDesc(dims, element_type(type), layout(tag)) for tag in (source, destination))
+def plan_of(
+    source: str, destination: str, dims: tuple[int, ...], type: str, fetches: bool, to_type: str = ""
+) -> CopyPlan:
+    """The plan of a reorder past the caches, on a processor that fetches rows or one of which that is not known."""
+    src = MemoryDesc(dims, element_type(type), layout(source))
+    dst = MemoryDesc(dims, element_type(to_type or type), layout(destination))
     return max(
         choose_plan(src, dst, replace(MACHINE, fetches_rows=fetches)).copies, key=lambda plan: plan.copy.elements
     )
@@ -48,6 +51,14 @@ def test_tiles_that_are_runs_of_the_source_are_read_on(channels: int, type: str,
     known, unknown = (plan_of("acdb", "abcd", dims, type, fetches) for fetches in (True, False))
     assert known.store == "nontemporal" and unknown.prefetch > 0
     assert (known.prefetch == 0) == reads_on
+
+
+def test_tiles_that_leave_a_buffer_or_convert_ask_on() -> None:
+    """Planes of 63x65 elements begin anywhere in a line."""
+    staged = plan_of("acdb", "abcd", (600, 17, 63, 65), "s8", True)
+    converted = plan_of("acdb", "abcd", (64, 3, 224, 224), "u8", True, "f32")
+    assert (staged.store, converted.store) == ("staged", "nontemporal")
+    assert staged.prefetch > 0 and converted.prefetch > 0
 
 
 def test_gaps_of_a_line_end_a_row() -> None:
