@@ -9,6 +9,7 @@ for values again when loops are made of their plans: of these rules the texts ar
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import layoutc
 from benchmarks.planning_changes import Change, changed
@@ -39,9 +40,9 @@ def rule(name: str) -> Rule:
 
 def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> tuple[str, ...]:
     """The lines of the plan of a task, with changes of the planner; none for a reorder without a plan."""
-    with changed(changes or {}):
+    with changed(changes) if changes else nullcontext():
         try:
-            plan = choose_plan(task.source_desc, task.destination_desc, machine(target), threads)
+            plan = choose_plan(task.source_desc, task.destination_desc, machine(target), threads, task.conversion)
         except NotStridedError:
             return ()
     return tuple(plan_lines(plan))
@@ -49,7 +50,7 @@ def plan_of(task: Task, target: str, threads: int, changes: Mapping[str, Change]
 
 def text_of(task: Task, target: str, threads: int, changes: Mapping[str, Change] | None = None) -> str:
     """The C text of a task, with changes of the planner that last until it is there; none where they do not lower."""
-    with changed(changes or {}):
+    with changed(changes) if changes else nullcontext():
         kernel = layoutc.Kernel(
             task.source_desc, task.destination_desc, "c", conversion=task.conversion, target=target, threads=threads
         )
