@@ -60,17 +60,24 @@ def many_reorders() -> str:
     return "builtin.module {\n" + "\n".join(functions) + "\n}\n"
 
 
-def calls() -> Callable[[], None]:
-    """A thousand calls of the kernel of a small reorder on NumPy arrays, of which the reorder itself is a tenth."""
+def calls(kind: str) -> Callable[[], None]:
+    """
+    A thousand calls of the kernel of a small reorder, of which the reorder itself is a tenth.
+
+    On NumPy arrays, on `addresses`, or with an array of `scales` too.
+    """
     import numpy as np
 
-    kernel = layoutc.compile(layoutc.desc("nchw", DIMS, "f32"), layoutc.desc("nChw8c", DIMS, "f32"), executor="c")
-    source = np.zeros(kernel.source.span, np.float32)
-    destination = np.zeros(kernel.destination.span, np.float32)
+    scale = layoutc.Param(axes=1) if kind == "scales" else None
+    sides = (layoutc.desc(layout, DIMS, "f32") for layout in ("nchw", "nChw8c"))
+    kernel = layoutc.compile(*sides, executor="c", src_scale=scale)
+    arrays = [np.zeros(side.span, np.float32) for side in (kernel.source, kernel.destination)]
+    buffers = arrays if kind != "addresses" else [layoutc.Address(a.ctypes.data, a.nbytes) for a in arrays]
+    params = {"src_scale": np.ones(DIMS[1], np.float32)} if kind == "scales" else {}
 
-    def call() -> None:
+    def call(_kept: object = arrays) -> None:
         for _ in range(1000):
-            kernel(source, destination)
+            kernel(*buffers, **params)
 
     return call
 
@@ -89,7 +96,9 @@ def measurements() -> dict[str, float]:
         "the same and its offset map": best_ms(offset_map, 200),
         "one reorder, text to C text, warm": best_ms(lambda: text_to_c(text), 20),
         f"{REORDERS} reorders, text to C text": best_ms(lambda: text_to_c(many), 3),
-        "1000 calls of a kernel of 680 f32": best_ms(calls(), 30),
+        "1000 calls of a kernel of 680 f32": best_ms(calls("arrays"), 30),
+        "the same on addresses": best_ms(calls("addresses"), 30),
+        "the same with an array of scales": best_ms(calls("scales"), 30),
         "python -c pass": best_ms(process("-c", "pass"), 10),
         "import layoutc, cold": best_ms(process("-c", "import layoutc"), 10),
         "layoutc describe, cold": best_ms(process(*describe), 10),

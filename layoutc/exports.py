@@ -10,10 +10,12 @@ from __future__ import annotations
 import builtins
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
+from layoutc.buffers import Address, lent_bytes
 from layoutc.errors import LayoutcError
 
 
@@ -45,61 +47,117 @@ _release: Callable[[View], None] = _python.PyBuffer_Release
 _release.argtypes = (ctypes.POINTER(View),)  # pyright: ignore[reportFunctionMemberAccess]
 _release.restype = None  # pyright: ignore[reportFunctionMemberAccess]
 
-_free: list[tuple[View, View]] = []
-"""views that no call is using: they are dearer to make than to keep"""
+
+class Argument(NamedTuple):
+    """A scale or zero point that is given with a call, as an array: its name, the array's type, shape and bytes."""
+
+    name: str
+    dtype: Any
+    shape: tuple[int, ...]
+    size_bytes: int
+    alignment: int
 
 
 def checked_call(
-    function: Callable[[int, int], None],
+    function: Callable[..., None],
     source_bytes: int,
     destination_bytes: int,
     alignments: tuple[int, int],
-    otherwise: Callable[[Any, Any], None],
-) -> Callable[[Any, Any], None]:
+    otherwise: Callable[..., None],
+    arguments: Sequence[Argument] = (),
+    behind: Sequence[int] = (),
+) -> Callable[..., None]:
     """
-    `function(source address, destination address)` as a call on two arrays.
+    `function(source address, destination address, *arguments, *behind)` as a call on buffers.
 
-    They must be C-contiguous arrays of numbers in this machine's byte order, of exactly these sizes, at multiples of
-    its alignment each, apart from each other, and the second writable. For all other objects `otherwise` is called: it
-    says what is wrong, or finds another way to their memory.
+    They must be C-contiguous arrays of numbers in this machine's byte order, bytes, or `Address`es, of exactly these
+    sizes, at multiples of its alignment each, apart from each other, and the second writable; the arguments, which have
+    keywords, arrays of their type and shape. `behind` says how many bytes behind the destination's beginning further
+    addresses are. For all other objects `otherwise` is called: it says what is wrong, or finds another way to their
+    memory.
     """
-
     source_alignment, destination_alignment = alignments
+    free: list[tuple[View, View, list[View]]] = []  # views that no call is using: they are dearer to make than to keep
 
-    def call(source: Any, destination: Any) -> None:
+    def call(source: Any, destination: Any, **params: Any) -> None:
         try:
-            views = _free.pop()
+            views = free.pop()
         except IndexError:
-            views = View(), View()
-        read, written = views
+            views = View(), View(), [View() for _ in arguments]
+        read, written, of_arguments = views
         try:
-            read_type, written_type = source.dtype, destination.dtype
-            of_numbers = not (read_type.hasobject or written_type.hasobject)
-            of_ours = read_type.isnative and written_type.isnative
-            if of_numbers and of_ours and not (hasattr(source, "mask") or hasattr(destination, "mask")):
-                _get(source, read, READ)
-                _get(destination, written, WRITE)
-                start, to = read.buf, written.buf
-                if (
-                    read.len == source_bytes
-                    and written.len == destination_bytes
-                    and (start >= to + destination_bytes or to >= start + source_bytes)
-                    and not (start % source_alignment or to % destination_alignment)
-                ):
-                    function(start, to)
+            start, length = _span(source, read, READ)
+            to, room = _span(destination, written, WRITE)
+            if (
+                length == source_bytes
+                and room == destination_bytes
+                and (start >= to + room or to >= start + length)
+                and not (start % source_alignment or to % destination_alignment)
+                and len(params) == len(arguments)
+            ):
+                if not arguments:
+                    function(start, to, *[to + distance for distance in behind]) if behind else function(start, to)
                     return
-        except (AttributeError, TypeError, ValueError, builtins.BufferError):
+                given = _given(params, arguments, of_arguments, to, room)
+                if given is not None:
+                    function(start, to, *given, *[to + distance for distance in behind])
+                    return
+        except (AttributeError, KeyError, TypeError, ValueError, builtins.BufferError):
             pass
         finally:
             _release(written)
             _release(read)
-            _free.append(views)
+            for view in of_arguments:
+                _release(view)
+            free.append(views)
         if (arrays := _lent(source, destination)) is None:
-            otherwise(source, destination)
+            otherwise(source, destination, **params)
         else:
-            call(*arrays)
+            call(*arrays, **params)
 
     return call
+
+
+def _span(obj: Any, view: View, access: int) -> tuple[int, int]:
+    """
+    Address and bytes of a buffer, which its view holds from then on.
+
+    Raises what Python does for an object that is none, or may be none.
+    """
+    kind = obj.__class__
+    if kind is Address:
+        if access == WRITE and not obj.writable:
+            raise TypeError
+        return obj.address, obj.size_bytes
+    if kind is not bytearray and kind is not bytes:
+        type = obj.dtype
+        if type.hasobject or not type.isnative or _has_mask(kind):
+            raise TypeError
+    _get(obj, view, access)
+    return view.buf, view.len
+
+
+@cache
+def _has_mask(kind: type) -> bool:
+    """Whether arrays of a class have one, as those of numpy.ma do."""
+    return hasattr(kind, "mask")
+
+
+def _given(
+    params: Mapping[str, Any], arguments: Sequence[Argument], views: Sequence[View], to: int, room: int
+) -> list[int] | None:
+    """Where the arguments are, in their order; None if one is no array of its type and shape, or in the destination."""
+    found: list[int] = []
+    for argument, view in zip(arguments, views, strict=True):
+        array = params[argument.name]
+        if array.dtype != argument.dtype or array.shape != argument.shape:
+            return None
+        start, length = _span(array, view, READ)
+        is_apart = start >= to + room or to >= start + length
+        if length != argument.size_bytes or start % argument.alignment or not is_apart:
+            return None
+        found.append(start)
+    return found
 
 
 def _lent(*objects: Any) -> list[Any] | None:
@@ -118,6 +176,4 @@ def _array(numpy: Any, tensor: Any) -> Any:
     if not (callable(is_neg := getattr(tensor, "is_neg", None)) and is_neg()):  # torch lends it without its sign
         with suppress(Exception):  # each library has errors of its own
             return numpy.from_dlpack(tensor, copy=False)
-    from layoutc.buffers import lent_bytes
-
     return lent_bytes("a tensor", tensor)

@@ -106,7 +106,7 @@ class Kernel:
         LayoutcError where an executor that counts every element out has no memory for that.
         """
         try:
-            (self._on_buffers if params else self._run)(source, destination, **params)
+            self._run(source, destination, **params)
         except MemoryError:
             raise LayoutcError(f"not enough memory to run dims {self.source.dims} by {self.executor}") from None
 
@@ -160,15 +160,20 @@ class Kernel:
 
     @once
     def _run(self) -> Callable[..., None]:
-        """The call on any buffers, without arguments of the conversion."""
-        if self.executor != "c" or self.conversion.arguments or self.conversion.compensation:
-            _ = self._on_bytes
+        """The call on any buffers and arguments."""
+        _ = self._on_bytes
+        params = self.conversion.arguments
+        if self.executor != "c" or any(param.type.bits < 8 for param in params.values()):
             return self._on_buffers
-        from layoutc.exports import checked_call
+        from layoutc.exports import Argument, checked_call
 
-        return checked_call(
-            self._function, self.source_bytes, self.destination_bytes, self._alignments, self._on_buffers
-        )
+        dims = self.source.dims
+        arguments = [
+            Argument(name, param.type.numpy, param.shape(dims), param.size_bytes(dims), param.type.bits // 8)
+            for name, param in params.items()
+        ]
+        sizes = self.source_bytes, self.destination_bytes
+        return checked_call(self._function, *sizes, self._alignments, self._on_buffers, arguments, self._sums)
 
     def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
         """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""
@@ -204,9 +209,11 @@ class Kernel:
     def _compiled(self) -> Run:
         from layoutc.buffers import address_of
 
+        function = self._function
+
         def run(source: Bytes, destination: Bytes, *arguments: Bytes) -> None:
             sums = (destination[start:] for start in self._sums)
-            self._function(*map(address_of, (source, destination, *arguments, *sums)))
+            function(*map(address_of, (source, destination, *arguments, *sums)))
 
         return run
 

@@ -16,7 +16,7 @@ from layoutc import dlpack
 from layoutc.buffers import as_buffer, check_disjoint
 from layoutc.compiler import find_compiler
 from layoutc.errors import BufferError
-from layoutc.exports import checked_call
+from layoutc.exports import Argument, checked_call
 
 # --- buffers -------------------------------------------------------------------------------------------------------
 
@@ -244,12 +244,15 @@ def test_kernels_take_them_all() -> None:
 class Calls:
     """What a checked call of 8 bytes into 16 does."""
 
-    def __init__(self, alignments: tuple[int, int] = (4, 4)) -> None:
-        self.addresses: list[tuple[int, int]] = []
-        self.otherwise: list[tuple[Any, Any]] = []
+    def __init__(self, alignments: tuple[int, int] = (4, 4), *more: Any) -> None:
+        self.addresses: list[tuple[int, ...]] = []
+        self.otherwise: list[tuple[Any, ...]] = []
         self.run = checked_call(
-            lambda *addresses: self.addresses.append(addresses), 8, 16, alignments, lambda *b: self.otherwise.append(b)
+            lambda *addresses: self.addresses.append(addresses), 8, 16, alignments, self._otherwise, *more
         )
+
+    def _otherwise(self, source: Any, destination: Any, **params: Any) -> None:
+        self.otherwise.append((source, destination, *params.values()))
 
 
 def test_arrays_are_given_to_the_function_as_they_are() -> None:
@@ -260,6 +263,56 @@ def test_arrays_are_given_to_the_function_as_they_are() -> None:
         calls.run(source, destination)
         assert calls.addresses == [(source.ctypes.data, destination.ctypes.data)]
         assert not calls.otherwise
+
+
+def test_bytes_and_addresses_are_given_to_the_function_as_they_are() -> None:
+    calls, room = Calls((1, 1)), bytearray(16)
+    at = np.frombuffer(room, "u1").ctypes.data
+    for source in (b"12345678", bytearray(8), layoutc.Address(GOOD.ctypes.data, 8, writable=False)):
+        for destination in (room, layoutc.Address(at, 16)):
+            calls.run(source, destination)
+    assert [to for _, to in calls.addresses] == 6 * [at] and calls.addresses[-1][0] == GOOD.ctypes.data
+    assert not calls.otherwise
+    room.append(0)  # it is not held any longer
+
+
+SCALES = Argument("scales", np.dtype(np.float32), (2, 1), 8, 4)
+
+
+def test_arguments_are_given_to_the_function_as_they_are() -> None:
+    calls, scales, point = Calls((4, 4), (SCALES, POINT), (8, 12)), np.ones((2, 1), np.float32), np.array(3, np.int8)
+    calls.run(GOOD, TARGET, point=point, scales=scales)
+    to = TARGET.ctypes.data
+    assert calls.addresses == [(GOOD.ctypes.data, to, scales.ctypes.data, point.ctypes.data, to + 8, to + 12)]
+    assert not calls.otherwise
+
+
+POINT = Argument("point", np.dtype(np.int8), (), 1, 1)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"scales": np.ones((2, 1), np.float32)},
+        {"scales": np.ones((2, 1), np.float32), "points": np.array(3, np.int8)},
+        {"scales": np.ones((2, 1), np.float32), "point": np.array(3, np.int8), "more": 1},
+        {"scales": np.ones((2, 1), np.float32), "point": 3},
+        {"scales": np.ones(2, np.float32), "point": np.array(3, np.int8)},
+        {"scales": np.ones((2, 1), np.int32), "point": np.array(3, np.int8)},
+        {"scales": np.ones((2, 2), np.float32)[:, :1], "point": np.array(3, np.int8)},
+        {"scales": np.ma.masked_equal(np.ones((2, 1), np.float32), 2), "point": np.array(3, np.int8)},
+        {"scales": np.frombuffer(bytes(9), "u1")[1:].view(np.float32).reshape(2, 1), "point": np.array(3, np.int8)},
+        {"scales": TARGET[8:].view(np.float32).reshape(2, 1), "point": np.array(3, np.int8)},
+    ],
+)
+def test_all_other_arguments_are_looked_at_again(params: dict[str, Any]) -> None:
+    calls = Calls((4, 4), (SCALES, POINT))
+    calls.run(GOOD, TARGET, **params)
+    assert calls.addresses == []
+    ((source, destination, *given),) = calls.otherwise
+    assert source is GOOD and destination is TARGET
+    assert all(got is value for got, value in zip(given, params.values(), strict=True))
 
 
 LARGE = np.zeros(32, np.uint8)
@@ -288,7 +341,12 @@ READ_ONLY_TARGET.flags.writeable = False
         (LARGE[8:16], LARGE[12:28]),
         (LARGE[24:32], LARGE[12:28]),
         (LARGE[16:24], LARGE[12:28]),
-        (b"12345678", TARGET),
+        (memoryview(b"12345678"), TARGET),
+        (b"1234567", TARGET),
+        (GOOD, bytes(16)),
+        (layoutc.Address(GOOD.ctypes.data, 7), TARGET),
+        (GOOD, layoutc.Address(TARGET.ctypes.data, 16, writable=False)),
+        (layoutc.Address(TARGET.ctypes.data + 8, 8), TARGET),
         (GOOD, [1, 2]),
     ],
 )

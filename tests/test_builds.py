@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import Compensation, Conversion, Param
 from layoutc.compiler import find_compiler
 from layoutc.errors import CompilerError
 from layoutc.kernel import Kernel
@@ -109,6 +110,11 @@ def test_a_kernel_that_cannot_be_built(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("LAYOUTC_CC", str(tmp_path / "cc"))
     with pytest.raises(CompilerError, match="no luck"):
         layoutc.compile_all(kernels())
+    s8 = layoutc.desc("nhwc", NCHW.dims, "s8")
+    with_argument, with_sums = Conversion(dst_scale=Param(axes=1)), Conversion(compensation=Compensation(s8s8=(1,)))
+    for conversion in (Conversion(), with_argument, with_sums):
+        with pytest.raises(CompilerError, match="no luck"):
+            Kernel(NCHW, s8, conversion=conversion).prepare()
 
 
 def test_bad_calls() -> None:
