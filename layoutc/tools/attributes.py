@@ -20,7 +20,8 @@ Made = TypeVar("Made")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FORMS = "expected one, 0.1,0.2@axis=1 with commas, or a .npy file"
 SUMS = "Append sums of s8 weights: s8s8=AXES, asymmetric=AXES or both with / between, as s8s8=0/asymmetric=0."
-KEYS = ("axis", "groups", "dtype")
+KEYS = {"axis": "AXES", "groups": "SIZES", "dtype": "TYPE"}
+"""what may follow the values, and what each is followed by"""
 
 
 def number(text: str) -> int | float:
@@ -38,8 +39,9 @@ def param(text: str) -> Param:
     given: dict[str, Any] = {}
     for part in parts:
         key, _, value = part.partition("=")
-        if key not in KEYS or key in given:
-            raise click.BadParameter(f"{part[:40]!r} is not one of {', '.join(f'@{k}=' for k in KEYS)}, each once")
+        if key not in KEYS or key in given or not value.strip():
+            expected = ", ".join(f"@{name}={what}" for name, what in KEYS.items())
+            raise click.BadParameter(f"{part[:40]!r} is not one of {expected}, each once")
         given[key] = value if key == "dtype" else integers(value)
     numbers = None if values == "argument" else _numbers(values, given.get("dtype"))
     return _made(Param, numbers, given.get("axis", ()), given.get("groups", ()), given.get("dtype"))
