@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,18 @@ def test_a_lower_rank_is_completed_with_trailing_ones():
         layoutc.desc("bfyx", (1, 2, 3, 4, 5))
     with pytest.raises(LayoutcError, match="have rank 2"):
         layoutc.desc("onednn:abcd", (2, 3))
+
+
+@pytest.mark.parametrize("border", [(1, 1), (1, 1, 1), (1,) * 5])
+@pytest.mark.parametrize("side", ["low", "high"])
+def test_a_border_has_an_entry_per_axis_of_the_dims(side: str, border: tuple[int, ...]):
+    given: dict[str, Any] = {side: border}
+    message = f"{side} border .* has rank {len(border)}, .* has rank 4"
+    for name in ("bfyx", "b_fs_yx_fsv16", "os_is_yx_osa4_isa8_osv8_isv4_swizzled_by_4"):
+        with pytest.raises(LayoutcError, match=message):
+            layoutc.desc(name, (1, 2, 3, 4), **given)
+        with pytest.raises(LayoutcError, match=message):
+            openvino.describe(name, (1, 2, 3, 4), **given)
 
 
 # The formulas of the kernel that packs 4-bit weights, in 4-bit units; o and i of 1x1 kernels.

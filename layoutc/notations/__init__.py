@@ -134,15 +134,18 @@ def desc(
     """
     The memory descriptor of a layout, given as a text in any notation or as a Layout, for these dims.
 
-    `dims` may be left out where the text gives them; OpenVINO's formats complete a lower rank with ones. `strides`
-    are per physical axis, slowest first, in elements; `offset` is in elements; `low` and `high` are border elements
-    per axis; `align` is a multiple per axis. The element type is the text's if it has one, or else f32.
+    `dims` may be left out where the text gives them; OpenVINO's formats complete a lower rank with ones, and a border
+    of as many axes with zeros. `strides` are per physical axis, slowest first, in elements; `offset` is in elements;
+    `low` and `high` are border elements per axis; `align` is a multiple per axis. The element type is the text's if
+    it has one, or else f32.
     Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
     """
     reading = Reading(text) if isinstance(text, Layout) else read(checked_text(text))
-    dims = None if dims is None else reading.completed(integers("dims", dims, 1), 1)
-    low = reading.completed(integers("low border", low), 0)
-    high = reading.completed(integers("high border", high), 0)
+    low, high = integers("low border", low), integers("high border", high)
+    if dims is not None:
+        given = integers("dims", dims, 1)
+        low, high = reading.completed_border(low, given), reading.completed_border(high, given)
+        dims = reading.completed(given)
     strides = () if strides is None else integers("strides", strides)
     align = integers("alignments", align, 1)
     return reading.bind(

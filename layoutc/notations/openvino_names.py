@@ -63,9 +63,10 @@ def describe(
     if found is not None and found.reason and found.reads:
         if any((*low, *high)):
             raise LayoutcError(f"{found.name} has no border")
-        return whole_desc(found, Reading(layout_of(found.reads), trailing_ones=True).completed(dims, 1), element_type)
+        return whole_desc(found, Reading(layout_of(found.reads), trailing_ones=True).completed(dims), element_type)
     reading = read(text, release)
-    dims, low, high = reading.completed(dims, 1), reading.completed(low, 0), reading.completed(high, 0)
+    low, high = reading.completed_border(low, dims), reading.completed_border(high, dims)
+    dims = reading.completed(dims)
     if found is not None and found.last_x and not any((*low, *high)):
         return split_desc(found, dims, element_type) or reading.bind(dims, element_type)
     return reading.bind(dims, element_type, low=low, high=high)

@@ -25,8 +25,9 @@ class FormatDesc:
     """
     OpenVINO's `layout`: a format, logical sizes, an element type, and the padding before and after each axis.
 
-    `lower` and `upper` are in the order of dims. Dims of a lower rank than the format's get trailing ones. Sizes are
-    computed as `release` does. Raises LayoutcError for a format that the release has not, or that is no linear memory.
+    `lower` and `upper` are in the order of dims. Dims of a lower rank than the format's get trailing ones, and padding
+    of fewer axes trailing zeros. Sizes are computed as `release` does. Raises LayoutcError for a format that the
+    release has not, or that is no linear memory.
     """
 
     format: str

@@ -39,10 +39,16 @@ class Reading:
     element_type: ElementType | None = None
     trailing_ones: bool = field(default=False, compare=False, kw_only=True)
 
-    def completed(self, sizes: Sequence[int], fill: int) -> tuple[int, ...]:
-        """Sizes per axis, followed by `fill` up to the layout's rank where the notation completes a lower rank."""
-        missing = self.layout.rank - len(sizes) if self.trailing_ones and (sizes or fill) else 0
-        return (*sizes, *(fill,) * missing)
+    def completed(self, dims: Sequence[int]) -> tuple[int, ...]:
+        """Dims, followed by ones up to the layout's rank where the notation completes a lower rank."""
+        return (*dims, *(1,) * self._missing(dims))
+
+    def completed_border(self, border: Sequence[int], dims: Sequence[int]) -> tuple[int, ...]:
+        """Border elements of each of `dims`, followed by zeros where those are completed; of any other rank, as is."""
+        return (*border, *(0,) * self._missing(dims)) if border and len(border) == len(dims) else tuple(border)
+
+    def _missing(self, dims: Sequence[int]) -> int:
+        return max(0, self.layout.rank - len(dims)) if self.trailing_ones else 0
 
     def elements(self, given: str | ElementType | None) -> ElementType:
         """The element type: the given one, else the text's, else f32. LayoutcError if they contradict each other."""
