@@ -18,8 +18,8 @@ class Compensation:
 
     After the data, rounded up to 4 bytes, come s32 values, row-major over the padded dims of the axes:
     `s8s8`: -128 times the sum of the weights that are written, over all other axes; then `asymmetric`: minus the sum.
-    Each names its axes, `None` means none; those of block padding are 0. (oneDNN's `scale_adjust` is a
-    power of two: a factor of `src_scale`.)
+    Each names its axes, `None` means none; those of block padding are 0. The weights may be scaled; zero points
+    and `sum` beside a compensation are refused. (oneDNN's `scale_adjust` is a power of two: a factor of `src_scale`.)
     """
 
     s8s8: tuple[int, ...] | None = None

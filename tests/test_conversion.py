@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,6 +21,7 @@ from layoutc.element_type import ELEMENT_TYPES, element_type
 from layoutc.errors import LayoutcError
 from layoutc.float_format import value_of
 from layoutc.param import Param
+from layoutc.tools.attributes import SUMS
 
 FLOATS = [type for type in ELEMENT_TYPES if type.float_format]
 INTEGERS = [type for type in ELEMENT_TYPES if type.is_integer and type.name != "boolean"]
@@ -124,6 +126,15 @@ def test_compensation_lies_behind_the_data_at_a_multiple_of_four() -> None:
     assert Conversion(compensation=both).destination_bytes(weights) == 160
     odd = layoutc.desc("ab", (3, 3), "s8")
     assert Compensation(asymmetric=(1,)).offsets_bytes(odd) == (12, 24)
+
+
+@pytest.mark.parametrize("given", [{"src_zero_point": 1}, {"dst_zero_point": Param()}, {"sum": 0.5}], ids=str)
+def test_what_compensation_refuses_is_said_where_it_is_described(given: dict[str, Any]) -> None:
+    with pytest.raises(LayoutcError, match="compensation is of scaled weights alone, got zero points or sum too"):
+        Conversion(compensation=Compensation((0,)), **given)
+    page = (Path(__file__).parent.parent / "docs" / "conversions.md").read_text()
+    for text in (page.split("## Compensation")[1].split("##")[0], Compensation.__doc__ or "", SUMS):
+        assert re.search(r"zero points\s+and\s+\W*sum", text)
 
 
 F32, S8 = layoutc.desc("ab", (4, 6), "f32"), layoutc.desc("ba", (4, 6), "s8")

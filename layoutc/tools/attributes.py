@@ -19,7 +19,10 @@ Made = TypeVar("Made")
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 FORMS = "expected one, 0.1,0.2@axis=1 with commas, or a .npy file"
-SUMS = "Append sums of s8 weights: s8s8=AXES, asymmetric=AXES or both with / between, as s8s8=0/asymmetric=0."
+SUMS = (
+    "Append sums of s8 weights: s8s8=AXES, asymmetric=AXES or both with / between, as s8s8=0/asymmetric=0. "
+    "Excludes zero points and --sum."
+)
 KEYS = {"axis": "AXES", "groups": "SIZES", "dtype": "TYPE"}
 """what may follow the values, and what each is followed by"""
 
