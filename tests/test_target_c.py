@@ -523,6 +523,14 @@ def test_element_types_without_a_spelling(element: str) -> None:
         emit_c(parsed(f"func.func @f(%m : memref<4x{element}>) {{\n  func.return\n}}"))
 
 
+def test_a_function_that_returns_memory_is_named() -> None:
+    text = "func.func @pack(%m : memref<12xf32>) -> memref<12xf32> {\n  func.return %m : memref<12xf32>\n}"
+    with pytest.raises(LayoutcError) as error:
+        emit_c(parsed(text))
+    expected = "which no C function can, expected a memref parameter to write to"
+    assert str(error.value) == f"function 'pack' returns memref<12xf32>, {expected}"
+
+
 @pytest.mark.parametrize(
     "name", ["for", "main", "exp", "number_of_f4_e2m1", '"two words"', '"1st"', "_Reserved", '"quo\\22te"']
 )

@@ -190,9 +190,13 @@ class _ModulePrinter:
 
 
 def _result(function: func.FuncOp) -> str:
-    results = function.function_type.outputs.data
+    name, results = function.sym_name.data, function.function_type.outputs.data
     if len(results) > 1:
-        raise EmissionError(f"function {function.sym_name.data!r} has {len(results)} results, expected one at most")
+        raise EmissionError(f"function {name!r} has {len(results)} results, expected one at most")
+    if results and is_memref(results[0]):
+        raise EmissionError(
+            f"function {name!r} returns {results[0]}, which no C function can, expected a memref parameter to write to"
+        )
     return scalar_name(results[0]) if results else "void"
 
 
