@@ -33,6 +33,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text
 from layoutc.dialects.conversion_attr import ConversionAttr, parse_conversion, print_conversion, words_with_memory
 from layoutc.dialects.memory import ShapedType, is_shaped, memory_desc
+from layoutc.dialects.places import place_of
 from layoutc.dialects.plan_lines import check_plan_lines, parse_plan_lines
 from layoutc.dialects.reorder_faults import find_argument_fault, find_fault
 
@@ -183,7 +184,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        start = parser.pos
+        first = start = parser.pos
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
@@ -223,6 +224,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             [parser.resolve_operand(a, t) for a, (_, t, _) in zip(arguments, rest, strict=True)],
         )
         op.attributes |= attributes
+        op.location = place_of(parser, first)
         try:
             op.verify_()
         except VerifyException as error:

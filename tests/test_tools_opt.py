@@ -119,6 +119,41 @@ def test_a_layout_that_does_not_fit_its_type(tmp_path: Path, passes: tuple[str, 
     assert len(message.splitlines()) == 1
 
 
+VALUE_FORM = """
+func.func @f(%t: tensor<4xf32>) -> tensor<4xf32, #layout.tag<"A8a">> {
+  %r = layout.reorder %t : tensor<4xf32> to tensor<4xf32, #layout.tag<"A8a">>
+  func.return %r : tensor<4xf32, #layout.tag<"A8a">>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "line"),
+    [
+        (VALUE_FORM, (), "{path}:3:23: layout.reorder on tensors has no buffers yet: bufferize it first"),
+        (
+            f"{of_type('memref<2xf32>')}\n// -----\n{VALUE_FORM}",
+            ("--split-input-file",),
+            "{path}:5:23: layout.reorder on tensors has no buffers yet: bufferize it first",
+        ),
+        (
+            VALUE_FORM.replace('"A8a">>\n  func', '"A8a">> loc("other.mlir":7:5)\n  func'),
+            (),
+            "other.mlir:7:5: layout.reorder on tensors has no buffers yet: bufferize it first",
+        ),
+    ],
+    ids=["value form", "second part", "own location"],
+)
+def test_a_reorder_that_cannot_be_lowered_is_shown(
+    tmp_path: Path, text: str, options: tuple[str, ...], line: str
+) -> None:
+    path = tmp_path / "in.mlir"
+    path.write_text(text)
+    with pytest.raises(SystemExit) as caught:
+        main([str(path), "-p", "resolve-layouts,plan-reorders,lower-reorders", "-t", "c", *options])
+    assert str(caught.value) == f"layoutc-opt: error: {line.format(path=path)}"
+
+
 def test_what_was_there_stays_unless_all_goes_well(tmp_path: Path) -> None:
     """No input that cannot be read, no pass that is unknown and nothing without C leaves anything."""
     good, bad, out = (tmp_path / f"{name}.mlir" for name in ("good", "bad", "out"))

@@ -1,7 +1,7 @@
 // RUN: layoutc-opt -p lower-reorders %s --split-input-file --verify-diagnostics | filecheck %s
 
-// The value form has no buffers to loop over.
-// CHECK: layout.reorder on tensors has no buffers yet: bufferize it first
+// The value form has no buffers to loop over; the error says where its text stands.
+// CHECK: lower_reorders_invalid.mlir:6:23: layout.reorder on tensors has no buffers yet: bufferize it first
 func.func @value_form(%t: tensor<4xf32>) -> tensor<4xf32, #layout.map<(d0) -> (d0 floordiv 8, d0 mod 8)>> {
   %r = layout.reorder %t : tensor<4xf32> to tensor<4xf32, #layout.map<(d0) -> (d0 floordiv 8, d0 mod 8)>>
   func.return %r : tensor<4xf32, #layout.map<(d0) -> (d0 floordiv 8, d0 mod 8)>>

@@ -11,15 +11,17 @@ from io import BufferedReader, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, cast
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 from xdsl.utils.mlir_lexer import MLIRLexer
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.places import moved_down
 from layoutc.tools.files import ending_as_interrupt, open_stdout, replaced
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
-from layoutc.walk import ops_of
+from layoutc.walk import of_kind, ops_of
 
 # That of xDSL 0.74 takes time exponential in the length of a string that is not closed; this one never goes back.
 MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
@@ -73,6 +75,10 @@ class LayoutcOptMain(xDSLOptMain):
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
             check_layouts(ops_of(module))
+        if module is not None and start_offset:
+            for op in of_kind(ops_of(module), ReorderOp):
+                if isinstance(op.location, FileLineColLoc):
+                    op.location = moved_down(op.location, start_offset)
         return module
 
 

@@ -61,6 +61,7 @@ from xdsl.utils.exceptions import PassFailedException
 from layoutc.dialects.attributes import LayoutAttr
 from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.places import with_place
 from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
@@ -134,7 +135,8 @@ class LowerReorder(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.destination is None:
-            raise PassFailedException("layout.reorder on tensors has no buffers yet: bufferize it first")
+            message = "layout.reorder on tensors has no buffers yet: bufferize it first"
+            raise PassFailedException(with_place(op, message))
         builder = Builder(InsertPoint.before(op))
         source = Buffer(signless_view(op.source, builder), op.source_desc)
         target = Buffer(signless_view(op.destination, builder), op.target_desc)
@@ -143,7 +145,8 @@ class LowerReorder(RewritePattern):
         try:
             plan = plan_of(op)
         except LayoutcError as error:
-            raise PassFailedException(f"plan of {op.source_desc} into {op.target_desc}: {error}") from error
+            message = f"plan of {op.source_desc} into {op.target_desc}: {error}"
+            raise PassFailedException(with_place(op, message)) from error
         nest = NestBuilder(op)
         if plan is not None:
             conversions = Conversions.of(nest, op.conversion, source, target, arguments)

@@ -1,0 +1,27 @@
+"""Where the text of an op stands, for errors about it that are found once it has been read."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.utils.lexer import Span
+
+
+def place_of(parser: Parser, start: int) -> FileLineColLoc:
+    """The file, line and column of a position in the text that is read."""
+    place = Span(start, start, parser.lexer.input).get_location()
+    return FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.col))
+
+
+def moved_down(place: FileLineColLoc, lines: int) -> FileLineColLoc:
+    """A place in a part of a file, which so many lines stand above, as one in the file."""
+    return FileLineColLoc(place.filename, IntAttr(place.line.data + lines), place.column)
+
+
+def with_place(op: Operation, message: str) -> str:
+    """A message about an op, behind its place if that is known: `pack.mlir:2:24: ...`."""
+    place = op.location
+    if not isinstance(place, FileLineColLoc):
+        return message
+    return f"{place.filename.data}:{place.line.data}:{place.column.data}: {message}"
