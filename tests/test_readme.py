@@ -106,6 +106,13 @@ def test_anchors_lead_to_headings() -> None:
             assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}, link
 
 
+def test_the_attributes_that_lowering_leaves_are_named() -> None:
+    sources = "\n".join(path.read_text() for path in (ROOT / "layoutc" / "transforms").rglob("*.py"))
+    left = set(re.findall(r'^[A-Z_]+ = "(layout\.\w+)"$', sources, re.MULTILINE))
+    (row,) = (line for line in README.splitlines() if line.startswith("| reorders become loops |"))
+    assert "layout.comment" in left and set(re.findall(r"`(layout\.\w+)`", row)) == left
+
+
 def test_the_continuous_integration_runs_the_test_command_of_the_readme() -> None:
     assert "make test" in README
     assert "make test" in (ROOT / ".ci" / "run").read_text()
