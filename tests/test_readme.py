@@ -113,6 +113,15 @@ def test_the_attributes_that_lowering_leaves_are_named() -> None:
     assert "layout.comment" in left and set(re.findall(r"`(layout\.\w+)`", row)) == left
 
 
+def test_the_map_of_the_planner_is_linked_and_has_its_rooms() -> None:
+    working = README.partition("## Working on layoutc\n")[2].partition("\n## ")[0]
+    assert "[How a plan is made](docs/plans.md#how-a-plan-is-made)" in working
+    steps = (ROOT / "docs" / "plans.md").read_text().partition("## How a plan is made\n")[2].partition("\n## ")[0]
+    named = re.findall(r"`(\w+)/", steps)
+    rooms = {path.parent.name for path in (ROOT / "layoutc" / "planning").glob("*/*.py")}
+    assert "tiles" in rooms and sorted(rooms - {*named, "plans"}) == []  # plans/ is what a plan is, not how it is made
+
+
 def test_the_continuous_integration_runs_the_test_command_of_the_readme() -> None:
     assert "make test" in README
     assert "make test" in (ROOT / ".ci" / "run").read_text()
