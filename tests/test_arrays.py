@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -213,6 +214,15 @@ def test_a_view_shares_memory_and_its_permission() -> None:
     assert not layoutc.view(layoutc.desc("ba", (2, 3)), bytes(memory)).flags.writeable
     with pytest.raises(layoutc.BufferError, match="buffer has 23 bytes, expected 24"):
         layoutc.view(layoutc.desc("ba", (2, 3)), bytes(23))
+
+
+def test_what_view_refuses_is_in_the_readme() -> None:
+    with pytest.raises(layoutc.LayoutcError, match="element type s4 is packed below a byte"):
+        layoutc.view(layoutc.desc("ab", (2, 4), "s4"), bytes(4))
+    with pytest.raises(layoutc.LayoutcError, match="axis a has no single stride"):
+        layoutc.view(layoutc.desc("Ab2a", (4, 3)), bytes(48))
+    described = (Path(__file__).parent.parent / "README.md").read_text().partition("`view` is")[2].partition("```")[0]
+    assert re.search(r"refuses\s+elements\s+below\s+a\s+byte,\s+and\s+blocked\s+axes", described)
 
 
 def test_from_dlpack() -> None:
