@@ -15,7 +15,7 @@ from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.element_type import element_type as type_named
-from layoutc.errors import LayoutcError
+from layoutc.errors import BufferError, LayoutcError
 from layoutc.kernel import Executor, Kernel
 from layoutc.planning.machine import LINE
 from layoutc.views import holds, stored_type
@@ -107,7 +107,7 @@ def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> A
 
 
 def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
-    """Raises LayoutcError unless the reorder can write to the array as it is."""
+    """Raises BufferError, which says "out", unless the reorder can write to the array as it is."""
 
     check_array("out", out)
     shape = _shape(desc, conversion)
@@ -115,11 +115,11 @@ def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np
         out.dtype.kind in "Vu" and out.itemsize == dtype.itemsize and holds(out.dtype, desc.element_type)
     )
     if out.shape not in (shape, (prod(shape),)) or not fits:
-        raise LayoutcError(f"out has shape {out.shape} and type {out.dtype}, expected {shape} and {dtype}")
+        raise BufferError(f"out has shape {out.shape} and type {out.dtype}, expected {shape} and {dtype}")
     if not out.flags.c_contiguous:
-        raise LayoutcError("out is not C-contiguous")
+        raise BufferError("out is not C-contiguous")
     if not out.flags.writeable:
-        raise LayoutcError("out is read-only, expected an array to write to")
+        raise BufferError("out is read-only, expected an array to write to")
     return out
 
 

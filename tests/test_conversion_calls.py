@@ -298,6 +298,24 @@ def test_the_command_adds_to_the_output(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "found"),
+    [(np.ones((2, 2, 3, 2), "f4"), "float32"), (np.ones((2, 2, 2, 3), "i4"), "int32")],
+    ids=["f4", "i4"],
+)
+def test_an_output_that_does_not_fit_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: Any, found: str
+) -> None:
+    np.save(tmp_path / "in.npy", X)
+    np.save(tmp_path / "old.npy", old)
+    before = (tmp_path / "old.npy").read_bytes()
+    paths = [str(tmp_path / "in.npy"), str(tmp_path / "old.npy")]
+    assert main(["reorder", *paths, "--from", "nchw", "--to", "nhwc", "--sum", "2"]) == 1
+    expected = f"has shape {old.shape} and type {found}, expected (2, 2, 2, 3) and float32"
+    assert capsys.readouterr().err == f"layoutc: error: {paths[1]}: {expected}\n"
+    assert (tmp_path / "old.npy").read_bytes() == before
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (("--src-scale", "x"), 2, "'x' is not a number; expected one, 0.1,0.2@axis=1 with commas, or a .npy file"),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from layoutc import arrays
-from layoutc.errors import LayoutcError
+from layoutc.errors import BufferError, LayoutcError
 from layoutc.kernel import EXECUTORS, Executor
 from layoutc.param import Param
 from layoutc.tools import options
@@ -63,16 +63,19 @@ def command(
         hint = "--dtype names it" if dtype is None else "--to-dtype is what to convert it to"
         raise LayoutcError(f"{in_npy}: {error}; {hint}") from None
     out = read_npy(out_npy).copy() if given.get("sum") else None
-    result = arrays.reorder(
-        array,
-        source,
-        target,
-        dims,
-        element_type=stored,
-        to_dtype=to_dtype,
-        out=out,
-        executor=executor,
-        threads=threads,
-        **given,
-    )
+    try:
+        result = arrays.reorder(
+            array,
+            source,
+            target,
+            dims,
+            element_type=stored,
+            to_dtype=to_dtype,
+            out=out,
+            executor=executor,
+            threads=threads,
+            **given,
+        )
+    except BufferError as error:
+        raise LayoutcError(f"{out_npy}: {str(error).removeprefix('out ')}") from None
     write_npy(out_npy, result)
