@@ -73,6 +73,17 @@ def test_the_table_of_types_in_the_docs_is_the_table_of_types() -> None:
         assert row == [type.name, str(type.bits), *(name or "" for name in names)]
 
 
+def test_how_fast_stands_behind_the_rules_in_items() -> None:
+    root = Path(__file__).parent.parent
+    *rules, (name, text) = re.findall(
+        r"^## (.*)\n((?:(?!## ).*\n)*)", (root / "docs" / "conversions.md").read_text(), re.MULTILINE
+    )
+    assert name == "How fast" and "[How fast](#how-fast)" in "".join(text for _, text in rules)
+    assert max(block.count("\n") for block in re.split(r"\n\n|\n- ", text)) <= 12
+    named = set(re.findall(r"`(\w+\.py)`", text))
+    assert len(named) > 10 and sorted(named - {path.name for path in (root / "layoutc").rglob("*.py")}) == []
+
+
 def test_values_are_rounded_to_their_type_once() -> None:
     f32 = float(np.float32(0.1))
     assert Conversion(src_scale=0.1).params["src_scale"] == Param(f32, dtype="f32")
