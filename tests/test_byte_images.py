@@ -20,7 +20,7 @@ from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy
-from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
+from layoutc.planning.copies.strided_copy import NotStridedError, count_segments, strided_copies
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan_text import plan_lines
@@ -117,6 +117,26 @@ def test_what_would_be_many_copies_is_converted_in_a_buffer_without_blocks(name:
         assert len(converting) == 1
         assert not any(copy.converted_bytes for copy in part.between)
         assert len(part.copies) < 10
+
+
+def test_turns_have_parts_of_short_axes_where_all_of_them_have_no_room() -> None:
+    """Where copies are far fewer so, but not where the turns of five axes have many."""
+    for layouts, dims, types in (
+        ("ABC8a8b8c->CBA6a6b6c", (90, 80, 100), "s4->s8"),
+        ("ABC8a8b8c->CBA6a6b6c", (90, 80, 100), "f32->s4"),
+        ("CADb6c2a6d->ABCD12b12d8c3a", (32, 33, 33, 17), "u8->u4"),
+    ):
+        source, destination = sides(layouts, dims, types)
+        plan = choose_plan(source, destination, ANY)
+        assert by_images(plan)
+        assert 3 * len(plan.copies) <= count_segments(source, destination)
+        assert read_plan_of(tuple(plan_lines(plan)), source, destination, NO_ATTRIBUTES) == plan
+        read, made, expected = random_codes("images", source), *np.zeros((2, destination.size_bytes), np.uint8)
+        Kernel(source, destination)(read, made)
+        reference.reorder(source, destination, read, expected)
+        np.testing.assert_array_equal(made, expected)
+    many = sides("aBcD3b3d->ABCd16b16a32c", (17, 64, 8, 32), "f4_e2m1->f4_e2m1")
+    assert not by_images(choose_plan(*many, ANY))
 
 
 def test_rows_that_are_straight_or_one_copy_go_without() -> None:

@@ -195,6 +195,22 @@ def test_turns_have_a_part_of_a_short_axis_where_all_of_it_is_too_large() -> Non
     np.testing.assert_array_equal(written, expected)
 
 
+@pytest.mark.parametrize("types", [("f32", "s8"), ("s8", "f32"), ("f32", "f32")])
+def test_conversions_have_parts_of_short_axes_where_all_of_them_have_no_room(types: tuple[str, str]) -> None:
+    """As moves have, of blocks that cut a period of each axis: 546 copies would go straight."""
+    source, destination = (
+        layoutc.desc("ABC3a5b7c", (100,) * 3, types[0]),
+        layoutc.desc("CBA2a3b5c", (100,) * 3, types[1]),
+    )
+    assert count_segments(source, destination) > 500
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert is_through(plan)
+    assert read_plan_of(plan_lines(plan), source, destination, Conversion()) == plan
+    read, written, expected = buffers(source, destination)
+    layoutc.compile(source, destination)(read, written)
+    np.testing.assert_array_equal(written, expected)
+
+
 @pytest.mark.parametrize("executor", ["interpret", "c"])
 def test_turns_have_a_part_of_an_axis_that_ends_in_a_block(executor: Executor) -> None:
     """A period of 6144 times the 103 of 128 that are loaded is more than a turn has."""

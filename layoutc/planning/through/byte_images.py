@@ -24,7 +24,17 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.through import Blocks, Part, copies_in, halves_of, loops_of, sum_of, turns_of
+from layoutc.planning.through.through import (
+    Blocks,
+    Part,
+    copies_in,
+    halves_of,
+    in_parts,
+    loops_of,
+    sum_of,
+    turns_of,
+    ways_of,
+)
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
 TURNS = (64 << 10, 16 << 10, 4 << 10)
@@ -63,17 +73,26 @@ class Images:
 
 
 def by_images(
-    source: MemoryDesc, destination: MemoryDesc, widths: Widths, groupings: tuple[Grouping, ...], joins: Joins
-) -> Images | None:
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    widths: Widths,
+    groupings: tuple[Grouping, ...],
+    joins: Joins,
+    *,
+    by_parts: bool = False,
+) -> Iterator[Images]:
     """
     The reorder by way of images of the sides whose elements share bytes; what is between has the parameters.
 
-    None where a turn is too large, or elements of a side overlap. Raises NotStridedError as `strided_copies` does.
+    Turns have all of a short axis, or, `by_parts`, of fewer and then of more of these: each way is one. None where a
+    turn is too large, or elements of a side overlap. Raises NotStridedError as `strided_copies` does.
     """
     src, dst, axes = axis_sides(source, destination, groupings)
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    found = turns_of(base, axes, lambda chosen: _imaged(base, chosen, widths, joins))
-    return None if found is None else Images(*found)
+    usual, *others = ways_of(axes)
+    ways = in_parts(others) if by_parts else [usual]
+    turns = (turns_of(base, axes, lambda chosen: _imaged(base, chosen, widths, joins), whole) for whole in ways)
+    return (Images(*found) for found in turns if found is not None)
 
 
 def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Imaged | None:

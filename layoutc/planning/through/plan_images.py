@@ -15,7 +15,7 @@ from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
-from layoutc.planning.copies.strided_copy import NotStridedError
+from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
@@ -30,6 +30,8 @@ from layoutc.planning.through.plan_through import asking_for_turns, plans_into, 
 
 IMAGE_GAIN = 0.9
 """of the instructions of copies that go straight are those by way of images, at most"""
+PARTS_FEWER = 2
+"""times as few are the copies by turns that have parts of short axes, as all of these have no room, at least"""
 MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
@@ -43,18 +45,26 @@ def best_images(
     """
     if not widths.are_packed or conversion.sum or conversion.compensation is not None:
         return None
-    groupings = as_spread(source, destination, conversion).groupings
+    asked = source, destination, widths, as_spread(source, destination, conversion).groupings
     try:
-        images = by_images(source, destination, widths, groupings, "none")
-        if images is None or not 0 < len(images.turns) <= MOST_TURNS or images.count > MAX_SEGMENTS:
+        images = next(by_images(*asked, "none"), None)
+        if images is None:
+            most = count_segments(source, destination) // PARTS_FEWER
+            return next((each for each in by_images(*asked, "none", by_parts=True) if _is_short(each, most)), None)
+        if not _is_short(images, MAX_SEGMENTS):
             return None
         if moves_between(source, destination, conversion) and merges_registers(target.vector, target.shuffles, 8):
-            joined = by_images(source, destination, widths, groupings, "all")
+            joined = next(by_images(*asked, "all"), None)
             if joined is not None and _instructions(joined, target) < BOX_GAIN * _instructions(images, target):
                 images = joined
     except NotStridedError:
         return None
     return images
+
+
+def _is_short(images: Images, most: int) -> bool:
+    """Whether a reorder by way of images has few turns, and copies up to a number, and to what any reorder may have."""
+    return 0 < len(images.turns) <= MOST_TURNS and images.count <= min(most, MAX_SEGMENTS)
 
 
 def through_images(

@@ -139,37 +139,46 @@ def through_buffers(
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     if has_blocks and all(_period(axis) is None for axis in axes):
         return None
-    ways = (
-        turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole)
-        for whole in product(*(_ways(axis, widths) for axis in axes))
-    )
-    found = [Buffered(*turns) for turns in ways if turns is not None]
-    if not found:
-        return None
-    best, *others = found
-    for other in others:
+    converts = widths.src != widths.dst
+    usual, *others = ways_of(axes)
+    ways = (usual, *(in_parts(others) if converts else others))
+    turns = (turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole) for whole in ways)
+    found = (Buffered(*each) for each in turns if each is not None)
+    best = next(found, None)
+    if best is None or converts:
+        return best
+    for other in found:
         if other.passing < PASSING_GAIN * best.passing and other.count <= max(MOST_CUT_COPIES, best.count):
             best = other
     return best
 
 
-def _ways(axis: AxisSides, widths: Widths) -> tuple[bool, ...]:
-    """Whether a turn may have all of an axis, or a part of it; what is usual is first."""
+def ways_of(axes: Sequence[AxisSides]) -> list[tuple[bool, ...]]:
+    """Of each axis, whether a turn has all of it, or a part; what is usual is first."""
+    return [*product(*map(_has_all, axes))]
+
+
+def _has_all(axis: AxisSides) -> tuple[bool, ...]:
     is_short = axis.dim <= SHORT_AXIS
     is_cut = axis.dim <= LONG_AXIS and (_period(axis) is not None or len(axis.copies) > 1)
-    return (is_short, not is_short) if is_cut and widths.src == widths.dst else (is_short,)
+    return (is_short, not is_short) if is_cut else (is_short,)
+
+
+def in_parts(ways: Sequence[tuple[bool, ...]]) -> list[tuple[bool, ...]]:
+    """The same, those first in which turns have parts of the most axes."""
+    return sorted(ways, key=sum)
 
 
 def turns_of(
     base: StridedCopy,
     axes: Sequence[AxisSides],
     turn_of: Callable[[Sequence[Part]], Turn | None],
-    whole: Sequence[bool] | None = None,
+    whole: Sequence[bool],
 ) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
     """
     The turns of the parts of all axes that are loaded, and fills of those that are not.
 
-    A turn has all of an axis if `whole` says so, by default of a short one.
+    A turn has all of an axis if `whole` says so.
 
     None where a part has no turn, an axis has a border, or groups of parameters cut one.
     """
@@ -179,8 +188,7 @@ def turns_of(
         return None
     turns: list[Turn] = []
     fills: list[StridedCopy] = []
-    all_of = [axis.dim <= SHORT_AXIS for axis in axes] if whole is None else whole
-    left = [*product(*map(_parts_of, axes, all_of))][::-1]
+    left = [*product(*map(_parts_of, axes, whole))][::-1]
     while left:
         chosen = left.pop()
         if any(part.is_fill for part in chosen):
