@@ -43,6 +43,15 @@ def test_tensors_are_reordered_where_they_lie(name: str) -> None:
     np.testing.assert_array_equal(got, expected.reshape(-1))
 
 
+def test_tensors_of_the_processor_are_asked_for_their_memory_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = layoutc.compile(*(layoutc.desc(name, (2, 3), "bf16") for name in ("ab", "ba")))
+    source, destination = torch.arange(6).to(torch.bfloat16), torch.zeros(2, 3, dtype=torch.bfloat16)
+    for name in ("__dlpack__", "__dlpack_device__"):
+        monkeypatch.delattr(torch.Tensor, name)
+    kernel(source, destination)
+    assert destination.flatten().tolist() == [0, 3, 1, 4, 2, 5]
+
+
 def test_tensors_that_are_refused() -> None:
     desc = layoutc.desc("ab", (2, 2), "f32")
     kernel = layoutc.compile(desc, desc)
@@ -51,6 +60,8 @@ def test_tensors_that_are_refused() -> None:
         (torch.zeros(4, requires_grad=True), "requires? grad"),
         (torch.zeros(4, device="meta"), "source"),
         (torch._neg_view(torch.zeros(4)), "negated view"),
+        (torch.zeros(2, dtype=torch.complex64).conj(), "conjugate"),
+        (torch.zeros(4).to_sparse(), "source"),
         (torch.zeros(8)[::2], "source is not C-contiguous"),
         (torch.zeros(2, 2).T, "source is not C-contiguous"),
         (torch.zeros(5), "source has 20 bytes, expected 16"),
