@@ -210,10 +210,10 @@ def _divide(plan: CopyPlan, macro: list[int], run: int) -> None:
         sizes = range(size, max(size // 2, tile) - 1, -tile)
         moved = {each: -(-digit.extent // each) * each for each in sizes}
         least = min(sizes, key=lambda each: moved[each])
+        if moved[size] <= MOST_OVERLAPPING * moved[least]:
+            continue
         divided = replace(plan, macro=(*macro[:position], least, *macro[position + 1 :]))
-        is_long = divided.keeps_lines and divided.run * plan.widths.dst >= run
-        keeps_runs = position not in run_digits or is_long
-        if keeps_runs and moved[size] > MOST_OVERLAPPING * moved[least]:
+        if position not in run_digits or (divided.keeps_lines and divided.run * plan.widths.dst >= run):
             macro[position] = least
 
 

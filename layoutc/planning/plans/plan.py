@@ -178,7 +178,7 @@ class CopyPlan:
             return self.macro[position] - self.steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
         return self.macro[position]
 
-    @property
+    @cached_property
     def keeps_lines(self) -> bool:
         """Whether runs are whole lines where the destination begins with one, but for the last ones along a digit."""
         digits = enumerate(self.copy.digits)
