@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -221,6 +221,38 @@ class MemoryDesc:
         from layoutc.equality import normal_form
 
         return normal_form(self)
+
+    # --- the same memory as another tensor -----------------------------------------------------------------------
+
+    def submemory(self, dims: Sequence[int], offsets: Sequence[int]) -> MemoryDesc:
+        """
+        The part of the tensor that begins at `offsets` and is `dims` long, in the same buffer.
+
+        It may begin and end inside of blocks: all that is left out becomes border, which a reorder neither reads nor
+        writes. Raises LayoutcError for a part that lies outside.
+        """
+        dims, offsets = integers("dims", dims, 1), integers("offsets", offsets)
+        self._check_length("dims", dims)
+        self._check_length("offsets", offsets)
+        ends = tuple(at + dim for at, dim in zip(offsets, dims, strict=True))
+        if any(end > whole for end, whole in zip(ends, self.dims, strict=True)):
+            raise LayoutcError(f"a part of dims {dims} at {offsets} lies outside of dims {self.dims}")
+        low = tuple(border + at for border, at in zip(self.lows, offsets, strict=True))
+        high = tuple(border + n - end for border, n, end in zip(self.highs, self.dims, ends, strict=True))
+        return replace(self, dims=dims, low=low, high=high)
+
+    def permute(self, axes: Sequence[int]) -> MemoryDesc:
+        """
+        The tensor with its axes in another order, in the same memory: axis `i` is axis `axes[i]` of this one.
+
+        So NumPy and torch count; oneDNN's `permute_axes` has the inverse. Raises LayoutcError for no permutation.
+        """
+        axes = integers("axes", axes)
+        if sorted(axes) != list(range(self.rank)):
+            raise LayoutcError(f"axes {axes} are no permutation of {tuple(range(self.rank))}")
+        low, high = ([border[axis] for axis in axes] if border else () for border in (self.low, self.high))
+        dims = tuple(self.dims[axis] for axis in axes)
+        return replace(self, dims=dims, layout=self.layout.permute(axes), low=tuple(low), high=tuple(high))
 
     # --- the inverse, and the padding --------------------------------------------------------------------------
 

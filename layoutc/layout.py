@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import lcm, prod
 from typing import Any
@@ -169,6 +169,12 @@ class Layout:
         results = ", ".join(d.text(self.axis_name(d.axes)) for d in self.digits)
         align = f" align {self.align}" if self.align else ""
         return f"({source}) -> ({results}){align}"
+
+    def permute(self, axes: Sequence[int]) -> Layout:
+        """The layout of a tensor with its axes in another order: axis `i` is axis `axes[i]` of this one."""
+        digits = tuple(replace(d, axes=tuple(axes.index(axis) for axis in d.axes)) for d in self.digits)
+        align = tuple(self.align[axis] for axis in axes) if self.align else ()
+        return Layout(self.rank, digits, align, tuple(self.axis_names[axis] for axis in axes))
 
     def padded(self, group: AxisGroup, extent: int) -> int:
         """`extent` coordinates of a group rounded up to whole blocks and to the alignment."""
