@@ -254,6 +254,17 @@ class MemoryDesc:
         dims = tuple(self.dims[axis] for axis in axes)
         return replace(self, dims=dims, layout=self.layout.permute(axes), low=tuple(low), high=tuple(high))
 
+    def reshape(self, dims: Sequence[int]) -> MemoryDesc:
+        """
+        The tensor with other dims, whose elements are these in the same row-major order, in the same memory.
+
+        An axis of any layout can be split; axes are joined that follow each other in memory, or are flattened together.
+        Raises LayoutcError where no descriptor has that, or for dims of another number of elements.
+        """
+        from layoutc.reshaped import reshaped
+
+        return reshaped(self, dims)
+
     # --- the inverse, and the padding --------------------------------------------------------------------------
 
     def index_of(self, offset: int) -> tuple[int, ...] | None:

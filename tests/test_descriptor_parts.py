@@ -1,4 +1,4 @@
-"""The same memory as another tensor: a part of it, and its axes in another order."""
+"""The same memory as another tensor: a part of it, its axes in another order, and other dims."""
 
 from __future__ import annotations
 
@@ -53,6 +53,62 @@ def test_other_axes_have_the_offsets_of_their_elements(name: str) -> None:
             assert other.offset(*(index[axis] for axis in axes)) == whole.offset(*index)
         back = [axes.index(axis) for axis in range(4)]
         assert other.permute(back) == whole
+
+
+RESHAPED = {
+    "a split": ("nchw", (2, 12, 5, 4), (2, 3, 4, 5, 4), "(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3, d4)"),
+    "a join": ("nchw", (2, 12, 5, 4), (2, 12, 20), "(d0, d1, d2) -> (d0, d1, d2)"),
+    "a join that is split": ("nchw", (2, 12, 5, 4), (2, 12, 2, 10), "(d0, d1, d2, d3) -> (d0, d1, d2, d3)"),
+    "a split of blocks": ("nChw8c", (2, 24, 5, 4), (2, 3, 8, 5, 4), None),
+    "a split of a tail": ("nChw8c", (2, 10, 5, 4), (2, 2, 5, 5, 4), None),
+    "a join beside blocks": ("nChw8c", (2, 10, 5, 4), (2, 10, 20), None),
+    "a join in another order": ("nhwc", (2, 10, 5, 4), (2, 10, 20), "(d0, d1, d2) -> (d0, d2, d1)"),
+    "ones that are dropped": ("nChw8c", (1, 10, 1, 4), (10, 4), None),
+    "ones that are put in": ("nChw8c", (2, 10, 5, 4), (1, 2, 1, 10, 5, 4, 1), None),
+    "ones that are joined": ("nchw", (2, 3, 1, 4), (1, 6, 4), "(d0, d1, d2) -> (d0, d1, d2)"),
+    "one of a block": ("Nchw8n", (1, 10, 5, 4), (1, 10, 20), None),
+    "flattened axes": ("openvino:os_iyx_osv16", (20, 3, 2, 2), (20, 12), None),
+    "a part of flattened axes": ("openvino:os_iyx_osv16", (20, 3, 2, 2), (20, 3, 4), None),
+    "flattened axes that are split": ("openvino:os_iyx_osv16", (20, 6, 2, 2), (4, 5, 2, 3, 2, 2), None),
+    "one of flattened axes": ("openvino:os_iyx_osv16", (20, 3, 1, 2), (20, 3, 2), None),
+    "a number": ("nchw", (1, 1, 1, 1), (), "() -> ()"),
+}
+"""layout, dims, other dims, the layout then, if it says what is meant"""
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+def test_other_dims_have_the_offsets_of_the_same_elements(name: str) -> None:
+    layout, before, after, expected = RESHAPED[name]
+    whole = layoutc.desc(layout, before, "s8")
+    other = whole.reshape(after)
+    assert other.dims == after and other.size_bytes == whole.size_bytes
+    assert expected is None or str(other.layout) == expected
+    assert other.is_dense == whole.is_dense
+    for index, found in zip(np.ndindex(*before), np.ndindex(*after), strict=True):
+        assert other.offset(*found) == whole.offset(*index)
+    assert whole.reshape(before) == whole
+
+
+def test_what_stays_keeps_its_border_and_alignment() -> None:
+    whole = layoutc.desc("nchw", (2, 12, 5, 4), low=(1, 2, 0, 0), align=(1, 4, 1, 1))
+    other = whole.reshape((2, 12, 20))
+    assert (other.low, other.layout.align) == ((1, 2, 0), (1, 4, 1))
+    assert other.offset(1, 11, 19) == whole.offset(1, 11, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("whole", "dims", "message"),
+    [
+        ("plain", (2, 19, 5, 5), r"dims \(2, 19, 5, 5\) have 950 elements, expected the 760 of dims \(2, 19, 5, 4\)"),
+        ("strides and an offset", (2, 95, 4), r"axes c h cannot become dims \(95,\): in memory they do not follow"),
+        ("blocked with a tail", (2, 95, 4), r"axes c h cannot become dims \(95,\): in memory they .*, or have blocks"),
+        ("a border", (2, 19, 20), "axis h has a border or padding, expected none to change it"),
+        ("aligned", (38, 5, 4), "axis c has a border or padding"),
+    ],
+)
+def test_dims_that_no_descriptor_has(whole: str, dims: tuple[int, ...], message: str) -> None:
+    with pytest.raises(LayoutcError, match=message):
+        DESCS[whole].reshape(dims)
 
 
 @pytest.mark.parametrize("executor", ["reference", "interpret", "c"])

@@ -30,6 +30,7 @@ ALLOWED = {
     "layout": {"errors", "checks"},
     "equality": {"errors", "layout", "strides", "descriptor"},
     "padding": {"errors", "layout", "descriptor"},
+    "reshaped": {"errors", "checks", "layout", "descriptor"},
     "descriptor": CORE - {"equality", "padding", "split"} - CONVERSION,
     "param": {"errors", "checks", "element_type"},
     "compensation": {"errors", "checks", "descriptor"},
@@ -66,7 +67,8 @@ ALLOWED = {
 """What each room may import of the others. The rooms that are not here stand at the end and may import all."""
 
 WHEN_CALLED = {
-    "descriptor": {"equality", "padding"},  # halves of one concept: what these say of a descriptor, it answers
+    # Parts of one concept: what these say of a descriptor, it answers.
+    "descriptor": {"equality", "padding", "reshaped"},
     "notations": {"affine_digits", "dialects"},  # MLIR's notations are read by xDSL's parser
     # An op hands out its canonicalization patterns, as xDSL's ops do, and says where the text of its plan is none.
     "dialects": {"transforms", "planning"},
