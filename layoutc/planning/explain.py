@@ -182,6 +182,8 @@ def _stores(plan: CopyPlan, why: dict[str, str], part: Together | Through | None
     said = why.get("stores", "normal, through the caches")
     if plan.store == "packed" and not said.startswith(BYTES_IN_A_BUFFER):
         return "by whole bytes, through the caches" if plan.moves_rows else BYTES_IN_A_BUFFER
+    if plan.copies_runs:
+        said = said.replace("out of a buffer on the stack", "out of the source, where runs lie as they are")
     are_whole = "are whole lines, and " if plan.keeps_lines else ""
     if plan.side_by_side:
         return f"{said}; runs {are_whole}do not overlap"

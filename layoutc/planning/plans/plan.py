@@ -24,6 +24,8 @@ Load = Literal["normal", "staged", "unpacked"]
 MAX_THREADS = 1024
 MAX_STAGE_BYTES = 1 << 20
 """of a buffer on the stack"""
+COPIED_RUN = 1 << 10
+"""bytes of a run that leaves no buffer where it lies in the source as it is"""
 ELEMENT_TILE = 16
 """elements of a tile without lanes that are converted at once, at most"""
 CONVERTED_LANE = 4
@@ -165,6 +167,15 @@ class CopyPlan:
     def stages_stores(self) -> bool:
         """Whether a macro tile is put together in a buffer."""
         return self.store in ("aligned", "staged")
+
+    @property
+    def copies_runs(self) -> bool:
+        """Whether long runs need no buffer, as they lie in the source as they are: lines are loaded from there."""
+        if not self.stages_stores or self.load != "normal" or self.copy.is_fill or self.converted_bytes:
+            return False
+        in_source = self.source_run_digits[: len(self.run_digits)] == self.run_digits
+        is_whole = all(digit.is_whole for digit in self.copy.digits) and self.macro != self.extents
+        return in_source and is_whole and self.run * self.element_bytes >= COPIED_RUN
 
     def macro_step(self, position: int) -> int:
         """

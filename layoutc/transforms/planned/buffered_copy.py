@@ -111,6 +111,24 @@ class BufferedCopy(TiledCopy):
         return terms + self.loops.serial([loop for loop in self.outer if loop not in ahead]), made[0]
 
 
+class LineCopy(TiledCopy):
+    """A copy of runs of the source, which is stored by whole lines of the destination."""
+
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
+        super().__init__(nest, plan, memory, threads)
+        self.lines = StoreStage(nest, plan, memory, in_source=True)
+
+    def prepare(self) -> None:
+        self.lines.prepare()
+
+    def build(self) -> Operation:
+        outer = self.open_outer(self.outer)
+        self.lines.fetch_parts(self.loops, outer, self.dst_strides)
+        self.lines.copy_out(self.loops.inside(), outer, self.dst_strides, source=self.src_strides)
+        assert self.loops.outermost is not None, "macro tiles are parts of the copy"
+        return self.loops.outermost
+
+
 def _inside(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
     """The copy as its tiles see it: one side is a buffer, in which nothing carries."""
     digits: list[CopyDigit] = []

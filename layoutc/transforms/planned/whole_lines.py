@@ -4,6 +4,8 @@ A buffer in which runs of the destination are put together, and which they leave
 Neither the destination nor its runs need start at a line: where lines start is asked of the pointer. Each macro tile
 writes the lines that start in its part of a run; only the ends of a whole row are parts of lines, and those lines are
 asked for before the buffer is filled.
+
+Runs that lie in the source as they are need no buffer (`LineCopy`): lines are loaded from there.
 """
 
 from __future__ import annotations
@@ -40,10 +42,12 @@ class StoreStage:
     """
     The buffer of a macro tile, and how it leaves it.
 
-    Macro tiles are `step` apart along the digit that runs end in.
+    Macro tiles are `step` apart along the digit that runs end in. Where runs are `in_source`, there is no buffer.
     """
 
-    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, step: int | None = None):
+    def __init__(
+        self, nest: NestBuilder, plan: CopyPlan, memory: Memory, step: int | None = None, *, in_source: bool = False
+    ):
         self.nest, self.plan, self.memory = nest, plan, memory
         self.last = plan.run_digits[-1]
         self.step = plan.macro_step(self.last) if step is None else step
@@ -53,11 +57,17 @@ class StoreStage:
         self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
         strides, elements = plan.store_stage
         self.strides: list[Stride] = [stride * self.ratio for stride in strides]
-        alloca = buffer(memory.element, elements * self.ratio)
-        self.allocas = [alloca]
+        self.allocas: list[memref.AllocaOp] = []
         """to be put on the stack: of the function, or of each thread"""
-        self.buffer: SSAValue = alloca.results[0]
-        self.buffer.name_hint = "store_stage"
+        self.buffer = memory.source
+        """what lines are loaded from"""
+        self.ahead = plan.prefetch * self.ratio if in_source else 0
+        """how far ahead of it each line asks for another one"""
+        if not in_source:
+            alloca = buffer(memory.element, elements * self.ratio)
+            self.allocas.append(alloca)
+            self.buffer = alloca.results[0]
+            self.buffer.name_hint = "store_stage"
         self.runs = run_loops(plan, plan.run_digits, plan.macro)
 
     def prepare(self) -> None:
@@ -115,17 +125,21 @@ class StoreStage:
         outer: Sequence[Term],
         strides: Sequence[Stride],
         asks: Asks | None = None,
+        source: Sequence[Stride] | None = None,
     ) -> None:
         """
         Each run: the head of a row, whole lines, the tail of a row.
 
-        The terms are of loops over digits that have these strides in the destination. Each line asks for what lies
-        ahead, if it is told how.
+        The terms are of loops over digits that have these strides in the destination, and in the `source` where lines
+        are loaded from there. Each line asks for what lies ahead, if it is told how.
         """
         runs = loops.serial(self.runs)
         builder, line, length = loops.builder, self.line, self.plan.run * self.ratio
         row = loops.offset((*outer, *runs), strides, self.plan.copy.dst * self.ratio, "row")
-        stage = loops.offset(runs, self.strides, 0, "stage_row")
+        if source is None:
+            stage = loops.offset(runs, self.strides, 0, "stage_row")
+        else:
+            stage = loops.offset((*outer, *runs), source, self.plan.copy.src * self.ratio, "src_row")
         place = inserted(builder, sum_of(row, self.begin))
         place.name_hint = "place"
         d0 = AffineExpr.dimension(0)
@@ -182,7 +196,7 @@ class StoreStage:
         type = vector_type(self.memory.element, self.lanes)
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self.lanes):
-            loaded.append(inserted(inner, load(self.buffer, self._at(inner, offset, number), type)))
+            loaded.append(inserted(inner, load(self.buffer, self._at(inner, offset, number), type, self.ahead)))
         for number, value in enumerate(loaded):
             index = self._at(inner, at, number * self.lanes)
             inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
@@ -198,7 +212,7 @@ class StoreStage:
         builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
         inner = Builder(InsertPoint.at_start(block))
         at, offset = (inserted(inner, sum_of(base, block.args[0])) for base in (row, stage))
-        at.name_hint, offset.name_hint = "at", "stage_at"
+        at.name_hint, offset.name_hint = "at", "stage_at" if self.allocas else "src_at"
         return inner, at, offset
 
     def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
