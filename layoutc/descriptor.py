@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -46,11 +46,11 @@ class MemoryDesc:
         instance("layout", self.layout, Layout, "layoutc.desc reads a text")
         put(self, "dims", integers("dims", self.dims, 1))
         put(self, "element_type", element_type(self.element_type))
-        self._check_length("dims", self.dims)
+        self.check_length("dims", self.dims)
         for name in ("low", "high"):
             border = integers(f"{name} border", getattr(self, name))
             put(self, name, border if any(border) else ())
-            self._check_length(f"{name} border", border, allow_empty=True)
+            self.check_length(f"{name} border", border, allow_empty=True)
         put(self, "base_offset", integer("base offset", self.base_offset))
         strides = integers("strides", self.strides)
         put(self, "strides", strides or dense_strides(self.physical_shape))
@@ -62,7 +62,8 @@ class MemoryDesc:
         if max(self.span, prod(self.physical_shape)) * self.element_type.bits > MAX_SIZE:
             raise LayoutcError(f"dims {shown(self.dims)} need more than 2^63 bits")
 
-    def _check_length(self, name: str, got: tuple[int, ...], allow_empty: bool = False) -> None:
+    def check_length(self, name: str, got: tuple[int, ...], allow_empty: bool = False) -> None:
+        """Raises LayoutcError unless there is one number for each axis."""
         if len(got) != self.layout.rank and (got or not allow_empty):
             has = verb(name, "have")
             raise LayoutcError(f"{name} {shown(got)} {has} rank {len(got)}, layout {self.layout} has rank {self.rank}")
@@ -231,15 +232,9 @@ class MemoryDesc:
         It may begin and end inside of blocks: all that is left out becomes border, which a reorder neither reads nor
         writes. Raises LayoutcError for a part that lies outside.
         """
-        dims, offsets = integers("dims", dims, 1), integers("offsets", offsets)
-        self._check_length("dims", dims)
-        self._check_length("offsets", offsets)
-        ends = tuple(at + dim for at, dim in zip(offsets, dims, strict=True))
-        if any(end > whole for end, whole in zip(ends, self.dims, strict=True)):
-            raise LayoutcError(f"a part of dims {dims} at {offsets} lies outside of dims {self.dims}")
-        low = tuple(border + at for border, at in zip(self.lows, offsets, strict=True))
-        high = tuple(border + n - end for border, n, end in zip(self.highs, self.dims, ends, strict=True))
-        return replace(self, dims=dims, low=low, high=high)
+        from layoutc.reshaped import part_of
+
+        return part_of(self, dims, offsets)
 
     def permute(self, axes: Sequence[int]) -> MemoryDesc:
         """
@@ -247,12 +242,9 @@ class MemoryDesc:
 
         So NumPy and torch count; oneDNN's `permute_axes` has the inverse. Raises LayoutcError for no permutation.
         """
-        axes = integers("axes", axes)
-        if sorted(axes) != list(range(self.rank)):
-            raise LayoutcError(f"axes {axes} are no permutation of {tuple(range(self.rank))}")
-        low, high = ([border[axis] for axis in axes] if border else () for border in (self.low, self.high))
-        dims = tuple(self.dims[axis] for axis in axes)
-        return replace(self, dims=dims, layout=self.layout.permute(axes), low=tuple(low), high=tuple(high))
+        from layoutc.reshaped import permuted
+
+        return permuted(self, axes)
 
     def reshape(self, dims: Sequence[int]) -> MemoryDesc:
         """

@@ -1,15 +1,37 @@
-"""A tensor with other axes over the same memory: axes that are split, joined, dropped or put in."""
+"""The same memory as another tensor: a part of it, its axes in another order, or split, joined, dropped and put in."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from layoutc.checks import integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
+
+
+def part_of(desc: MemoryDesc, dims: Sequence[int], offsets: Sequence[int]) -> MemoryDesc:
+    """The part that begins at `offsets` and is `dims` long; what is left out is border."""
+    dims, offsets = integers("dims", dims, 1), integers("offsets", offsets)
+    desc.check_length("dims", dims)
+    desc.check_length("offsets", offsets)
+    ends = tuple(at + dim for at, dim in zip(offsets, dims, strict=True))
+    if any(end > whole for end, whole in zip(ends, desc.dims, strict=True)):
+        raise LayoutcError(f"a part of dims {dims} at {offsets} lies outside of dims {desc.dims}")
+    low = tuple(border + at for border, at in zip(desc.lows, offsets, strict=True))
+    high = tuple(border + n - end for border, n, end in zip(desc.highs, desc.dims, ends, strict=True))
+    return replace(desc, dims=dims, low=low, high=high)
+
+
+def permuted(desc: MemoryDesc, axes: Sequence[int]) -> MemoryDesc:
+    """The tensor whose axis `i` is axis `axes[i]` of this one."""
+    axes = integers("axes", axes)
+    if sorted(axes) != list(range(desc.rank)):
+        raise LayoutcError(f"axes {axes} are no permutation of {tuple(range(desc.rank))}")
+    dims, low, high = (tuple(of[axis] for axis in axes) for of in (desc.dims, desc.lows, desc.highs))
+    return replace(desc, dims=dims, layout=desc.layout.permute(axes), low=low, high=high)
 
 
 def reshaped(desc: MemoryDesc, dims: Sequence[int]) -> MemoryDesc:
