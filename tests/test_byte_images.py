@@ -130,9 +130,10 @@ def test_turns_have_parts_of_short_axes_where_all_of_them_have_no_room() -> None
         plan = choose_plan(source, destination, ANY)
         assert by_images(plan)
         assert 3 * len(plan.copies) <= count_segments(source, destination)
-        assert read_plan_of(tuple(plan_lines(plan)), source, destination, NO_ATTRIBUTES) == plan
+        lines = tuple(plan_lines(plan))
+        assert read_plan_of(lines, source, destination, NO_ATTRIBUTES) == plan
         read, made, expected = random_codes("images", source), *np.zeros((2, destination.size_bytes), np.uint8)
-        Kernel(source, destination)(read, made)
+        Kernel(source, destination, plan=lines)(read, made)
         reference.reorder(source, destination, read, expected)
         np.testing.assert_array_equal(made, expected)
     many = sides("aBcD3b3d->ABCd16b16a32c", (17, 64, 8, 32), "f4_e2m1->f4_e2m1")

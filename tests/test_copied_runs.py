@@ -16,7 +16,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.plan import COPIED_RUN, CopyPlan
 
 SMALL = replace(TARGETS["avx512"], llc=64 << 10)
 """a machine past whose caches these few bytes go"""
@@ -69,6 +69,29 @@ def test_runs_that_are_put_together_of_others_have_a_buffer() -> None:
     short = choose_plan(desc("bac", (60, 70, 100), "f32"), desc("abc", (60, 70, 100), "f32", 7070, 101, 1), SMALL)
     converted = choose_plan(CASES["rows with a pitch"][0], desc("ab", (40, 4049), "f32"), SMALL)
     assert not any(part.copies_runs for plan in (short, converted) for part in plan.copies)
+
+
+TO_BLOCKS = "affine:(a, b) -> (b mod 12, b floordiv 12, a)", "affine:(a, b) -> (b mod 24, b floordiv 24, a)"
+OTHERS = {
+    "runs of several rows": [desc(layout, (60, 70, 100), "f32") for layout in ("bac", "abc")],
+    "zeros": [desc(layout, (40, 3001), "s8") for layout in ("ab", "aB2101b")],
+    "rows of which some are zero": [desc(layout, (1603, 39), "f32") for layout in TO_BLOCKS],
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_long_runs_have_a_buffer(name: str) -> None:
+    source, destination = OTHERS[name]
+    chosen = plan_lines(choose_plan(source, destination, SMALL))
+    lines = tuple(line.replace("macro 12x128", "macro 12x512") for line in chosen)  # of the last case, for long runs
+    plan = parse_plan(lines)
+    long = [part for part in plan.copies if part.store == "staged" and part.run * part.element_bytes >= COPIED_RUN]
+    assert any(not part.copies_runs for part in long)
+    read = np.random.default_rng(0).integers(0, 256, source.size_bytes, np.uint8)
+    written, expected = np.ones((2, destination.size_bytes), np.uint8)
+    Kernel(source, destination, plan=lines)(read, written)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(written, expected)
 
 
 def test_runs_that_go_through_the_caches_by_whole_lines_need_no_buffer_either() -> None:
