@@ -149,6 +149,12 @@ CACHED_RULES = (
         },
         (IN_L3,),
     ),
+    Rule(
+        "LINE_LOADS",
+        "tiles ask in turn for lines of the last cache that so many of them take parts of",
+        {"never": {"LINE_LOADS": to(NEVER)}, "of half as many": {"LINE_LOADS": times(0.5)}},
+        (IN_L3,),
+    ),
     Rule("ALIGNED", "macro tiles of these copies", shapes("ALIGNED"), CACHES),
     Rule(
         "_balance",

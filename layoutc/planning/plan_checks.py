@@ -14,6 +14,7 @@ from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, MAX_STAGE_
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
+from layoutc.planning.tiles.lines_in_turn import lines_in_turn
 from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
 from layoutc.planning.together.unions import unions
 
@@ -135,8 +136,12 @@ def _check_numbers(plan: CopyPlan) -> None:
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
     if plan.side_by_side and not plan.stages_stores:
         raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
-    if plan.asks == "by tiles" and (plan.load != "staged" or plan.converted_bytes or not plan.prefetch):
-        raise LayoutcError("tiles ask for what lies ahead of rows that are gathered, and moved as they are")
+    gathers = plan.load == "staged" and not plan.converted_bytes
+    if plan.asks == "by tiles" and not (plan.prefetch and (gathers or (plan.load == "normal" and lines_in_turn(plan)))):
+        raise LayoutcError(
+            "tiles ask for what lies ahead of rows that are gathered, and moved as they are, or of lines that as many "
+            "tiles take parts of as divide the rows of a tile"
+        )
     is_straight = plan.load == "normal" and plan.source_run_digits and not (plan.converted_bytes or plan.copy.is_fill)
     if plan.asks == "twice" and not (is_straight and plan.stages_stores and plan.prefetch):
         raise LayoutcError("lines that leave a buffer ask again where runs are loaded straight, and moved as they are")

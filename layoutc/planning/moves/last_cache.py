@@ -7,15 +7,19 @@ it loses more meanwhile than it brings back.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.next_tile import along_most_turns, asking_ahead, goes_on, outer_loops
 from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.lines_in_turn import lines_in_turn
 
 FOLLOWED_ROWS = 32
 """rows of a macro tile that go on in the next one, of which the processor fetches fewer by itself"""
+LINE_LOADS = 4
+"""loads of a line, of several tiles, from which on these ask for it once: each load would ask for the same again"""
 
 
 def asking_in_last_cache(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -27,9 +31,19 @@ def asking_in_last_cache(plan: CopyPlan, target: Machine) -> CopyPlan:
     transposes = not plan.copy.is_fill and plan.source_lanes != plan.target_lanes
     each = sum(plan.widths.of(side) / plan.widths.per_byte(side) for side in SIDES)
     is_held, reads_little = plan.copy.elements * each <= target.l2, plan.widths.src_per_byte > 1
-    if target.llc_is_far or plan.prefetch or is_held or reads_little or not transposes or _is_followed(plan):
+    by_tiles = _loads_small_parts(plan)
+    if target.llc_is_far or plan.prefetch or is_held or reads_little or not transposes:
         return plan
-    return along_most_turns(asking_ahead(plan), target)
+    if _is_followed(plan) and not by_tiles:
+        return plan
+    asking = along_most_turns(asking_ahead(plan), target)
+    return replace(asking, asks="by tiles") if by_tiles and asking.prefetch else asking
+
+
+def _loads_small_parts(plan: CopyPlan) -> bool:
+    """Whether many loads, of several tiles, take parts of a line."""
+    lines = lines_in_turn(plan) if plan.load == "normal" and plan.macro != plan.tile else None
+    return lines is not None and lines.turns >= LINE_LOADS
 
 
 def _is_followed(plan: CopyPlan) -> bool:

@@ -79,7 +79,11 @@ class BufferedCopy(TiledCopy):
         self.find_params(terms)
         if isinstance(self.load_stage, GatheredLoads) and self.plan.asks == "by tiles":
             self.load_stage.ask_ahead(self.loops.inside(), outer, inner, self.src_strides)
-        src = self.source(terms) if self.load_stage is None else self.load_stage.place(self.loops, inner)
+        if self.load_stage is None:
+            src = self.source(terms)
+            self.ask_in_turn(terms, src)
+        else:
+            src = self.load_stage.place(self.loops, inner)
         dst = self.destination(terms) if self.store_stage is None else self.store_stage.place(self.loops, inner)
         self.body.build(self.loops.builder, src, dst)
         if isinstance(self.store_stage, StoreStage):

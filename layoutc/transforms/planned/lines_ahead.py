@@ -11,10 +11,13 @@ from xdsl.ir.affine import AffineExpr
 from layoutc.planning.copies.copy_digits import Stride
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.lines_in_turn import lines_in_turn
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.loop_nest import apply
 from layoutc.transforms.building.vector_ops import fetch, load, sum_of, vector_type
 from layoutc.transforms.planned.copy_memory import Memory
+from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.planned.tile_site import further
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
 
 
@@ -88,3 +91,16 @@ class LinesAhead:
             loops.builder.insert(load(self.source, here, self.one, self.plan.prefetch * self.ratio))
         else:
             loops.builder.insert(fetch(self.source, here))
+
+
+def ask_in_turn(plan: CopyPlan, memory: Memory, loops: TileLoops, terms: Sequence[Term], tile: SSAValue) -> None:
+    """A tile that is loaded from there asks for its share of the lines that it, and others, take parts of."""
+    lines, ratio = lines_in_turn(plan), 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+    assert lines is not None, "plans whose tiles ask are checked"
+    turn = TileLoops.position(terms, lines.digit) // lines.extent % lines.turns
+    later = apply(loops.builder, turn * ((lines.step - lines.before) * ratio), loops.counters, "later")
+    first = Place(inserted(loops.builder, sum_of(tile, later)))
+    one = vector_type(memory.converted_from or memory.element, 1)
+    for row in lines.rows:
+        place = further(loops.builder, loops.nest, first, 0, row * ratio)
+        loops.builder.insert(load(memory.source, place, one, plan.prefetch * ratio))

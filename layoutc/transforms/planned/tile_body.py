@@ -251,7 +251,7 @@ class VectorBody:
         assert self.site.src is not None
         index = self._at(self.site.src, piece, base, "src")
         last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
-        ahead = self.copy.in_memory("src", self.plan.prefetch + last)
+        ahead = 0 if self.plan.asks == "by tiles" else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
             assert self.beside is not None
             mask = self.masks[self.program.load_piece * self.copy.ratio, piece.mask_in_memory(self.copy.ratio)]

@@ -18,6 +18,7 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.element_body import ElementBody
+from layoutc.transforms.planned.lines_ahead import ask_in_turn
 from layoutc.transforms.planned.step_table import Place, tabulate
 from layoutc.transforms.planned.tile_body import VectorBody
 from layoutc.transforms.values.lane_params import ParamSite, param_sites
@@ -85,8 +86,15 @@ class TiledCopy:
         outer = [replace(loop, is_cut=self._is_cut(loop)) for loop in self.outer]
         terms = self.loops.tiles(self.open_outer(outer), outer, self.inner)
         self.find_params(terms)
-        first = self.body.build(self.loops.builder, self.source(terms), self.destination(terms))
+        src = self.source(terms)
+        self.ask_in_turn(terms, src)
+        first = self.body.build(self.loops.builder, src, self.destination(terms))
         return self.loops.outermost or first
+
+    def ask_in_turn(self, terms: Sequence[Term], src: Place | None) -> None:
+        """Where tiles ask for lines that several take parts of, has one that is loaded from there ask for its share."""
+        if self.plan.asks == "by tiles" and src is not None:
+            ask_in_turn(self.plan, self.memory, self.loops, terms, src.offset)
 
     def find_params(self, terms: Sequence[Term]) -> None:
         """Where the parameters of a tile are, and its sums, if it has any."""
