@@ -25,6 +25,7 @@ from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedC
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import LINE, PAGE, TARGETS, Shuffles, machine
+from layoutc.planning.moves.colliding_rows import stored_in_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
@@ -32,6 +33,7 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
 from layoutc.planning.shuffles.network import execute
+from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.planning.tiles.tile import Piece, TileProgram
 from layoutc.planning.together.unions import Union, shared_step, unions
@@ -896,6 +898,26 @@ def test_rows_that_leave_a_buffer_are_gathered_in_another_where_the_last_cache_i
     target = replace(AVX512, shuffles="any", l1=48 << 10, llc_is_far=is_far)
     (copy,) = choose_plan(read, written, target).copies
     assert (copy.load, copy.store) == (load, "staged")
+
+
+CROWDED = {
+    "16 rows 2 KiB apart": (("nchw", "nhwc"), (8, 512, 7, 7), "f32", 8),
+    "16 rows 4 KiB apart": (("nchw", "nhwc"), (8, 1024, 7, 7), "f32", 4),
+    "16 rows 1 KiB apart": (("nchw", "nhwc"), (8, 256, 7, 7), "f32", 16),
+    "16 rows of 800 lines each": (("ndhwc", "ncdhw"), (2, 32, 25, 32, 32), "bf16", 8),
+}
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("name", CROWDED)
+def test_rows_that_a_tile_stores_do_not_fill_a_set(name: str, waits: bool) -> None:
+    """Of the first cache, which holds 8 of them; where stores wait for lines that is not known to gain."""
+    tags, dims, element_type, lanes = CROWDED[name]
+    source, destination = (layoutc.desc(tag, dims, element_type) for tag in tags)
+    machine = replace(AVX512, shuffles="any", l1=32 << 10, waits_for_lines=waits)
+    (copy,) = choose_plan(source, destination, machine).copies
+    assert lane_count(copy.source_lanes) == (16 if waits else lanes)
+    assert stored_in_a_set(copy) <= (16 if waits else 4)
 
 
 @pytest.mark.parametrize("is_far", [False, True])

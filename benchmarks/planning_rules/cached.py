@@ -130,6 +130,15 @@ CACHED_RULES = (
         CACHES,
     ),
     Rule(
+        "CROWDED_TIME",
+        "what a line takes that is stored where rows of a tile fill most of a set of the first cache",
+        {
+            "nothing": {"CROWDED_TIME": to(0.0)},
+            "of rows that fill a quarter": {"CROWDED_PART": times(0.5)},
+        },
+        CACHES,
+    ),
+    Rule(
         "MOST_EVICTED",
         "in the second cache tiles follow rows of the destination where many lines of a macro tile evict each other",
         {

@@ -14,9 +14,16 @@ from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
-from layoutc.planning.moves.colliding_rows import evict_each_other, gathered_in_caches, halved, is_plain, rows_of_a_set
-from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, share_evicted
+from layoutc.planning.moves.colliding_rows import (
+    evict_each_other,
+    gathered_in_caches,
+    halved,
+    is_plain,
+    rows_of_a_set,
+    stored_in_a_set,
+)
+from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, NORMAL, MacroShape
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
@@ -25,6 +32,8 @@ from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
 
 REGISTER_TIME, BUFFER_TIME, END_TIME = 1 / 8, 1.0, 0.75
 """of what a line takes that comes again from the second cache: a load or store; a buffer; the end of a run for that"""
+CROWDED_TIME, CROWDED_PART = 0.5, 3 / 4
+"""the same of a line that is stored where rows of a tile fill more than that part of a set"""
 EVICTING_GAIN = 0.75
 """times the cost of the usual plan, that gathered rows cost at most in L2 where rows of the destination evict others"""
 LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
@@ -51,11 +60,11 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
         return usual
     if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan) <= COLLIDING_ROWS):
         return usual
-    if not _again(usual, target):
+    if not (_again(usual, target) or _crowded(usual, target)):
         return usual
-    most = _cost(usual, target)
+    most = _cost(usual, target) + _crowded(usual, target)
     with silently():
-        ways = [(_cost(way.plan, target), way) for way in _ways(plan, most, target)]
+        ways = [(_cost(way.plan, target) + _crowded(way.plan, target), way) for way in _ways(plan, usual, target)]
     cost, found = min(ways, key=lambda way: way[0], default=(inf, None))
     if found is None or cost >= most:
         return usual
@@ -66,12 +75,12 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     return found.plan
 
 
-def _ways(plan: CopyPlan, most: float, target: Machine) -> Iterator[_Way]:
+def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
     """
-    Tiles of half the rows of a side, or less, one after the other along the rows of the other; gathered rows.
-
-    Rows of digits that carry are only gathered. The usual plan costs `most`.
+    Tiles of half the rows of a side, or less, one after the other along the rows of the other, or as usual; gathered
+    rows. Rows of digits that carry are only gathered.
     """
+    most = _cost(usual, target)
     fewest = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
     for side, other in fewest:
         fewer = plan
@@ -80,6 +89,9 @@ def _ways(plan: CopyPlan, most: float, target: Machine) -> Iterator[_Way]:
             name = {"src": "source", "dst": "destination"}[side]
             shape = ALONG_ROWS_OF[side]
             yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
+            if usual.load == "normal" and _crowded(usual, target):
+                lanes = {"source_lanes": fewer.source_lanes, "target_lanes": fewer.target_lanes}
+                yield _Way(replace(usual, tile=fewer.tile, **lanes), NORMAL, "rows", f"{rows} of the {name}")
             yield from _gathered(fewer, most, target, f" for tiles of {rows} of the {name}")
     yield from _gathered(plan, most, target)
 
@@ -113,6 +125,12 @@ def _cost(plan: CopyPlan, target: Machine) -> float:
     registers = sum(_registers(plan, side) for side in SIDES)
     ends = (plan.load == "staged") * straddles_lines(plan) * LINE / (plan.source_run * plan.widths.src)
     return REGISTER_TIME * registers + BUFFER_TIME * buffers + END_TIME * ends + _again(plan, target)
+
+
+def _crowded(plan: CopyPlan, target: Machine) -> float:
+    """What a line takes that is stored more, if rows that a tile stores fill most of a set."""
+    is_known = not target.waits_for_lines and plan.store == "normal"
+    return CROWDED_TIME * (is_known and stored_in_a_set(plan) > CROWDED_PART * l1_ways(target))
 
 
 def _registers(plan: CopyPlan, side: SideName) -> float:
