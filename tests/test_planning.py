@@ -920,6 +920,15 @@ def test_rows_that_a_tile_stores_do_not_fill_a_set(name: str, waits: bool) -> No
     assert stored_in_a_set(copy) <= (16 if waits else 4)
 
 
+@pytest.mark.parametrize(("channels", "lanes"), [(64, 64), (128, 32), (136, 64)])
+def test_rows_that_tiles_widen_do_not_fill_a_set_either(channels: int, lanes: int) -> None:
+    """64 rows of 128 floats would share 8 sets, 8 in each; of 64 floats 4, and of 136 as many as anywhere."""
+    source = layoutc.desc("nchw", (4, channels, 28, 28), "u8")
+    destination = layoutc.desc("nhwc", source.dims, "f32")
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=32 << 10)).copies
+    assert (copy.converted_bytes, lane_count(copy.source_lanes)) == (4, lanes)
+
+
 @pytest.mark.parametrize("is_far", [False, True])
 def test_tiles_ask_for_what_lies_ahead_of_gathered_rows_where_the_last_cache_is_near(is_far: bool) -> None:
     source, destination = (layoutc.desc(name, (4096, 4096), "s8") for name in ("ab", "ba"))

@@ -13,22 +13,26 @@ from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 
+CROWDED_PART = 3 / 4
+"""of a set of the first cache, that rows which a tile stores fill at most"""
+
 
 def widens(plan: CopyPlan) -> bool:
     """Whether elements are moved before they are wide, and the tile has a row of the destination for each loaded."""
     return is_plain(plan) and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
 
 
-def with_fewer_rows(plan: CopyPlan, target: Machine, stored: int) -> CopyPlan:
+def with_fewer_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
-    The plan with tiles that load fewer elements of a row, as those of the destination would evict each other.
+    The plan with tiles that load fewer elements of a row, as those of the destination would fill a set.
 
     Registers of narrow elements have more of these than registers of wide ones: where those are, 64 rows 2 KiB apart
     were stored in turn. Loops then go along the rows of the destination, of which a line leaves at once.
     """
+    stored = stored_in_a_set(plan)
     because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
     least = plan.vector_bytes // plan.widths.dst
-    while stored_in_a_set(plan) > l1_ways(target) and lane_count(plan.source_lanes) > least:
+    while crowds_sets(plan, target) and lane_count(plan.source_lanes) > least:
         if (fewer := halved(plan, "src")) is None:
             break
         plan = fewer
@@ -87,6 +91,11 @@ def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
 def stored_in_a_set(plan: CopyPlan) -> int:
     """The most rows of the destination that a tile stores into one set of the first cache."""
     return most_in_a_set(plan, "dst", plan.tile, width=plan.widths.dst)
+
+
+def crowds_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows that a tile stores fill most of a set of the first cache, or would more than it."""
+    return stored_in_a_set(plan) > CROWDED_PART * l1_ways(target)
 
 
 def rows_of_a_set(plan: CopyPlan) -> int:

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, share_evicted
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
 from layoutc.planning.moves.colliding_rows import (
+    crowds_sets,
     evict_each_other,
     gathered_in_caches,
     halved,
     is_plain,
     rows_of_a_set,
-    stored_in_a_set,
 )
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, NORMAL, MacroShape
 from layoutc.planning.moves.macro_tiles import with_macro
@@ -32,8 +32,8 @@ from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
 
 REGISTER_TIME, BUFFER_TIME, END_TIME = 1 / 8, 1.0, 0.75
 """of what a line takes that comes again from the second cache: a load or store; a buffer; the end of a run for that"""
-CROWDED_TIME, CROWDED_PART = 0.5, 3 / 4
-"""the same of a line that is stored where rows of a tile fill more than that part of a set"""
+CROWDED_TIME = 0.5
+"""the same of a line that is stored where rows of a tile fill most of a set"""
 EVICTING_GAIN = 0.75
 """times the cost of the usual plan, that gathered rows cost at most in L2 where rows of the destination evict others"""
 LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
@@ -130,7 +130,7 @@ def _cost(plan: CopyPlan, target: Machine) -> float:
 def _crowded(plan: CopyPlan, target: Machine) -> float:
     """What a line takes that is stored more, if rows that a tile stores fill most of a set."""
     is_known = not target.waits_for_lines and plan.store == "normal"
-    return CROWDED_TIME * (is_known and stored_in_a_set(plan) > CROWDED_PART * l1_ways(target))
+    return CROWDED_TIME * (is_known and crowds_sets(plan, target))
 
 
 def _registers(plan: CopyPlan, side: SideName) -> float:

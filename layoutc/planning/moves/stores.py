@@ -14,6 +14,7 @@ from layoutc.planning.moves.cache_sets import (
     stored_sets,
 )
 from layoutc.planning.moves.colliding_rows import (
+    crowds_sets,
     gathered_in_caches,
     is_plain,
     stored_in_a_set,
@@ -63,8 +64,8 @@ def cached(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _with_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles and loops that follow the rows that would evict each other."""
-    if widens(plan) and (stored := stored_in_a_set(plan)) > l1_ways(target):
-        return with_fewer_rows(plan, target, stored)
+    if widens(plan) and crowds_sets(plan, target):
+        return with_fewer_rows(plan, target)
     if plan.copy.is_fill or plan.converted_bytes:
         return with_macro(plan, _normal(plan, target))
     found = with_fewest_lines(plan, _usual(plan, target), target)
