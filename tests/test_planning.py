@@ -809,7 +809,7 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
 @pytest.mark.parametrize(
     ("tags", "dims", "element", "run", "otherwise"),
     [
-        (("abc", "cba"), (512, 24, 15), "f64", 64, 32),  # rows a multiple of 4 KiB apart, in 4 sets
+        (("abc", "cba"), (512, 30, 15), "f64", 64, 32),  # rows a multiple of 4 KiB apart, in 4 sets
         (("abc", "acb"), (8, 1024, 96), "bf16", 256, 64),  # pairs of them are
         (("abc", "cba"), (520, 24, 15), "f64", 32, 32),  # 4160 bytes apart
     ],
@@ -1117,7 +1117,7 @@ def test_short_rows_that_straddle_lines_are_whole_in_macro_tiles(rows: int, colu
     [
         (340, 608, "s8", False, 340),
         (340, 608, "s8", True, 64),
-        (500, 500, "s8", False, 64),  # lines of the source fill more than half of the first cache
+        (480, 520, "s8", False, 64),  # lines of the source fill more than half of the first cache
         (250, 500, "bf16", False, 250),
         (263, 500, "bf16", False, 64),  # rows are long
     ],

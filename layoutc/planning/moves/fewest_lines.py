@@ -77,22 +77,22 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
 
 def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
     """
-    Tiles of half the rows of a side, or less, one after the other along the rows of the other, or as usual; gathered
-    rows. Rows of digits that carry are only gathered.
+    Tiles of all rows of a side, of half of them or less, one after the other along the rows of the other; fewer rows in
+    the macro tiles of the usual plan; gathered rows. Rows of digits that carry are only gathered.
     """
     most = _cost(usual, target)
-    fewest = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
-    for side, other in fewest:
-        fewer = plan
-        while (fewer := _with_fewer_rows(fewer, other)) is not None:
-            rows = lane_count(fewer.target_lanes if side == "src" else fewer.source_lanes)
-            name = {"src": "source", "dst": "destination"}[side]
-            shape = ALONG_ROWS_OF[side]
-            yield _Way(with_macro(fewer, shape), shape, "rows", f"{rows} of the {name}, along which tiles go")
-            if usual.load == "normal" and _crowded(usual, target):
-                lanes = {"source_lanes": fewer.source_lanes, "target_lanes": fewer.target_lanes}
-                yield _Way(replace(usual, tile=fewer.tile, **lanes), NORMAL, "rows", f"{rows} of the {name}")
-            yield from _gathered(fewer, most, target, f" for tiles of {rows} of the {name}")
+    found = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
+    for side, other in found:
+        shape, name = ALONG_ROWS_OF[side], {"src": "source", "dst": "destination"}[side]
+        for tiles in _with_fewer_rows(plan, other):
+            rows = f"{lane_count(tiles.target_lanes if side == 'src' else tiles.source_lanes)} of the {name}"
+            if tiles is not plan or not target.waits_for_lines:
+                yield _Way(with_macro(tiles, shape), shape, "rows", f"{rows}, along which tiles go")
+            if tiles is not plan:
+                if usual.load == "normal" and _crowded(usual, target):
+                    lanes = {"source_lanes": tiles.source_lanes, "target_lanes": tiles.target_lanes}
+                    yield _Way(replace(usual, tile=tiles.tile, **lanes), NORMAL, "rows", rows)
+                yield from _gathered(tiles, most, target, f" for tiles of {rows}")
     yield from _gathered(plan, most, target)
 
 
@@ -112,11 +112,14 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
             yield _Way(gathered, shape, "loads", f"gathered on the stack first{tiles}")
 
 
-def _with_fewer_rows(plan: CopyPlan, other: SideName) -> CopyPlan | None:
-    """The plan with half as many rows in a tile, whose other side has half the lanes; None if these are too few."""
-    lanes = plan.source_lanes if other == "src" else plan.target_lanes
-    is_cut = is_plain(plan) and lane_count(lanes) * plan.widths.of(other) >= 2 * LEAST_BYTES[other]
-    return halved(plan, other) if is_cut else None
+def _with_fewer_rows(plan: CopyPlan, other: SideName) -> Iterator[CopyPlan]:
+    """The plan, and those with fewer and fewer rows in a tile, whose other side has half the lanes each time."""
+    found: CopyPlan | None = plan
+    while found is not None:
+        yield found
+        lanes = found.source_lanes if other == "src" else found.target_lanes
+        is_cut = is_plain(found) and lane_count(lanes) * found.widths.of(other) >= 2 * LEAST_BYTES[other]
+        found = halved(found, other) if is_cut else None
 
 
 def _cost(plan: CopyPlan, target: Machine) -> float:
