@@ -440,6 +440,39 @@ def test_calls_allocations_and_branches(compiler: str, tmp_path: Path) -> None:
     assert function(values.ctypes.data) == 21.0
 
 
+@pytest.mark.parametrize("made", ["alloc", "alloca"])
+def test_buffers_with_strides_have_room_for_their_last_element(made: str, compiler: str, tmp_path: Path) -> None:
+    """Of 3x5 columns 4 apart, two elements on: the last one lies 20 behind the start."""
+    type = "memref<3x5xf32, strided<[1, 4], offset: 2>>"
+    text = f"""
+    func.func @f(%read : memref<3x5xf32>, %written : memref<3x5xf32>) {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c3 = arith.constant 3 : index
+      %c5 = arith.constant 5 : index
+      %columns = memref.{made}() : {type}
+      scf.for %i = %c0 to %c3 step %c1 {{
+        scf.for %j = %c0 to %c5 step %c1 {{
+          %x = memref.load %read[%i, %j] : memref<3x5xf32>
+          memref.store %x, %columns[%i, %j] : {type}
+        }}
+      }}
+      scf.for %i = %c0 to %c3 step %c1 {{
+        scf.for %j = %c0 to %c5 step %c1 {{
+          %x = memref.load %columns[%i, %j] : {type}
+          memref.store %x, %written[%i, %j] : memref<3x5xf32>
+        }}
+      }}
+      {f"memref.dealloc %columns : {type}" if made == "alloc" else ""}
+      func.return
+    }}"""
+    source = emitted(text)
+    assert "21 * sizeof(float)" in source or "[21];" in source
+    values, copied = np.arange(15, dtype=np.float32), np.zeros(15, np.float32)
+    compiled(source, compiler, tmp_path)("f", [ctypes.c_void_p] * 2, None)(values.ctypes.data, copied.ctypes.data)
+    np.testing.assert_array_equal(copied, values)
+
+
 def test_unused_things_do_not_warn(compiler: str, tmp_path: Path) -> None:
     text = """
     func.func @f(%unused : memref<4xf32>, %n : index, %x : i32) -> i1 {

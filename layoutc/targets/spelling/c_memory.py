@@ -96,16 +96,15 @@ def parameter(type: MemRefType[Any], name: str, is_const: bool, may_overlap: boo
 
 def local_array(op: memref.AllocaOp, name: str) -> str:
     """The declaration of a stack buffer."""
-    type = _static(op)
+    type, size = _room(op)
     alignment = op.alignment.value.data if op.alignment else 0
     prefix = f"_Alignas({alignment}) " if alignment > width(type.element_type) // 8 else ""
-    return f"{prefix}{element_name(type)} {name}[{max(1, element_count(type))}]"
+    return f"{prefix}{element_name(type)} {name}[{size}]"
 
 
 def heap_buffer(op: memref.AllocOp, name: str) -> str:
     """The declaration of a heap buffer; running out of memory ends the program."""
-    type = _static(op)
-    size = max(1, element_count(type))
+    type, size = _room(op)
     alignment = op.alignment.value.data if op.alignment else 0
     element_type = element_name(type)
     if alignment <= MALLOC_ALIGNMENT:
@@ -132,12 +131,15 @@ def whole_copy(op: memref.CopyOp, source: Expression, destination: Expression) -
     return call("memcpy", to, from_, Expression(size)).text
 
 
-def _static(op: memref.AllocOp | memref.AllocaOp) -> MemRefType[Any]:
+def _room(op: memref.AllocOp | memref.AllocaOp) -> tuple[MemRefType[Any], int]:
+    """The type of a buffer, and how many elements there are from its start to its last one."""
     type = cast(MemRefType[Any], op.memref.type)
-    row_major: MemRefType[Any] = MemRefType(type.element_type, type.shape)
-    if strides_and_offset(type) != strides_and_offset(row_major):
-        raise no_spelling(op, f"of {type}, expected a row-major memref")
-    return type
+    strides, offset = strides_and_offset(type)
+    if min(strides, default=0) < 0 or offset < 0:
+        raise no_spelling(op, f"of {type}, expected strides and an offset that are not negative")
+    if not element_count(type):
+        return type, 1
+    return type, offset + sum((n - 1) * stride for n, stride in zip(type.get_shape(), strides, strict=True)) + 1
 
 
 def check_alias(op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:
