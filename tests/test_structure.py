@@ -49,7 +49,7 @@ ALLOWED = {
     "memref_prefetch": set[str](),
     "transforms": IR | {"planning", "tuned", "walk", "memref_prefetch"},
     "targets": {"errors", "walk", "memref_prefetch"},
-    "interpreter": {"errors", "strides", "memref_prefetch"} | NUMBERS,
+    "interpreter": IR | {"memref_prefetch", "reference"} | NUMBERS,
     "garbage": set[str](),
     "pipeline": IR | {"transforms", "planning", "garbage", "walk"},
     "dlpack": {"errors", "checks", "element_type"},

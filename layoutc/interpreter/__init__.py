@@ -1,5 +1,5 @@
 """
-Strict interpreter of lowered IR.
+Strict interpreter of IR: lowered, or at any stage before, where reorders are what their definition says.
 
 `run` executes a function of a module on NumPy buffers. Access out of bounds, a load of an undefined element, a
 second store to write-once memory and a store to read-only memory are InterpreterErrors that name the op, the
@@ -21,11 +21,13 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
+from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import InterpreterError
 from layoutc.interpreter.control import ControlFunctions
 from layoutc.interpreter.functions import MemoryFunctions, PureFunctions
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef
+from layoutc.interpreter.reorders import ReorderFunctions
 from layoutc.interpreter.values import Array, Fault, OutOfOrder, from_python, value_dtype
 
 __all__ = ["Buffer", "run"]
@@ -49,7 +51,7 @@ def run(
     No iteration of an scf.parallel may store to an element that another one stores to or loads. With `rewrite_same`,
     storing the value that an element has got already counts as no store: in write-once memory, and among the
     iterations of an scf.parallel. `sequential` runs every loop one iteration after another, which gives the same
-    results more slowly.
+    results more slowly, and is done where there are reorders.
 
     Raises InterpreterError for ops that have no interpretation (before anything is written), for arguments that do
     not fit the function, and for what the IR must not do.
@@ -59,7 +61,8 @@ def run(
         _check_ops(module, function, {function_name})
         values = tuple(_arguments(function, args, write_once, defined or {}))
         _check_overlap(values)
-        results = _run(module, function, values, rewrite_same, sequential)
+        in_order = sequential or any(isinstance(op, ReorderOp) for op in module.walk())
+        results = _run(module, function, values, rewrite_same, in_order)
     except Fault as fault:
         raise InterpreterError(str(fault)) from None
     except DiagnosticException as error:
@@ -85,7 +88,8 @@ def _interpret(
 ) -> tuple[Any, ...]:
     iterations = Iterations(rewrite_same)
     interpreter = Interpreter(module, index_bitwidth=64)
-    for implementations in (PureFunctions(), MemoryFunctions(iterations), ControlFunctions(iterations, sequential)):
+    functions = PureFunctions(), MemoryFunctions(iterations), ControlFunctions(iterations, sequential)
+    for implementations in (*functions, ReorderFunctions(iterations)):
         interpreter.register_implementations(implementations)
     with np.errstate(all="ignore"):
         return interpreter.call_op(function, values)
@@ -111,7 +115,7 @@ def _function(module: ModuleOp, name: str) -> func.FuncOp:
 
 INTERPRETED: frozenset[type[Operation]] = frozenset(
     op_type
-    for functions in (PureFunctions, MemoryFunctions, ControlFunctions)
+    for functions in (PureFunctions, MemoryFunctions, ControlFunctions, ReorderFunctions)
     for op_type, _ in functions._impls()  # pyright: ignore[reportPrivateUsage]
 )
 

@@ -10,16 +10,17 @@ from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import affine, builtin, memref, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.traits import SymbolTable
+from xdsl.utils.hints import isa
 
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
 from layoutc.interpreter.iterations import Iterations
-from layoutc.interpreter.memory import Buffer, MemRef, shape_of
+from layoutc.interpreter.memory import Buffer, MemRef, desc_of, shape_of
 from layoutc.interpreter.values import Array, Fault, from_python
 from layoutc.interpreter.vectors import VECTORS, lanes_of
 from layoutc.memref_prefetch import PrefetchOp
@@ -76,6 +77,21 @@ class PureFunctions(InterpreterFunctions):
     """The table of pure ops."""
 
 
+def _in_flat_memory(op: memref.LoadOp | memref.StoreOp, indices: list[Array]) -> list[Array]:
+    """The indices of an element, or its offset where a memref has a layout that is lowered."""
+    type = op.memref.type
+    assert isa(type, MemRefType[Attribute])
+    desc = desc_of(type)
+    if desc is None:
+        return indices
+    if desc.element_type.bits < 8:
+        raise Fault(f"{op.name} of {type}: elements that share bytes are only reordered")
+    for index, size in zip(indices, desc.dims, strict=True):
+        if ((index < 0) | (index >= size)).any():
+            raise Fault(f"{op.name}: %{op.memref.name_hint or 'memref'} has an index outside of {desc.dims}")
+    return [np.asarray(desc.offset_map().eval(indices, [])[0], np.int64)]  # pyright: ignore[reportArgumentType]
+
+
 @register_impls
 @dataclass
 class MemoryFunctions(InterpreterFunctions):
@@ -86,6 +102,7 @@ class MemoryFunctions(InterpreterFunctions):
     @impl(memref.LoadOp)
     def load(self, interpreter: Interpreter, op: memref.LoadOp, args: PythonValues) -> PythonValues:
         source, *indices = args
+        indices = _in_flat_memory(op, indices)
         return (Access(op, op.memref, source, indices, self.iterations, self.iterations.shape).load(),)
 
     @impl(vector.LoadOp)
@@ -119,6 +136,7 @@ class MemoryFunctions(InterpreterFunctions):
     @impl(memref.StoreOp)
     def store(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:
         value, destination, *indices = args
+        indices = _in_flat_memory(op, indices)
         Access(op, op.memref, destination, indices, self.iterations, self.iterations.shape).store(value)
         return ()
 
