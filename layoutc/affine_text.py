@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.layout import Digit
+from layoutc.layout import Digit, generic_names
 
 if TYPE_CHECKING:
     from xdsl.ir.affine import AffineMap
@@ -44,6 +44,19 @@ def offset_text(desc: MemoryDesc, names: Sequence[str] = ()) -> str:
     """The offset map of a descriptor in terms of `names`, by default those of its axes."""
     index = [AffineText(name) for name in names or desc.layout.axis_names]
     return str(desc.coordinate_offset([desc.group_coordinate(group, index) for group in desc.layout.groups]))
+
+
+def digit_texts(desc: MemoryDesc) -> list[AffineText]:
+    """Every digit of a descriptor, slowest first."""
+    index = [AffineText(name) for name in generic_names(desc.rank)]
+    return [digit_expr(digit, desc.extents, index) for digit in desc.layout.digits]
+
+
+def strided_sum(desc: MemoryDesc) -> str:
+    """The offset as a sum of every digit times its stride, of those too that are 0 at all indices of these dims."""
+    digits = zip(desc.layout.digits, digit_texts(desc), desc.strides, strict=True)
+    terms = [str(text if stride == 1 else text * stride) for digit, text, stride in digits if digit.modulus != 1]
+    return " + ".join([*terms, str(desc.base_offset)] if desc.base_offset else terms)
 
 
 def digit_expr(digit: Digit, extents: Sequence[int], index: Sequence[Any]) -> Any:

@@ -16,6 +16,7 @@ from typing import Protocol, cast
 from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
+from layoutc.element_type import element_type as element_type_of
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
 from layoutc.notations.by_memory import NAMED, name_of_memory
@@ -183,9 +184,10 @@ def translate(
     """
     instance("notation", to, str)
     target, reading = notation(to), read(checked_text(text))
-    if dims is None and reading.is_layout:
+    elements = reading.elements(element_type)
+    if dims is None and reading.says_all(elements):
         try:
-            return target.format(reading.layout)
+            return _name(target, reading.layout, elements)
         except LayoutcError:
             if reading.dims is None:
                 raise
@@ -200,13 +202,22 @@ def translate(
     return own or target.format_desc(found)
 
 
-def names(layout: Layout) -> dict[str, str]:
-    """What each notation calls a layout; those that cannot express it are left out."""
+def names(layout: Layout, element_type: str | ElementType = "f32") -> dict[str, str]:
+    """What each notation calls a layout of such elements; those that cannot express it are left out."""
     instance("layout", layout, Layout, "layoutc.parse reads a text")
+    elements = element_type_of(element_type)
     found: dict[str, str] = {}
     for name in NOTATIONS:
         try:
-            found[name] = notation(name).format(layout)
+            found[name] = _name(notation(name), layout, elements)
         except LayoutcError:
             continue
     return found
+
+
+def _name(target: Notation, layout: Layout, elements: ElementType) -> str:
+    """The target's text for a layout; LayoutcError if it has none, or one that is another layout for these elements."""
+    name = target.format(layout)
+    if target.NAME in NAMED and not target.read(name).says_all(elements):
+        raise LayoutcError(f"{target.NAME}:{name} is another layout for {elements}, got {layout}")
+    return name

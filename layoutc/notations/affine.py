@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from math import prod
 
-from layoutc.affine_text import offset_text
+from layoutc.affine_text import digit_texts, offset_text, strided_sum
 from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.layout import Layout
+from layoutc.layout import AxisGroup, Layout, generic_names
 from layoutc.notations.reading import Reading, planar_order
 from layoutc.notations.scanner import Scanner
 
@@ -69,9 +70,37 @@ def format(layout: Layout) -> str:
 
 @as_annotated
 def format_desc(desc: MemoryDesc) -> str:
-    """The map from a logical index to an offset in elements, one result."""
-    dims = [f"d{axis}" for axis in range(desc.rank)]
-    return f"affine_map<({', '.join(dims)}) -> ({offset_text(desc, dims)})>"
+    """
+    The map from a logical index to an offset in elements, one result; where that leaves out block padding, as of a
+    block that no index leaves, the map to the physical index, or where this has no strides an offset of all digits.
+
+    LayoutcError for a border, and padding by alignment.
+    """
+    if desc.low or desc.high:
+        raise LayoutcError(f"an affine map has no border, got {desc}")
+    return f"affine_map<({', '.join(generic_names(desc.rank))}) -> ({_results(desc)})>"
+
+
+def _results(desc: MemoryDesc) -> str:
+    if all(_is_padded_alike(desc, group) for group in desc.layout.groups):
+        return offset_text(desc, generic_names(desc.rank))
+    if replace(desc.layout, align=()).physical_shape(desc.extents) != desc.physical_shape:
+        raise LayoutcError(f"an affine map has no alignment, got {desc.layout.align}")
+    if desc.is_dense and len(desc.layout.digits) > 1:
+        return ", ".join(map(str, digit_texts(desc)))
+    return strided_sum(desc)
+
+
+def _is_padded_alike(desc: MemoryDesc, group: AxisGroup) -> bool:
+    """Whether the digits that an offset map has of a group pad it as all of them do."""
+    extent = prod(desc.extents[axis] for axis in group.axes)
+    padded, block = desc.layout.padded(group, extent), 1
+    for position in group.positions:
+        digit = desc.layout.digits[position]
+        if desc.physical_shape[position] > 1 and desc.strides[position]:
+            top = digit.divisor * (digit.modulus or padded)
+            block = max(block, top if top < padded else digit.divisor)
+    return -(-extent // block) * block == padded
 
 
 def _read_map(text: str, start: int, stop: int) -> Reading:

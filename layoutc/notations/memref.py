@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from layoutc.affine_text import AffineText, digit_expr
+from layoutc.affine_text import digit_texts
 from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -97,6 +97,4 @@ def _layout_text(desc: MemoryDesc) -> str:
 
 
 def _physical_map(desc: MemoryDesc) -> str:
-    index = [AffineText(name) for name in generic_names(desc.rank)]
-    results = (str(digit_expr(digit, desc.extents, index)) for digit in desc.layout.digits)
-    return f"({', '.join(map(str, index))}) -> ({', '.join(results)})"
+    return f"({', '.join(generic_names(desc.rank))}) -> ({', '.join(map(str, digit_texts(desc)))})"

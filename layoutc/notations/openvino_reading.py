@@ -36,6 +36,10 @@ class FormatReading(Reading):
         """Whether the layout is right for all dims."""
         return super().is_layout and not (self.format.last_x or self.format.ignores)
 
+    def says_all(self, elements: ElementType) -> bool:
+        """Whether the layout is right for all dims of these elements: 4-bit ones may have another."""
+        return super().says_all(elements) and not (self.format.narrow and elements.name in NARROW)
+
     def bind(
         self,
         dims: Sequence[int] | None,

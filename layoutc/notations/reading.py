@@ -65,6 +65,10 @@ class Reading:
         border = self.low or self.high
         return self.strides in ((), (1,)) and not self.base_offset and not self.extents and not border
 
+    def says_all(self, elements: ElementType) -> bool:
+        """Whether the layout is all that the text says about memory of these elements."""
+        return self.is_layout
+
     def layout_alone(self, text: str) -> Layout:
         """The layout; NotationError about `text`, which this was read from, if it says more than a layout holds."""
         if not self.is_layout:

@@ -28,7 +28,7 @@ def command(notation: str, system: str | None, dims: tuple[int, ...] | None, dty
     if system is not None:
         names = {system: notations.translate(notation, system, dims, dtype)}
     else:
-        names = names_of(described_as(notation, dims, dtype))
+        names = _names(notation, dims, dtype)
     if as_json:
         click.echo(json.dumps(names, indent=2))
         return
@@ -36,12 +36,13 @@ def command(notation: str, system: str | None, dims: tuple[int, ...] | None, dty
         click.echo(name if system else f"{name_of:<9} {name}")
 
 
-def described_as(notation: str, dims: tuple[int, ...] | None, dtype: str | None) -> Layout | MemoryDesc:
-    """The descriptor where dims or text say one, else the layout."""
+def _names(notation: str, dims: tuple[int, ...] | None, dtype: str | None) -> dict[str, str]:
+    """The names of the layout, or of the descriptor where it takes one to say what the text means."""
     reading = notations.read(notation)
-    if dims is None and reading.is_layout:
-        return reading.layout
-    return reading.bind(dims, dtype)
+    elements = reading.elements(dtype)
+    if dims is None and reading.says_all(elements):
+        return notations.names(reading.layout, elements)
+    return names_of(reading.bind(dims, elements))
 
 
 def names_of(described: Layout | MemoryDesc) -> dict[str, str]:
