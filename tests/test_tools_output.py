@@ -51,11 +51,34 @@ def test_stdout_by_any_name_is_written_through(tmp_path: Path, text: str, name: 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "out.h"]
 
 
-@pytest.mark.parametrize("tool", [("layoutc", "describe", "nchw"), ("layoutc_opt", "--help")], ids=lambda tool: tool[0])
-def test_a_closed_stdout_is_no_error(tool: tuple[str, ...]) -> None:
-    run = [sys.executable, "-m", f"layoutc.tools.{tool[0]}", *tool[1:]]
-    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *run], capture_output=True, text=True)
+TO_STDOUT = [("layoutc", *COMPILE), ("layoutc", *COMPILE, "-o", "-"), ("layoutc_opt", "in.mlir")]
+
+
+@pytest.mark.parametrize("tool", TO_STDOUT, ids=lambda tool: tool[0])
+@pytest.mark.parametrize(
+    ("stdout", "reason"), [(">&-", "bad file"), ("<&- >&-", "bad file"), (">/dev/full", "no space")]
+)
+def test_what_cannot_be_written_to_stdout_is_an_error(
+    tmp_path: Path, tool: tuple[str, ...], stdout: str, reason: str
+) -> None:
+    (tmp_path / "in.mlir").write_text("builtin.module {}")
+    done = run_with(stdout, tmp_path, tool)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert reason in done.stderr.lower() and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("tool", [("layoutc", *COMPILE), ("layoutc_opt", "in.mlir")], ids=lambda tool: tool[0])
+def test_a_closed_stdout_that_nothing_is_written_to_is_no_error(tmp_path: Path, tool: tuple[str, ...]) -> None:
+    (tmp_path / "in.mlir").write_text("builtin.module {}")
+    done = run_with(">&-", tmp_path, (*tool, "-o", "out"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out").read_text()
+
+
+def run_with(stdout: str, folder: Path, tool: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """What a tool of layoutc does when a shell redirects its output so."""
+    run = ["sh", "-c", f'exec "$@" {stdout}', "sh", sys.executable, "-m", f"layoutc.tools.{tool[0]}", *tool[1:]]
+    return subprocess.run(run, cwd=folder, capture_output=True, text=True)
 
 
 def test_where_a_file_with_two_names_has_no_room_it_stays_as_it_was(

@@ -24,9 +24,18 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 def open_stdout() -> None:
-    """Where stdout was closed, as by `>&-`, what is written to it goes nowhere, and no file takes its descriptor."""
+    """Where stdout was closed, as by `>&-`, writing to it fails, and no file takes its descriptor."""
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 1)
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8")
+
+
+def drop_stdout() -> None:
+    """What could not be written to stdout goes nowhere; without this, Python complains about it at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

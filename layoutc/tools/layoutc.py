@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,7 +10,7 @@ from importlib import import_module
 import click
 
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.tools.files import ending_as_interrupt, open_stdout
+from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -70,14 +69,14 @@ def _status(arguments: Sequence[str] | None) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has gone; without this, Python complains about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_stdout()
         return 1
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted")
     except MemoryError:
         return _fail("not enough memory for these dims")
     except OSError as error:
+        drop_stdout()
         return _fail(_os_message(error))
     except NotationError as error:
         return _fail(_notation_message(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from codecs import BOM_UTF8
@@ -18,7 +17,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import moved_down
-from layoutc.tools.files import ending_as_interrupt, open_stdout, replaced
+from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, replaced
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 from layoutc.walk import of_kind, ops_of
@@ -104,16 +103,17 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         with ending_as_interrupt():
             LayoutcOptMain("layoutc compiler driver", args).run()
+            sys.stdout.flush()
     except (ParseError, ArgSpecParseError) as error:
         sys.exit(f"layoutc-opt: error: {error}")
     except BrokenPipeError:
-        # Whoever read our output has gone; without this, Python complains about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_stdout()
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit("layoutc-opt: error: interrupted")
     except Exception as error:
         # xDSL's parser and rewriters raise what they like: NotImplementedError, RecursionError, ...
+        drop_stdout()
         sys.exit(f"layoutc-opt: error: {one_line(error)}")
 
 
