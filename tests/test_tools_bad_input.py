@@ -283,17 +283,17 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, error: BaseExc
 
 
 @pytest.mark.parametrize(
-    ("error", "fragment"),
-    [(KeyboardInterrupt, "interrupted"), (MemoryError, "not enough memory"), (OSError, "error: ")],
+    ("error", "status", "fragment"),
+    [(KeyboardInterrupt, 130, "interrupted"), (MemoryError, 1, "not enough memory"), (OSError, 1, "error: ")],
 )
 def test_what_the_system_raises_is_one_line(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], fragment: str
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, error: type[BaseException], status: int, fragment: str
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("layoutc.tools.describe.described_as", fail)
-    check_error(capsys, ("describe", "nchw"), 1, fragment)
+    check_error(capsys, ("describe", "nchw"), status, fragment)
 
 
 def test_a_tensor_past_the_memory_is_refused(capsys: Capture, tmp_path: Path) -> None:
@@ -335,4 +335,4 @@ def test_ctrl_c_is_one_line(number: signal.Signals) -> None:
         process.send_signal(number)
         process.stdout.read()
         assert process.stderr.read() in {"layoutc: error: interrupted\n", "\nlayoutc: error: interrupted\n"}
-    assert process.returncode == 1
+    assert process.returncode == 128 + number

@@ -15,7 +15,8 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from types import FrameType
+from typing import IO, NoReturn
 
 from layoutc.errors import LayoutcError
 
@@ -38,13 +39,23 @@ def drop_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def status_of_interrupt(error: BaseException) -> int:
+    """The exit status of whom a signal ended, 130 for Ctrl-C."""
+    arguments = (error.__cause__ or error).args
+    return 128 + (arguments[0] if arguments else signal.SIGINT)
+
+
+def _interrupt(number: int, _: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(number)
+
+
 @contextmanager
 def ending_as_interrupt() -> Generator[None]:
     """Asked to end, as by `timeout` or a closed terminal, it cleans up as after Ctrl-C."""
     is_main = threading.current_thread() is threading.main_thread()
     signals = [number for number in ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in signals:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, _interrupt)
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout
+from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, status_of_interrupt
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -48,7 +48,7 @@ def cli() -> None:
     Engine), affine_map<(d0, d1) -> (d1, d0)> (MLIR). Where two systems use one word for two layouts, name the system:
     openvino:bfyx.
 
-    Exit status: 0 done, 1 bad input (one line on stderr says what), 2 bad usage.
+    Exit status: 0 done, 1 bad input (one line on stderr says what), 2 bad usage, 130 interrupted.
     """
 
 
@@ -71,8 +71,8 @@ def _status(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         drop_stdout()
         return 1
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted")
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _fail("interrupted", status_of_interrupt(error))
     except MemoryError:
         return _fail("not enough memory for these dims")
     except OSError as error:
@@ -88,11 +88,11 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"layoutc: warning: {message}", err=True)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, status: int = 1) -> int:
     # A file name or an argument may hold bytes that are no text.
     printable = message.encode(errors="backslashreplace").decode()
     click.echo(f"layoutc: error: {printable}", err=True)
-    return 1
+    return status
 
 
 def _notation_message(error: NotationError) -> str:

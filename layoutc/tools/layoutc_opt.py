@@ -17,7 +17,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import moved_down
-from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, replaced
+from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, replaced, status_of_interrupt
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 from layoutc.walk import of_kind, ops_of
@@ -98,7 +98,7 @@ def one_line(error: BaseException) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Runs the driver. Exit status 0, 1 for bad input with the reason on stderr, 2 for bad usage."""
+    """Runs the driver. Exit status 0, 1 for bad input with the reason on stderr, 2 for bad usage, 130 for Ctrl-C."""
     open_stdout()
     try:
         with ending_as_interrupt():
@@ -109,8 +109,9 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:
         drop_stdout()
         sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit("layoutc-opt: error: interrupted")
+    except KeyboardInterrupt as error:
+        print("layoutc-opt: error: interrupted", file=sys.stderr)
+        sys.exit(status_of_interrupt(error))
     except Exception as error:
         # xDSL's parser and rewriters raise what they like: NotImplementedError, RecursionError, ...
         drop_stdout()
