@@ -120,8 +120,18 @@ _caches: dict[tuple[int, Path], Cache] = {}
 def _temporary(reason: str) -> Cache:
     folder = Path(tempfile.mkdtemp(prefix="layoutc-"))
     atexit.register(_remove_own, folder, os.getpid())
-    warnings.warn(f"kernel cache not used: {reason}; compiling into a temporary folder", stacklevel=4)
+    warnings.warn(f"kernel cache not used: {reason}; compiling into a temporary folder", stacklevel=_level_of_caller())
     return Cache(folder)
+
+
+def _level_of_caller() -> int:
+    """How many calls up whoever called the package is, for a warning that quotes that line."""
+    import inspect
+
+    package, frame, level = __name__.partition(".")[0], inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _remove_own(folder: Path, process: int) -> None:

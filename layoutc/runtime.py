@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from layoutc.cache import cache_folder, forget, instead_of, usable
-from layoutc.compiler import FLAGS, TARGETS, Compiler, NoSpaceError, find_compiler
+from layoutc.compiler import FLAGS, TARGETS, CompilationError, Compiler, NoSpaceError, find_compiler
 from layoutc.errors import CompilerError
 
 __all__ = ["FLAGS", "TARGETS", "Compiler", "build", "find_compiler", "load"]
@@ -31,7 +32,12 @@ def build(c_source: str, compiler: Compiler | None = None) -> Path:
     def compile_to(target: Path) -> None:
         source = target.with_suffix(".c")
         source.write_text(c_source, encoding="utf-8")
-        chosen.run(source, target, parallel="#pragma omp" in c_source)
+        try:
+            chosen.run(source, target, parallel="#pragma omp" in c_source)
+        except CompilationError as error:
+            if not re.search(rf"{source.name}:\d", str(error)):
+                raise
+            raise CompilationError(f"{error}; {source.name} is the `c_source` of the kernel, and is removed") from None
 
     folder, key = cache_folder(), _key(c_source, chosen)
     try:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import layoutc
 from layoutc.compiler import Compiler, find_compiler
 from layoutc.errors import CompilerError
 from layoutc.runtime import build, load
@@ -114,6 +115,16 @@ def test_a_cache_that_others_can_write_is_not_used(cache: Path) -> None:
 
 
 @needs_compiler
+def test_the_warning_about_the_cache_quotes_the_line_that_called(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    pair = layoutc.desc("ab", (2, 3)), layoutc.desc("ba", (2, 3))
+    with pytest.warns(UserWarning, match="kernel cache not used") as caught:
+        layoutc.compile(*pair, executor="c", target="generic")
+    assert caught[0].filename == __file__
+
+
+@needs_compiler
 def test_a_cache_below_a_folder_that_others_can_write_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +188,13 @@ def test_a_failing_compiler(cache: Path, tmp_path: Path) -> None:
     with pytest.raises(CompilerError, match=r"compiler failed: .*badcc.*: x.c:1: error: no luck$"):
         build(SOURCE, compiler)
     assert not list(cache.iterdir())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_fault_in_a_file_that_is_removed_says_where_its_text_is(tmp_path: Path) -> None:
+    compiler = script(tmp_path / "badcc", 'for last; do :; done; echo "$last:7: error: no luck"; exit 1')
+    with pytest.raises(CompilerError, match=r"kernel.c:7: error: no luck; kernel.c is the `c_source` of the kernel"):
+        build(SOURCE, compiler)
 
 
 @pytest.mark.usefixtures("cache")
