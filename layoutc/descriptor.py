@@ -60,7 +60,9 @@ class MemoryDesc:
                 f"one per physical axis of {self.layout}"
             )
         if max(self.span, prod(self.physical_shape)) * self.element_type.bits > MAX_SIZE:
-            raise LayoutcError(f"dims {shown(self.dims)} need more than 2^63 bits")
+            needed = max(self.span - self.base_offset, prod(self.physical_shape)) * self.element_type.bits
+            cause = f"dims {shown(self.dims)} need" if needed > MAX_SIZE else f"base offset {self.base_offset} needs"
+            raise LayoutcError(f"{cause} more than 2^63 bits")
 
     def check_length(self, name: str, got: tuple[int, ...], allow_empty: bool = False) -> None:
         """Raises LayoutcError unless there is one number for each axis."""

@@ -135,6 +135,21 @@ def test_a_refusal_says_what_the_target_cannot_express(text: str, to: str, reaso
         notations.translate(text, to)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tensor<2x17xf32>", "expected memref<...>, affine_map<...>, strided<...> or a layout's name"),
+        ("dnnl_nchw", "unknown prefix 'dnnl_'; did you mean nchw"),
+        ("format_bfyx", "unknown prefix 'format_'; did you mean bfyx"),
+        ("strides={5,1}, sizes={2,3}", "sizes stand before strides, as in sizes={2,3}, strides={5,1}"),
+    ],
+)
+def test_a_text_in_no_notation_gets_a_hint(text: str, message: str):
+    with pytest.raises(NotationError) as caught:
+        notations.read(text)
+    assert (caught.value.column, caught.value.message) == (0, message)
+
+
 def test_names_of_a_layout():
     assert notations.names(notations.parse("nhwc")) == {
         "onednn": "acdb",

@@ -308,6 +308,13 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pyt
     assert (tmp_path / "notes").read_text() == "mine"
 
 
+@needs_compiler
+def test_an_empty_file_is_written_to(tmp_path: Path) -> None:
+    (tmp_path / "tuned.json").touch()
+    assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "tuned.json")]) == 0
+    assert len(tuned.read(tmp_path / "tuned.json")) == 1
+
+
 def test_targets_that_cannot_be_tuned_are_not_offered(capsys: pytest.CaptureFixture[str]) -> None:
     assert (main(["tune", "--help"]), main(["compile", "--help"])) == (0, 0)
     tune, compile = capsys.readouterr().out.split("Usage: ")[1:]

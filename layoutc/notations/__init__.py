@@ -32,6 +32,7 @@ _MODULES = {
     "memref": "memref",
 }
 NOTATIONS = tuple(_MODULES)
+_TYPE = re.compile(r"[A-Za-z_!#][\w.]*<")
 _PREFIX = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -105,7 +106,21 @@ def _surroundings(text: str) -> NotationError | None:
     if text != text.strip() and text.strip():
         at = 0 if text[0].isspace() else len(text.rstrip())
         return NotationError(text, at, "a blank before or behind the layout, expected none")
+    if _TYPE.match(text):
+        return NotationError(text, 0, "expected memref<...>, affine_map<...>, strided<...> or a layout's name")
+    prefix, underscore, rest = text.partition("_")
+    if underscore and _is_name(rest):
+        return NotationError(text, 0, f"unknown prefix {prefix + underscore!r}; did you mean {rest}")
     return None
+
+
+def _is_name(text: str) -> bool:
+    for name in NAMED:
+        try:
+            return bool(notation(name).read(text))
+        except NotationError:
+            continue
+    return False
 
 
 def _nearness(error: NotationError) -> tuple[bool, bool, int]:

@@ -61,6 +61,9 @@ def read(text: str) -> Reading:
     if text[scanner.position : scanner.position + 1] == "{" or text.startswith("sizes", scanner.position):
         scanner.is_meant = True
         return _read_sizes(scanner)
+    if text.startswith("strides", scanner.position):
+        scanner.is_meant = True
+        scanner.fail("sizes stand before strides, as in sizes={2,3}, strides={5,1}")
     return Reading(_read_label(text))
 
 

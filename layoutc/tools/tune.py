@@ -59,7 +59,7 @@ def command(
     if plan_for == "plain":
         raise click.UsageError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
-    before = list(tuned.read(output).values()) if output.is_file() else []
+    before = list(tuned.read(output).values()) if output.is_file() and output.stat().st_size else []
     pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype)]
     for src, dst in pairs:
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
