@@ -12,8 +12,8 @@
 // CHECK:         #define low_bits(given) \
 // CHECK-NEXT:      __extension__ ({ \
 // CHECK-NEXT:        const i8x16 given_in = (given); \
-// CHECK-NEXT:        const u64x8 found_in = (u64x8)byte_of_64(widened_16(given_in), low_bits_table); \
-// CHECK-NEXT:        (i8x16)__builtin_shufflevector(found_in, found_in, 0, 1); \
+// CHECK-NEXT:        const u64x8 found_ = (u64x8)byte_of_64(widened_16(given_in), low_bits_table); \
+// CHECK-NEXT:        (i8x16)__builtin_shufflevector(found_, found_, 0, 1); \
 // CHECK-NEXT:      })
 // CHECK-NEXT:    #else
 // CHECK-NEXT:    #define low_bits(given) \

@@ -25,11 +25,11 @@ func.func private @shifted(%given : vector<4xf32>) -> vector<4xf32> attributes {
 }
 
 // No variable is a parameter, whatever they are called, and the last parameter is the caller's zero.
-// CHECK:         #define named(x, x_in_2, zero_2, zero) \
+// CHECK:         #define named(x, x_2, zero_2, zero) \
 // CHECK:             const f32x4 x_in = (x); \
-// CHECK-NEXT:        const f32x4 x_in_2_in = (x_in_2); \
+// CHECK-NEXT:        const f32x4 x_2_in = (x_2); \
 // CHECK-NEXT:        const f32x4 zero_2_in = (zero_2); \
-// CHECK-NEXT:        const f32x4 product_in = unfused_f32x4(x_in * x_in_2_in, zero); \
+// CHECK-NEXT:        const f32x4 product_in = unfused_f32x4(x_in * x_2_in, zero); \
 func.func private @named(%x : vector<4xf32>, %x_in : vector<4xf32>, %zero : vector<4xf32>) -> vector<4xf32>
     attributes {layout.inlined} {
   %product = arith.mulf %x, %x_in : vector<4xf32>

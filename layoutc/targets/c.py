@@ -38,7 +38,7 @@ from xdsl.utils.target import Target
 
 from layoutc.targets.errors import EmissionError, no_spelling
 from layoutc.targets.functions.c_function import FunctionPrinter
-from layoutc.targets.functions.c_inlined import LocalNames, Macro, fusing, is_inlined, macro_with_table
+from layoutc.targets.functions.c_inlined import LocalNames, Macro, end_of_names, fusing, is_inlined, macro_with_table
 from layoutc.targets.functions.effects import Effects
 from layoutc.targets.helpers.c_byte_tables import byte_tables_prelude
 from layoutc.targets.helpers.c_helpers import prelude, without_comments
@@ -156,9 +156,12 @@ class _ModulePrinter:
         return "\n".join((*comment_lines(function), f"{signature} {{", *body, "}"))
 
     def _macro(self, function: func.FuncOp) -> str:
-        name, taken = function.sym_name.data, LocalNames(self.taken)
+        name = function.sym_name.data
+        end = end_of_names(name, self.effects.functions, self.effects.calls)
+        taken = LocalNames(self.taken, end)
         names = [taken.fresh(a.name_hint, f"arg{i}") for i, a in enumerate(function.body.block.args)]
-        computed = Macro(function, self.names[name], names, self._body(function, names, taken), name in self.fusing)
+        body = self._body(function, names, taken)
+        computed = Macro(function, self.names[name], names, end, body, name in self.fusing)
         return macro_with_table(computed, self.tables, self.table_names[name])
 
     def _body(self, function: func.FuncOp, names: Sequence[str], taken: Names) -> list[str]:

@@ -28,10 +28,11 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
+from layoutc.targets.errors import EmissionError
 from layoutc.targets.helpers.c_byte_tables import CAN_LOOK_UP, LOOKED_UP, looked_up, shortest, table_text
 from layoutc.targets.patterns.byte_functions import byte_table
 from layoutc.targets.spelling.c_floats import INLINED, is_fusible
-from layoutc.targets.spelling.c_names import Names
+from layoutc.targets.spelling.c_names import IN_MACRO, Names
 from layoutc.targets.words.c_text import INDENT
 from layoutc.targets.words.c_types import type_name
 from layoutc.walk import of_kind
@@ -43,16 +44,34 @@ ZERO = "zero"
 class LocalNames(Names):
     """Those in a macro, which no text that it is given has; without their end, they are its parameters."""
 
+    def __init__(self, taken: frozenset[str], end: str) -> None:
+        super().__init__(taken)
+        self.end = end
+
     def _is_free(self, name: str) -> bool:
-        return name != ZERO and not name.endswith("_in") and super()._is_free(name)
+        return name != ZERO and super()._is_free(name)
 
     def fresh(self, hint: str | None, *defaults: str) -> str:
-        return f"{super().fresh(hint, *defaults)}_in"
+        return super().fresh(hint, *defaults) + self.end
 
 
 def is_inlined(function: func.FuncOp) -> bool:
     """Whether a function is a macro."""
     return INLINED in function.attributes
+
+
+def end_of_names(
+    name: str,
+    functions: Mapping[str, func.FuncOp],
+    calls: Mapping[str, Sequence[func.CallOp]],
+    callers: tuple[str, ...] = (),
+) -> str:
+    """What names end in, in a macro: more than in those that it calls, whose variables would hide its own."""
+    if name in callers:
+        raise EmissionError(f"function {name!r} is inlined into itself")
+    called = {call.callee.string_value() for call in calls[name]}
+    macros = [callee for callee in called if is_inlined(functions[callee])]
+    return IN_MACRO + max((end_of_names(m, functions, calls, (*callers, name)) for m in macros), key=len, default="")
 
 
 def fusing(functions: Mapping[str, func.FuncOp], ops: Mapping[str, Sequence[Operation]]) -> frozenset[str]:
@@ -69,16 +88,17 @@ def needs_zero(ops: Sequence[Operation], fusing: frozenset[str]) -> bool:
 
 @dataclass(frozen=True)
 class Macro:
-    """A function as a macro: what its arguments are called inside of it, and its statements, which may need a zero."""
+    """A function as a macro: its arguments' names inside, their end, and its statements, which may need a zero."""
 
     function: func.FuncOp
     name: str
     inside: Sequence[str]
+    end: str
     body: Sequence[str]
     has_zero: bool
 
     def text(self) -> str:
-        taken = [local.removesuffix("_in") for local in self.inside]
+        taken = [local.removesuffix(self.end) for local in self.inside]
         types = (type_name(argument.type) for argument in self.function.body.block.args)
         held = [f"{INDENT}const {t} {a} = ({b});" for t, a, b in zip(types, self.inside, taken, strict=True)]
         head = f"#define {self.name}({', '.join((*taken, *([ZERO] if self.has_zero else [])))})"

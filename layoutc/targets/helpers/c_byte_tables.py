@@ -56,8 +56,8 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
         return [f"({type}){found}({given}, {name});"]
     part = _numbers(range(lanes // PART))
     return [
-        f"const u64x8 found_in = (u64x8){found}(widened_{lanes}({given}), {name});",
-        f"({type})__builtin_shufflevector(found_in, found_in, {part});",
+        f"const u64x8 found_ = (u64x8){found}(widened_{lanes}({given}), {name});",
+        f"({type})__builtin_shufflevector(found_, found_, {part});",
     ]
 
 

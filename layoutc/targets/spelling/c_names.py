@@ -57,6 +57,9 @@ LIBRARY = frozenset(
 )
 """functions of the C library that compilers know: a definition under such a name is a warning, or never called"""
 
+IN_MACRO = "_in"
+"""what the names of variables end in that are in macros made of functions; those in helpers end in `_`"""
+
 RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS))
 
 
@@ -131,6 +134,10 @@ class Names:
 
 @lru_cache(maxsize=4096)
 def _base(hint: str) -> str:
-    """A hint in C's letters. Printed IR numbers equal hints `_1`, `_2`, and parsing drops that: so does this."""
-    text = re.sub(r"(_\d+)+$", "", hint)
-    return re.sub(r"^_+(?=[A-Z_]|$)", "", re.sub(r"[^A-Za-z0-9_]", "_", text))
+    """
+    A hint in C's letters. Printed IR numbers equal hints `_1`, `_2`, and parsing drops that: so does this.
+
+    It never ends as the variables in macros do, which would hide a variable of that name from what they are given.
+    """
+    text = re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"(_\d+)+$", "", hint))
+    return re.sub(rf"^_+(?=[A-Z_]|$)|(_|{IN_MACRO})+$", "", text)
