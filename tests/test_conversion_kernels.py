@@ -8,7 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.transforms.canonicalize import CanonicalizePass
 
 import layoutc
 from layoutc import reference
@@ -16,8 +19,9 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.interpreted import interpreted
-from layoutc.pipeline import lower, reorder_module
+from layoutc.pipeline import lower, make_context, reorder_module
 from layoutc.targets.c import emit_c
+from layoutc.walk import of_kind, operands, ops_of
 from tests.c_programs import compiled, compiler_named
 from tests.conversions import ALL, PAIRS, in_memory, interesting_codes
 from tests.descriptors import layout
@@ -162,3 +166,20 @@ def test_what_is_made_of_bits_alone_goes_by_f32_with_a_scale() -> None:
     read, written = (layoutc.desc("ab", (64, 64), name) for name in ("f8_e5m2", "f16"))
     kernel = layoutc.Kernel(read, written, "c", target="avx512", conversion=Conversion(src_scale=0.3))
     assert "arith.mulf" in kernel.ir("lower-reorders")
+
+
+@pytest.mark.parametrize("target", ["avx512", "sse2", "plain"])
+def test_what_is_always_true_is_compared_with_nothing(target: str, tmp_path: Path) -> None:
+    """No e8m0 is zero: xDSL folds no comparison of vectors with themselves, and compilers warn of it."""
+    read, written = (layoutc.desc(n, (3, 18, 5), t) for n, t in (("abc", "e8m0"), ("aBc8b", "boolean")))
+    kernel = layoutc.Kernel(read, written, "c", target=target)
+    context = make_context()
+    module = Parser(context, kernel.ir("lower-reorders")).parse_module()
+    CanonicalizePass().apply(context, module)
+    module.verify()
+    compared = of_kind(ops_of(module), arith.CmpiOp)
+    assert not any(lhs is rhs for lhs, rhs in map(operands, compared))
+    gcc = compiler_named("gcc")
+    if gcc is not None:
+        compiled(emit_c(module), gcc, tmp_path)
+        compiled(kernel.c_source, gcc, tmp_path)

@@ -229,6 +229,32 @@ def test_constants_broadcasts_and_single_lanes(compiler: str, tmp_path: Path) ->
         assert target.tolist() == [2.5] * 6 + [0, 2.5]
 
 
+@pytest.mark.parametrize("on", [(True,) * 8, (False,) * 8, (True, False, False, True) * 2])
+def test_lanes_are_chosen_by_masks_that_are_known(on: tuple[bool, ...], compiler: str, tmp_path: Path) -> None:
+    text = f"""
+    func.func @f(%src : memref<8xi32>, %dst : memref<24xi32>) {{
+      {constants(8, 16)}
+      %mask = arith.constant dense<{[*on]}> : vector<8xi1>
+      %value = vector.load %src[%c0] : memref<8xi32>, vector<8xi32>
+      %other = arith.addi %value, %value : vector<8xi32>
+      %chosen = arith.select %mask, %value, %other : vector<8xi1>, vector<8xi32>
+      vector.store %chosen, %dst[%c0] : memref<24xi32>, vector<8xi32>
+      %wide = arith.extui %mask : vector<8xi1> to vector<8xi32>
+      vector.store %wide, %dst[%c8] : memref<24xi32>, vector<8xi32>
+      %odd = arith.cmpi slt, %value, %other : vector<8xi32>
+      %both = arith.xori %mask, %odd : vector<8xi1>
+      %turned = arith.select %both, %value, %other : vector<8xi1>, vector<8xi32>
+      vector.store %turned, %dst[%c16] : memref<24xi32>, vector<8xi32>
+      func.return
+    }}""".replace("True", "true").replace("False", "false")
+    source = np.arange(1, 9, dtype=np.int32)
+    expected = [np.where(on, source, 2 * source), on, np.where(on, 2 * source, source)]
+    for program in programs(text, compiler, tmp_path):
+        target = np.zeros(24, np.int32)
+        program("f", [POINTER] * 2)(pointer(source), pointer(target))
+        np.testing.assert_array_equal(target, np.concatenate(expected))
+
+
 @pytest.mark.parametrize("type", ["i8", "bf16", "f32", "i64"])
 @pytest.mark.parametrize("width", [16, 64])
 def test_masks_touch_the_first_lanes_only(type: str, width: int, compiler: str, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_joined import is_joining
 from layoutc.targets.words.c_types import (
     element_count,
+    is_boolean,
     is_float,
     is_vector,
     lane_count,
@@ -115,12 +116,14 @@ VECTOR_SPELLINGS: dict[type[Operation], Spelling] = {
 
 
 def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
-    """A constant vector: zeros where they are used, a variable for others."""
+    """A constant vector: zeros, and booleans, which may be masks, where they are used, a variable for others."""
     assert isinstance(op.value, DenseIntOrFPElementsAttr)
     type, lanes = typed(op.results[0]), _lanes(op.value)
     # All zero bits; -0.0 has another.
     if set(lanes) <= {"0", "0.0f", "0.0"}:
         printer.values[op.result] = Expression(f"({vector_name(type)}){{0}}")
+    elif is_boolean(type.element_type):
+        printer.values[op.result] = Expression(f"(({vector_name(type)}){{{', '.join(lanes)}}})")
     else:
         printer.declare(op.result, f"{{{', '.join(lanes)}}}")
 

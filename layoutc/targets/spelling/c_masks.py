@@ -7,6 +7,7 @@ A mask has lanes as wide as what was compared, all bits set or none.
 from __future__ import annotations
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
@@ -23,7 +24,7 @@ from layoutc.targets.spelling.c_lane_types import (
 )
 from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.words.c_expressions import cast as spell_cast
-from layoutc.targets.words.c_types import is_boolean, is_vector, lane_count, vector_name, width
+from layoutc.targets.words.c_types import is_boolean, is_vector, lane_count, mask_name, vector_name, width
 from layoutc.walk import operands, predicate
 
 
@@ -33,13 +34,29 @@ def _as_mask(expression: Expression, bits: int) -> Expression:
 
 def mask_of(site: Site, number: int, bits: int) -> Expression:
     """An operand that is a mask, with lanes of so many bits."""
-    operand = site.operands[number]
+    operand, value = site.operands[number], operands(site.op)[number]
+    if isinstance(value.owner, arith.ConstantOp):
+        return _known_mask(value.owner, bits)
     if not operand.mask_bits:
-        raise no_spelling(site.op, "of a vector of i1 that no comparison made")
+        raise no_spelling(site.op, "of a vector of i1 that no comparison or constant made")
     if operand.mask_bits == bits:
         return operand
-    lanes = lane_count(typed(operands(site.op)[number]))
+    lanes = lane_count(typed(value))
     return resized_lanes(operand, *(lane_name("i", width, lanes) for width in (operand.mask_bits, bits)))
+
+
+def _not(mask: Expression) -> Expression:
+    return Expression(f"~{mask.at_least(UNARY)}", UNARY, mask.reads, mask_bits=mask.mask_bits)
+
+
+def _known_mask(op: arith.ConstantOp, bits: int) -> Expression:
+    """A constant, in parentheses where it has commas: it may be given to a macro."""
+    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+    type, on = mask_name(op.result.type, bits), [bool(lane) for lane in op.value.get_values()]
+    none = Expression(f"({type}){{0}}", mask_bits=bits)
+    if all(on) or not any(on):
+        return _not(none) if all(on) else none
+    return Expression(f"(({type}){{{', '.join(str(-lane) for lane in on)}}})", mask_bits=bits)
 
 
 def _compared(site: Site, relation: str, kind: str) -> Expression:
@@ -47,10 +64,6 @@ def _compared(site: Site, relation: str, kind: str) -> Expression:
     bits = width(element_of(operands(site.op)[0]))
     mask = spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, lhs, rhs))
     return _as_mask(mask, bits)._replace(compared=(choice_by(kind, relation), f"{lhs.text}, {rhs.text}"))
-
-
-def _not(mask: Expression) -> Expression:
-    return Expression(f"~{mask.at_least(UNARY)}", UNARY, mask.reads, mask_bits=mask.mask_bits)
 
 
 INTEGER_RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -86,7 +99,7 @@ def bitwise(operator: str) -> Spelling:
     def spell(site: Site) -> Expression:
         if not is_boolean(element_of(site.op.results[0])):
             return binary(operator, *site.operands)
-        bits = max(operand.mask_bits for operand in site.operands)
+        bits = max(8, *(operand.mask_bits for operand in site.operands))
         return _as_mask(binary(operator, mask_of(site, 0, bits), mask_of(site, 1, bits)), bits)
 
     return spell

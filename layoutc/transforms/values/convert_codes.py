@@ -7,6 +7,7 @@ and f8_e5m2, bf16 and e8m0. A boolean has two codes, and becomes one of two.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from layoutc.element_type import ElementType
@@ -57,7 +58,7 @@ def _one(format: FloatFormat) -> int:
 def _is_not_zero(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
     """NaN is not zero; in a format without a zero nothing is."""
     if not format.has_zero:
-        return lanes.compare("eq", code, code, "is_true")
+        return lanes.constant(1, i1)
     return lanes.compare("ne", lanes.and_(code, last_code(format), "magnitude"), 0, "is_true")
 
 
