@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
@@ -20,8 +21,16 @@ def moved_down(place: FileLineColLoc, lines: int) -> FileLineColLoc:
 
 
 def with_place(op: Operation, message: str) -> str:
-    """A message about an op, behind its place if that is known: `pack.mlir:2:24: ...`."""
+    """A message about an op, behind its place, `pack.mlir:2:24: ...`, or its function, `function 'f': ...`."""
     place = op.location
     if not isinstance(place, FileLineColLoc):
-        return message
+        return f"function {name!r}: {message}" if (name := _function_of(op)) else message
     return f"{place.filename.data}:{place.line.data}:{place.column.data}: {message}"
+
+
+def _function_of(op: Operation) -> str | None:
+    """The name of the function that an op is, or stands in."""
+    outer: Operation | None = op
+    while outer is not None and not isinstance(outer, FuncOp):
+        outer = outer.parent_op()
+    return outer.sym_name.data if outer else None

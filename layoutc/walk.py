@@ -37,6 +37,11 @@ def of_kind(ops: Iterable[Operation], kind: type[Kind]) -> list[Kind]:
     return [cast("Kind", op) for op in ops if op.__class__ is kind]
 
 
+def name_of(op: Operation) -> str:
+    """The name of an op; one of an unknown dialect carries its own as an attribute."""
+    return getattr(getattr(op, "op_name", None), "data", op.name)
+
+
 def operands(op: Operation) -> Sequence[SSAValue]:
     """The operands of an op; `op.operands` makes a view at each question, which takes longer than to look at one."""
     return op._operands

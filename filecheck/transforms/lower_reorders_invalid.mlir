@@ -1,4 +1,4 @@
-// RUN: layoutc-opt -p lower-reorders %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: layoutc-opt --allow-unregistered-dialect -p lower-reorders %s --split-input-file --verify-diagnostics | filecheck %s
 
 // The value form has no buffers to loop over; the error says where its text stands.
 // CHECK: lower_reorders_invalid.mlir:6:23: layout.reorder on tensors has no buffers yet: bufferize it first
@@ -10,7 +10,7 @@ func.func @value_form(%t: tensor<4xf32>) -> tensor<4xf32, #layout.map<(d0) -> (d
 // -----
 
 // An op that looks into a memref with a layout would see another shape in the flat buffer.
-// CHECK: memref.dim uses memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>: only loads, stores, allocations, calls and reorders of a memref with a layout can be lowered
+// CHECK: function 'looks_inside': memref.dim uses memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>: only loads, stores, allocations, calls and reorders of a memref with a layout can be lowered
 func.func @looks_inside(%m: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, %i: index) -> index {
   %d = "memref.dim"(%m, %i) : (memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, index) -> index
   func.return %d : index
@@ -28,5 +28,14 @@ func.func @looks_inside(%m: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, 
 // CHECK: plan of 4x4xf32, (d0, d1) -> (d0, d1) into 4x4xf32, (d0, d1) -> (d1, d0): line 2: got 'copy 0 -> 0: {{.*}}, elements of 4', expected 'copy 0 -> 0: 4x(1, 4) 4x(4, 1), elements of 4' for this reorder
 func.func @wrong_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
   "layout.reorder"(%a, %b) <{plan = ["threads 1", "copy 0 -> 0: 4x(1, 4) 3x(4, 1), elements of 4, vectors of 16, unpack shuffles, tile 1x1, lanes - -> -, macro 1x3, outer 0 1, inner 0 1, normal stores"], operandSegmentSizes = array<i32: 1, 1, 0>}> : (memref<4x4xf32>, memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) -> ()
+  func.return
+}
+
+// -----
+
+// An op of a dialect that nobody knows is called by its own name.
+// CHECK: function 'unknown': mine.use uses memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>: only loads
+func.func @unknown(%m: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) {
+  "mine.use"(%m) : (memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>) -> ()
   func.return
 }

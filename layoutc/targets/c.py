@@ -36,7 +36,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
-from layoutc.targets.errors import EmissionError, no_spelling
+from layoutc.targets.errors import EmissionError, emitting, no_spelling
 from layoutc.targets.functions.c_function import FunctionPrinter
 from layoutc.targets.functions.c_inlined import LocalNames, Macro, end_of_names, fusing, is_inlined, macro_with_table
 from layoutc.targets.functions.effects import Effects
@@ -167,7 +167,8 @@ class _ModulePrinter:
     def _body(self, function: func.FuncOp, names: Sequence[str], taken: Names) -> list[str]:
         ops = self.effects.ops[function.sym_name.data]
         printer = FunctionPrinter(function, ops, self.names, taken, self.helpers, self.shuffles, self.fusing)
-        return printer.body(names)
+        with emitting(function.sym_name.data):
+            return printer.body(names)
 
     def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
         """A function's head, and the names of its parameters."""
@@ -178,7 +179,8 @@ class _ModulePrinter:
         if not function.is_declaration:
             arguments = function.body.block.args
         names = [scope.fresh(a.name_hint if a else None, f"arg{i}") for i, a in enumerate(arguments)]
-        parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
+        with emitting(name):
+            parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
         head = f"{'static ' if _is_static(function) else ''}{_result(function)} {self.names[name]}"
         joined = f"{head}({', '.join(parameters) or 'void'})"
         if len(joined) > MAX_WIDTH:

@@ -1,8 +1,12 @@
 """The error of an emitter."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from xdsl.ir import Operation
 
 from layoutc.errors import LayoutcError
+from layoutc.walk import name_of
 
 
 class EmissionError(LayoutcError):
@@ -11,8 +15,15 @@ class EmissionError(LayoutcError):
 
 def no_spelling(op: Operation, reason: str = "") -> EmissionError:
     """The error for an op that the C target does not know, or knows but for `reason`."""
-    # An op of an unknown dialect carries its own name as an attribute.
-    name = getattr(getattr(op, "op_name", None), "data", op.name)
     if op.name.startswith("layout."):
         reason = "before the pass lower-reorders, which makes loops of it"
-    return EmissionError(f"no C spelling for '{name}'" + (f" {reason}" if reason else ""))
+    return EmissionError(f"no C spelling for '{name_of(op)}'" + (f" {reason}" if reason else ""))
+
+
+@contextmanager
+def emitting(function: str) -> Generator[None, None, None]:
+    """Names the function that an EmissionError is about."""
+    try:
+        yield
+    except EmissionError as error:
+        raise EmissionError(f"function {function!r}: {error}") from error

@@ -73,7 +73,7 @@ from layoutc.transforms.planned.planned_nest import build_planned_nest
 from layoutc.transforms.sums.planned_sums import building_sums
 from layoutc.transforms.values.element_access import Conversions
 from layoutc.transforms.values.spread_params import spread
-from layoutc.walk import ops_of
+from layoutc.walk import name_of, ops_of
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
@@ -168,7 +168,8 @@ class LowerAccess(RewritePattern):
         if not has_layout(op.memref.type):
             return
         if is_packed(op.memref.type):
-            raise PassFailedException(f"{op.name} of {op.memref.type}: elements that share bytes are only reordered")
+            message = f"{op.name} of {op.memref.type}: elements that share bytes are only reordered"
+            raise PassFailedException(with_place(op, message))
         offset = affine.ApplyOp(op.indices, AffineMapAttr(memory_desc(op.memref.type).offset_map()))
         offset.result.name_hint = "offset"
         rewriter.insert(offset)
@@ -213,12 +214,10 @@ def has_any_layout(type: ShapedType) -> bool:
 def _refuse(op: Operation, type: ShapedType) -> None:
     if op.__class__ in TRANSPARENT_OPS:
         return
+    reason = "only loads, stores, allocations, calls and reorders of a memref with a layout can be lowered"
     if not has_layout(type):
-        raise PassFailedException(f"{op.name} uses {type}: bufferize tensors with a layout first")
-    raise PassFailedException(
-        f"{op.name} uses {type}: only loads, stores, allocations, calls and reorders "
-        "of a memref with a layout can be lowered"
-    )
+        reason = "bufferize tensors with a layout first"
+    raise PassFailedException(with_place(op, f"{name_of(op)} uses {type}: {reason}"))
 
 
 class LowerReordersPass(ModulePass):

@@ -35,10 +35,11 @@ from xdsl.utils.exceptions import VerifyException
 from layoutc.dialects.attributes import LayoutAttr, MapAttr, TagAttr
 from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
+from layoutc.dialects.places import with_place
 from layoutc.errors import LayoutcError
 from layoutc.layout import common_axis_names, generic_names
 from layoutc.transforms.convert_types import convert_types, defined_values
-from layoutc.walk import ops_of
+from layoutc.walk import name_of, ops_of
 
 
 def check_layouts(ops: Iterable[Operation]) -> None:
@@ -46,7 +47,7 @@ def check_layouts(ops: Iterable[Operation]) -> None:
     for op in ops:
         for attribute in _attributes(op):
             if (fault := _misfit(attribute)) is not None:
-                raise VerifyException(f"{op.name}: {fault}")
+                raise VerifyException(with_place(op, f"{name_of(op)}: {fault}"))
 
 
 def _attributes(op: Operation) -> Iterator[Attribute]:
@@ -75,7 +76,8 @@ def _why_misfit(type: ShapedType) -> str | None:
     try:
         memory_desc(type)
     except LayoutcError as error:
-        return f"{type}: {getattr(error, 'message', error)}"
+        fault = str(getattr(error, "message", error))
+        return fault if fault.startswith(str(type)) else f"{type}: {fault}"
     return None
 
 
