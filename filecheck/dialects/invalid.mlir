@@ -209,7 +209,7 @@ func.func @empty_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
 // -----
 
 // A fault that names the type does so once.
-// CHECK: error: function 'dynamic': func.func: memref<?x6xf32, #layout.tag<"ba">> has a dynamic dimension, expected a static shape
+// CHECK: function 'dynamic': func.func: memref<?x6xf32, #layout.tag<"ba">> has a dynamic dimension, expected a static shape
 func.func @dynamic(%a: memref<?x6xf32, #layout.tag<"ba">>) {
   func.return
 }
