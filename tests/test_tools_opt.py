@@ -109,13 +109,14 @@ def test_a_dash_is_stdin(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> No
     ids=["argument", "declaration", "attribute", "result"],
 )
 def test_a_layout_that_does_not_fit_its_type(tmp_path: Path, passes: tuple[str, ...], text: str, op: str) -> None:
-    """The message is one line with the op and the type; without the pass too, unless verification is off."""
+    """The message is one line with the function, the op and the type; without the pass too, unless it is off."""
     path = tmp_path / "in.mlir"
     path.write_text(text)
     with pytest.raises(SystemExit) as caught:
         main([str(path), *passes])
     message = str(caught.value)
-    assert message.startswith(f"layoutc-opt: error: {op}: ") and "2x3xf32, #layout." in message
+    place = "function 'f': " if op == "func.func" else ""
+    assert message.startswith(f"layoutc-opt: error: {place}{op}: ") and "2x3xf32, #layout." in message
     assert len(message.splitlines()) == 1
 
 
