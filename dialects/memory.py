@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     StridedLayoutAttr,
     TensorType,
+    i8,
 )
 from xdsl.ir import Attribute
 
@@ -71,6 +72,26 @@ def memory_desc(type: ShapedType) -> MemoryDesc:
             return _strided(layout, shape, element)
         case other:
             raise LayoutcError(f"{other} is not a layout")
+
+
+def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
+    """Whether a type is a memref that only layoutc can lower, to flat memory."""
+    return is_memref(type) and (isinstance(type.layout, LayoutAttr | AffineMapAttr) or is_packed(type))
+
+
+def is_packed(type: MemRefType[Any]) -> bool:
+    """Whether elements share bytes."""
+    element: Attribute = type.element_type
+    return isinstance(element, IntegerType | Float4E2M1FNType) and 1 < element.bitwidth < 8
+
+
+@lru_cache(maxsize=4096)
+def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
+    """The flat buffer that a memref with a layout becomes: one of bytes, where elements share bytes."""
+    desc = memory_desc(type)
+    if is_packed(type):
+        return MemRefType(i8, (desc.size_bytes,), memory_space=type.memory_space)
+    return MemRefType(type.element_type, (desc.span,), memory_space=type.memory_space)
 
 
 def _strided(layout: StridedLayoutAttr, shape: tuple[int, ...], element: ElementType) -> MemoryDesc:

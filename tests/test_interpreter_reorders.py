@@ -179,3 +179,26 @@ def test_tensors_have_no_memory_yet() -> None:
       func.return
     }"""
     refused("argument 0 of @f: got a buffer, expected a value of type tensor<2xf32>", parsed(text), np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '%x = vector.load %m[%c0, %c0] : memref<2x8xf32, #layout.tag<"ba">>, vector<4xf32>',
+            "vector.load: no interpretation for a memref with a layout that is lowered",
+        ),
+        (
+            "%x = memref.load %p[%c0] : memref<4xi4>",
+            "memref.load of memref<4xi4>: elements that share bytes are only reordered",
+        ),
+    ],
+)
+def test_what_only_lowering_could_make_sense_of_is_refused(body: str, message: str) -> None:
+    text = f"""
+    func.func @f(%m: memref<2x8xf32, #layout.tag<"ba">>, %p: memref<4xi4>) {{
+      %c0 = arith.constant 0 : index
+      {body}
+      func.return
+    }}"""
+    refused(message, parsed(text), np.zeros(16, np.float32), np.zeros(2, np.uint8))

@@ -98,6 +98,8 @@ class Access:
         """Where the elements are in the buffer; those that are not meant are taken to be at 0."""
         memref = self.memref
         self._refuse(np.asarray(memref.buffer.freed), "is deallocated")
+        if len(self.indices) != len(memref.shape):
+            raise Fault(f"{self.op.name}: no interpretation for a memref with a layout that is lowered")
         extent = "x".join(map(str, memref.shape)) or "1"
         for index, size in zip(self.indices, memref.shape, strict=True):
             self._refuse((index < 0) | (index >= size), f"is outside of {extent} elements")

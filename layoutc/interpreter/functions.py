@@ -17,10 +17,11 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from layoutc.dialects.memory import is_packed, memory_desc
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
 from layoutc.interpreter.iterations import Iterations
-from layoutc.interpreter.memory import Buffer, MemRef, desc_of, shape_of
+from layoutc.interpreter.memory import Buffer, MemRef, is_flat, shape_of
 from layoutc.interpreter.values import Array, Fault, from_python
 from layoutc.interpreter.vectors import VECTORS, lanes_of
 from layoutc.memref_prefetch import PrefetchOp
@@ -81,11 +82,11 @@ def _in_flat_memory(op: memref.LoadOp | memref.StoreOp, indices: list[Array]) ->
     """The indices of an element, or its offset where a memref has a layout that is lowered."""
     type = op.memref.type
     assert isa(type, MemRefType[Attribute])
-    desc = desc_of(type)
-    if desc is None:
+    if not is_flat(type):
         return indices
-    if desc.element_type.bits < 8:
+    if is_packed(type):
         raise Fault(f"{op.name} of {type}: elements that share bytes are only reordered")
+    desc = memory_desc(type)
     for index, size in zip(indices, desc.dims, strict=True):
         if ((index < 0) | (index >= size)).any():
             raise Fault(f"{op.name}: %{op.memref.name_hint or 'memref'} has an index outside of {desc.dims}")

@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    Float4E2M1FNType,
-    IntegerType,
-    MemRefType,
-    NoneAttr,
-    StridedLayoutAttr,
-)
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.hints import isa
 
-from layoutc.descriptor import MemoryDesc
-from layoutc.dialects.attributes import LayoutAttr
-from layoutc.dialects.memory import memory_desc
+from layoutc.dialects.memory import flat_type, has_layout, is_packed
 from layoutc.errors import LayoutcError
 from layoutc.interpreter.values import Array, Fault, unsigned_dtype, value_dtype
 from layoutc.strides import dense_strides
@@ -136,10 +127,11 @@ def shape_of(type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int
     """
     if not isa(type, MemRefType[Attribute]):
         raise Fault(f"no interpretation for values of type {type}")
-    if (desc := desc_of(type)) is not None:
-        bits = desc.element_type.bits
-        dtype = np.dtype(np.uint8) if bits < 8 else value_dtype(type.element_type)
-        return dtype, (desc.size_bytes * 8 // max(bits, 8),), (1,), 0
+    if is_flat(type):
+        try:
+            type = flat_type(type)
+        except LayoutcError as error:
+            raise Fault(f"no interpretation for {type}: {error}") from None
     dtype, shape = value_dtype(type.element_type), type.get_shape()
     strides, offset = _strides_of(type, shape)
     if min((*shape, *strides, offset), default=0) < 0:
@@ -147,20 +139,12 @@ def shape_of(type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int
     return dtype, shape, strides, offset
 
 
-def desc_of(type: MemRefType[Attribute]) -> MemoryDesc | None:
-    """The descriptor of a memref that is lowered to flat memory; None of one that its strides say all about."""
-    is_map = isinstance(type.layout, AffineMapAttr) and type.layout.data != AffineMap.identity(len(type.get_shape()))
-    if not (is_map or isinstance(type.layout, LayoutAttr) or _is_packed(type.element_type)):
-        return None
-    try:
-        return memory_desc(type)
-    except LayoutcError as error:
-        raise Fault(f"no interpretation for {type}: {error}") from None
-
-
-def _is_packed(type: Attribute) -> bool:
-    """Whether elements share bytes."""
-    return isinstance(type, IntegerType | Float4E2M1FNType) and 1 < type.bitwidth < 8
+def is_flat(type: MemRefType[Attribute]) -> bool:
+    """Whether a memref is flat memory here, as it will be when it is lowered."""
+    is_row_major = isinstance(type.layout, AffineMapAttr) and type.layout.data == AffineMap.identity(
+        type.get_num_dims()
+    )
+    return has_layout(type) and (is_packed(type) or not is_row_major)
 
 
 def _strides_of(type: MemRefType[Attribute], shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:

@@ -24,8 +24,8 @@ class ReorderFunctions(InterpreterFunctions):
     """
     Reorders of memrefs, which run one after the other.
 
-    Of the source its elements are loaded, and of the destination, if there is a sum, or elements share bytes. Stored
-    are its elements and its block padding.
+    Of the source its elements are loaded, and of the destination, if there is a sum. Stored are its elements and its
+    block padding; where they share bytes these stay what they are for all others in them.
     """
 
     iterations: Iterations

@@ -29,22 +29,16 @@ offset map; any other op that looks into such a memref is an error.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
-
-from typing_extensions import TypeIs
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects import affine, func, memref, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
-    Float4E2M1FNType,
     IntegerType,
     MemRefType,
     ModuleOp,
     Signedness,
     UnrealizedConversionCastOp,
-    i8,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -59,7 +53,16 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
-from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
+from layoutc.dialects.memory import (
+    ShapedType,
+    flat_type,
+    has_layout,
+    is_memref,
+    is_packed,
+    is_shaped,
+    layout_of,
+    memory_desc,
+)
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import with_place
 from layoutc.dialects.reorder_faults import argument_descs
@@ -82,26 +85,6 @@ TRANSPARENT_OPS = (
     *(ModuleOp, UnrealizedConversionCastOp),
 )
 """ops that hand a memref on without looking at its shape"""
-
-
-def has_layout(type: Attribute) -> TypeIs[MemRefType[Any]]:
-    """Whether a type is a memref whose layout only layoutc can lower."""
-    return is_memref(type) and (isinstance(type.layout, LayoutAttr | AffineMapAttr) or is_packed(type))
-
-
-def is_packed(type: MemRefType[Any]) -> bool:
-    """Whether elements share bytes."""
-    element: Attribute = type.element_type
-    return isinstance(element, IntegerType | Float4E2M1FNType) and 1 < element.bitwidth < 8
-
-
-@lru_cache(maxsize=4096)
-def flat_type(type: MemRefType[Any]) -> MemRefType[Any]:
-    """The flat buffer that a memref with a layout becomes: one of bytes, where elements share bytes."""
-    desc = memory_desc(type)
-    if is_packed(type):
-        return MemRefType(i8, (desc.size_bytes,), memory_space=type.memory_space)
-    return MemRefType(type.element_type, (desc.span,), memory_space=type.memory_space)
 
 
 def flat_view(value: SSAValue, builder: Builder) -> SSAValue:

@@ -23,7 +23,7 @@ from layoutc.planning.moves.colliding_rows import (
     is_plain,
     rows_of_a_set,
 )
-from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, NORMAL, MacroShape
+from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
@@ -41,10 +41,10 @@ LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
 
 
 class _Way(NamedTuple):
-    """A plan, and why it is taken."""
+    """A plan, and why it is taken; its shape is that of its macro tiles, if they are not those of the usual plan."""
 
     plan: CopyPlan
-    shape: MacroShape
+    shape: MacroShape | None
     topic: str
     words: str
 
@@ -70,7 +70,8 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
         return usual
     because("stores", "normal, through the caches")
     because("loads", "straight")
-    because("macro tiles", found.shape.reason)
+    if found.shape is not None:
+        because("macro tiles", found.shape.reason)
     because(found.topic, f"{found.words}, as lines of others would evict each other from the first cache")
     return found.plan
 
@@ -91,7 +92,7 @@ def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
             if tiles is not plan:
                 if usual.load == "normal" and _crowded(usual, target):
                     lanes = {"source_lanes": tiles.source_lanes, "target_lanes": tiles.target_lanes}
-                    yield _Way(replace(usual, tile=tiles.tile, **lanes), NORMAL, "rows", rows)
+                    yield _Way(replace(usual, tile=tiles.tile, **lanes), None, "rows", rows)
                 yield from _gathered(tiles, most, target, f" for tiles of {rows}")
     yield from _gathered(plan, most, target)
 

@@ -85,8 +85,9 @@ class CopyPlan:
     """whether a tile asks for the lines that it will store into, before it loads"""
     asks: Asks = ""
     """
-    who asks for what lies `prefetch` elements ahead: each load, each tile for a share of what is gathered, or each load
-    and again each line that leaves the buffer of the destination, for a share
+    who asks for what lies `prefetch` elements ahead: each load, each tile for a share of what is gathered, or of lines
+    that it and the next ones take parts of, or each load and again each line that leaves the buffer of the
+    destination, for a share
     """
     side_by_side: bool = False
     """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""

@@ -24,17 +24,8 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.through import (
-    Blocks,
-    Part,
-    copies_in,
-    halves_of,
-    in_parts,
-    loops_of,
-    sum_of,
-    turns_of,
-    ways_of,
-)
+from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, sum_of, turns_of, ways_of
+from layoutc.planning.through.through import copies_in, halves_of, loops_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
 TURNS = (64 << 10, 16 << 10, 4 << 10)

@@ -7,22 +7,22 @@ has no blocks, so that each half of a turn has few copies, where all in one woul
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
-from math import gcd, lcm, prod
-from typing import NamedTuple, TypeVar
+from itertools import product
+from math import gcd, prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
-from layoutc.planning.copies.axis_copies import PARTIAL, Axis, Piece, Side
+from layoutc.planning.copies.axis_copies import Piece, Side
 from layoutc.planning.copies.axis_segments import segments
-from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, cut_after, merged
-from layoutc.planning.copies.strided_copy import AxisSides, axis_sides
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.copies.strided_copy import axis_sides
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
+from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, period_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.together.together import even_step, grown, page_by_page
 
@@ -30,14 +30,8 @@ MOST_BUFFER = MAX_STAGE_BYTES * 3 // 4
 """what it moves where only so many steps have whole lines of the destination; with room for what keeps rows apart"""
 ROW_BYTES = 256
 """of the buffer that lie together, behind which rows are kept an odd number of lines apart"""
-
-
-SHORT_AXIS, LONG_AXIS = 256, 1 << 10
-"""coordinates of an axis that a turn has all of, where it would be several copies; those of which it may have all"""
 MOST_CUT_COPIES = 24
 """as which a reorder may run, where axes are cut so that its turns have far fewer parts of lines"""
-
-Turn = TypeVar("Turn")
 
 
 @dataclass(frozen=True)
@@ -68,57 +62,6 @@ class Buffered:
         return sum(half.passing for half in self.halves)
 
 
-class Blocks(NamedTuple):
-    """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
-
-    src: Side
-    dst: Side
-    params: tuple[Side, ...]
-    loaded: int
-    stored: int
-
-    def steps(self, side: SideName) -> Iterator[tuple[int, int]]:
-        """How many steps what is loaded has of which stride on a side."""
-        pieces = (self.src if side == "src" else self.dst).pieces
-        ends = [*(piece.cut for piece in pieces[1:]), self.loaded]
-        for piece, end in zip(pieces, ends, strict=True):
-            yield -(-min(end, self.loaded) // piece.cut), piece.stride
-
-
-@dataclass(frozen=True)
-class Part:
-    """
-    A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
-
-    Without those it is all padding where a digit loads nothing.
-    """
-
-    copy: StridedCopy
-    blocks: Blocks | None = None
-
-    @property
-    def is_fill(self) -> bool:
-        return any(digit.loaded == 0 for digit in self.copy.digits)
-
-    @property
-    def halves(self) -> tuple[Part, ...]:
-        """Most of what is loaded of a digit that is in part, and the rest with its padding; none if no digit is."""
-        for position, digit in enumerate(self.copy.digits):
-            if 1 < digit.loaded < digit.extent and not digit.carries:
-                unit = min(PARTIAL, 1 << (digit.loaded - 1).bit_length() - 1)
-                first, rest = cut_after(self.copy, position, (digit.loaded - 1) // unit * unit)
-                return replace(self, copy=first), replace(self, copy=rest)
-        return ()
-
-    @property
-    def stored(self) -> list[StridedCopy]:
-        """What the destination has of it, as copies of a reorder to itself."""
-        if self.blocks is None:
-            return [self.copy]
-        inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
-        return [sum_of((self.copy, each)) for each in inner]
-
-
 def through_buffers(
     source: MemoryDesc,
     destination: MemoryDesc,
@@ -137,7 +80,7 @@ def through_buffers(
     widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
     src, dst, axes = axis_sides(source, destination, groupings)
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
-    if has_blocks and all(_period(axis) is None for axis in axes):
+    if has_blocks and all(period_of(axis) is None for axis in axes):
         return None
     converts = widths.src != widths.dst
     usual, *others = ways_of(axes)
@@ -151,107 +94,6 @@ def through_buffers(
         if other.passing < PASSING_GAIN * best.passing and other.count <= max(MOST_CUT_COPIES, best.count):
             best = other
     return best
-
-
-def ways_of(axes: Sequence[AxisSides]) -> list[tuple[bool, ...]]:
-    """Of each axis, whether a turn has all of it, or a part; what is usual is first."""
-    return [*product(*map(_has_all, axes))]
-
-
-def _has_all(axis: AxisSides) -> tuple[bool, ...]:
-    is_short = axis.dim <= SHORT_AXIS
-    is_cut = axis.dim <= LONG_AXIS and (_period(axis) is not None or len(axis.copies) > 1)
-    return (is_short, not is_short) if is_cut else (is_short,)
-
-
-def in_parts(ways: Sequence[tuple[bool, ...]]) -> list[tuple[bool, ...]]:
-    """The same, those first in which turns have parts of the most axes."""
-    return sorted(ways, key=sum)
-
-
-def turns_of(
-    base: StridedCopy,
-    axes: Sequence[AxisSides],
-    turn_of: Callable[[Sequence[Part]], Turn | None],
-    whole: Sequence[bool],
-) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
-    """
-    The turns of the parts of all axes that are loaded, and fills of those that are not.
-
-    A turn has all of an axis if `whole` says so.
-
-    None where a part has no turn, an axis has a border, or groups of parameters cut one.
-    """
-    if any(side.low or side.high for axis in axes for side in axis[:2]):
-        return None
-    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
-        return None
-    turns: list[Turn] = []
-    fills: list[StridedCopy] = []
-    left = [*product(*map(_parts_of, axes, whole))][::-1]
-    while left:
-        chosen = left.pop()
-        if any(part.is_fill for part in chosen):
-            fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
-        elif (turn := turn_of(chosen)) is not None:
-            turns.append(turn)
-        elif smaller := _smaller(chosen):
-            left += smaller[::-1]
-        else:
-            return None
-    return tuple(turns), tuple(fills)
-
-
-def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
-    """Parts of all axes of which a turn is too large, with the first that is loaded in part cut; none if none is."""
-    for number, part in enumerate(chosen):
-        if part.halves:
-            return [(*chosen[:number], half, *chosen[number + 1 :]) for half in part.halves]
-    return []
-
-
-def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
-    """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
-    period = _period(axis)
-    if period is None and (len(axis.copies) == 1 or not whole):
-        return [Part(copy) for copy in axis.copies]
-    if whole:
-        none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
-        return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
-    assert period is not None
-    src, dst, periods = axis.src, axis.dst, axis.dim // period * period
-    walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
-    found: list[Part] = []
-    inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
-
-    def blocks(loaded: int, stored: int) -> Blocks:
-        sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
-        return Blocks(*sides, axis.params, loaded, stored)
-
-    at = 0
-    for number, cut in enumerate(walk.cuts):
-        if count := (periods - at) // cut:
-            found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
-        at += count * cut
-    if periods < axis.dim:
-        at = min(periods + period, dst.padded)
-        rest = StridedCopy(src.at(periods), dst.at(periods), (), params=tuple(side.at(periods) for side in axis.params))
-        found.append(Part(rest, blocks(axis.dim - periods, at - periods)))
-    # Padding need not be whole periods, but blocks of the destination start here.
-    below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
-    return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
-
-
-def _cuts(axis: AxisSides) -> list[int]:
-    return sorted({p.cut for side in axis[:2] for p in side.pieces if 1 < p.cut < axis.dst.padded})
-
-
-def _period(axis: AxisSides) -> int | None:
-    """Coordinates after which blocks of both sides that do not divide each other start anew; None if all do."""
-    cuts = _cuts(axis)
-    periods = ((lcm(*cuts[:number]), *cuts[number:]) for number in range(len(cuts) + 1))
-    chain = next(chain for chain in periods if all(large % small == 0 for small, large in pairwise(chain)))
-    return chain[0] if chain[0] > 1 else None
 
 
 def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Halves | None:
@@ -347,11 +189,3 @@ def _strides(places: Sequence[tuple[int, int]], element: int) -> list[int]:
         if inner * element >= ROW_BYTES and not is_row:
             inner, is_row = (-(-inner // line) | 1) * line, True
     return strides
-
-
-def sum_of(parts: Iterable[StridedCopy]) -> StridedCopy:
-    """Parts of several axes, or of one, as one copy; padding has no parameters."""
-    found = tuple(parts)
-    digits = tuple(digit for part in found for digit in part.digits)
-    params = tuple(map(sum, zip(*(part.params for part in found), strict=False)))
-    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits, params=params)

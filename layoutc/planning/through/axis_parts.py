@@ -1,0 +1,184 @@
+"""
+The parts of axes that turns through a buffer have: periods of blocks that do not divide each other, and their rest.
+
+Where both sides count an axis alike it has parts of digits alone. What a turn makes of a part of each axis is its own
+matter (`through`, `byte_images`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from math import lcm
+from typing import NamedTuple, TypeVar
+
+from layoutc.planning.copies.axis_copies import PARTIAL, Axis, Side
+from layoutc.planning.copies.axis_segments import segments
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy, cut_after, merged
+from layoutc.planning.copies.strided_copy import AxisSides
+
+SHORT_AXIS, LONG_AXIS = 256, 1 << 10
+"""coordinates of an axis that a turn has all of, where it would be several copies; those of which it may have all"""
+
+Turn = TypeVar("Turn")
+
+
+class Blocks(NamedTuple):
+    """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
+
+    src: Side
+    dst: Side
+    params: tuple[Side, ...]
+    loaded: int
+    stored: int
+
+    def steps(self, side: SideName) -> Iterator[tuple[int, int]]:
+        """How many steps what is loaded has of which stride on a side."""
+        pieces = (self.src if side == "src" else self.dst).pieces
+        ends = [*(piece.cut for piece in pieces[1:]), self.loaded]
+        for piece, end in zip(pieces, ends, strict=True):
+            yield -(-min(end, self.loaded) // piece.cut), piece.stride
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
+
+    Without those it is all padding where a digit loads nothing.
+    """
+
+    copy: StridedCopy
+    blocks: Blocks | None = None
+
+    @property
+    def is_fill(self) -> bool:
+        return any(digit.loaded == 0 for digit in self.copy.digits)
+
+    @property
+    def halves(self) -> tuple[Part, ...]:
+        """Most of what is loaded of a digit that is in part, and the rest with its padding; none if no digit is."""
+        for position, digit in enumerate(self.copy.digits):
+            if 1 < digit.loaded < digit.extent and not digit.carries:
+                unit = min(PARTIAL, 1 << (digit.loaded - 1).bit_length() - 1)
+                first, rest = cut_after(self.copy, position, (digit.loaded - 1) // unit * unit)
+                return replace(self, copy=first), replace(self, copy=rest)
+        return ()
+
+    @property
+    def stored(self) -> list[StridedCopy]:
+        """What the destination has of it, as copies of a reorder to itself."""
+        if self.blocks is None:
+            return [self.copy]
+        inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
+        return [sum_of((self.copy, each)) for each in inner]
+
+
+def ways_of(axes: Sequence[AxisSides]) -> list[tuple[bool, ...]]:
+    """Of each axis, whether a turn has all of it, or a part; what is usual is first."""
+    return [*product(*map(_has_all, axes))]
+
+
+def _has_all(axis: AxisSides) -> tuple[bool, ...]:
+    is_short = axis.dim <= SHORT_AXIS
+    is_cut = axis.dim <= LONG_AXIS and (period_of(axis) is not None or len(axis.copies) > 1)
+    return (is_short, not is_short) if is_cut else (is_short,)
+
+
+def in_parts(ways: Sequence[tuple[bool, ...]]) -> list[tuple[bool, ...]]:
+    """The same, those first in which turns have parts of the most axes."""
+    return sorted(ways, key=sum)
+
+
+def turns_of(
+    base: StridedCopy,
+    axes: Sequence[AxisSides],
+    turn_of: Callable[[Sequence[Part]], Turn | None],
+    whole: Sequence[bool],
+) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
+    """
+    The turns of the parts of all axes that are loaded, and fills of those that are not.
+
+    A turn has all of an axis if `whole` says so.
+
+    None where a part has no turn, an axis has a border, or groups of parameters cut one.
+    """
+    if any(side.low or side.high for axis in axes for side in axis[:2]):
+        return None
+    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
+        return None
+    turns: list[Turn] = []
+    fills: list[StridedCopy] = []
+    left = [*product(*map(_parts_of, axes, whole))][::-1]
+    while left:
+        chosen = left.pop()
+        if any(part.is_fill for part in chosen):
+            fills += (merged(sum_of((base, *each))) for each in product(*(part.stored for part in chosen)))
+        elif (turn := turn_of(chosen)) is not None:
+            turns.append(turn)
+        elif smaller := _smaller(chosen):
+            left += smaller[::-1]
+        else:
+            return None
+    return tuple(turns), tuple(fills)
+
+
+def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
+    """Parts of all axes of which a turn is too large, with the first that is loaded in part cut; none if none is."""
+    for number, part in enumerate(chosen):
+        if part.halves:
+            return [(*chosen[:number], half, *chosen[number + 1 :]) for half in part.halves]
+    return []
+
+
+def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
+    """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
+    period = period_of(axis)
+    if period is None and (len(axis.copies) == 1 or not whole):
+        return [Part(copy) for copy in axis.copies]
+    if whole:
+        none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
+        return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
+    assert period is not None
+    src, dst, periods = axis.src, axis.dst, axis.dim // period * period
+    walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
+    found: list[Part] = []
+    inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
+
+    def blocks(loaded: int, stored: int) -> Blocks:
+        sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
+        return Blocks(*sides, axis.params, loaded, stored)
+
+    at = 0
+    for number, cut in enumerate(walk.cuts):
+        if count := (periods - at) // cut:
+            found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
+        at += count * cut
+    if periods < axis.dim:
+        at = min(periods + period, dst.padded)
+        rest = StridedCopy(src.at(periods), dst.at(periods), (), params=tuple(side.at(periods) for side in axis.params))
+        found.append(Part(rest, blocks(axis.dim - periods, at - periods)))
+    # Padding need not be whole periods, but blocks of the destination start here.
+    below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
+    return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
+
+
+def _cuts(axis: AxisSides) -> list[int]:
+    return sorted({p.cut for side in axis[:2] for p in side.pieces if 1 < p.cut < axis.dst.padded})
+
+
+def period_of(axis: AxisSides) -> int | None:
+    """Coordinates after which blocks of both sides that do not divide each other start anew; None if all do."""
+    cuts = _cuts(axis)
+    periods = ((lcm(*cuts[:number]), *cuts[number:]) for number in range(len(cuts) + 1))
+    chain = next(chain for chain in periods if all(large % small == 0 for small, large in pairwise(chain)))
+    return chain[0] if chain[0] > 1 else None
+
+
+def sum_of(parts: Iterable[StridedCopy]) -> StridedCopy:
+    """Parts of several axes, or of one, as one copy; padding has no parameters."""
+    found = tuple(parts)
+    digits = tuple(digit for part in found for digit in part.digits)
+    params = tuple(map(sum, zip(*(part.params for part in found), strict=False)))
+    return StridedCopy(sum(part.src for part in found), sum(part.dst for part in found), digits, params=params)
