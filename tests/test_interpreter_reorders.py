@@ -50,6 +50,20 @@ SOURCES = {
       layout.reorder %a into %b : memref<4x7xi8> into memref<4x7xi4, #layout.tag<"bA2a">>
       func.return
     }""",
+    "an odd count of elements that share bytes, allocated": """
+    func.func @f(%a: memref<3x5xi4>, %b: memref<3x5xi4>) {
+      %t = memref.alloc() : memref<3x5xi4, #layout.tag<"ba">>
+      layout.reorder %a into %t : memref<3x5xi4> into memref<3x5xi4, #layout.tag<"ba">>
+      layout.reorder %t into %b : memref<3x5xi4, #layout.tag<"ba">> into memref<3x5xi4>
+      func.return
+    }""",
+    "elements that share bytes with gaps, allocated": """
+    func.func @f(%a: memref<4x6xi4>, %b: memref<4x6xi4>) {
+      %t = memref.alloca() : memref<4x6xi4, strided<[7, 1]>>
+      layout.reorder %a into %t : memref<4x6xi4> into memref<4x6xi4, strided<[7, 1]>>
+      layout.reorder %t into %b : memref<4x6xi4, strided<[7, 1]>> into memref<4x6xi4>
+      func.return
+    }""",
     "in a loop": """
     func.func @f(%a: memref<6x5xf32>, %b: memref<6x5xf32, #layout.tag<"ba">>) {
       %c0 = arith.constant 0 : index

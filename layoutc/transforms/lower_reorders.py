@@ -24,7 +24,8 @@ func.func @reorder(%src: memref<2x17xf32>, %dst: memref<48xf32>) {
 ```
 Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: upstream ops only; no
 attribute of the dialect `layout` in any type. Loads and stores through a memref with a layout go through its
-offset map; any other op that looks into such a memref is an error.
+offset map; any other op that looks into such a memref is an error. In new memory, bytes that elements fill in part
+get zeros first: stores of elements keep the other bits.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from xdsl.context import Context
 from xdsl.dialects import affine, func, memref, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    IntegerAttr,
     IntegerType,
     MemRefType,
     ModuleOp,
@@ -67,7 +69,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import with_place
 from layoutc.dialects.reorder_faults import argument_descs
 from layoutc.errors import LayoutcError
-from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
+from layoutc.transforms.building.loop_nest import Buffer, Loop, NestBuilder
 from layoutc.transforms.convert_types import convert_types, defined_values, with_shapes
 from layoutc.transforms.plain.converting_nest import build_converting_nest
 from layoutc.transforms.plain.plain_nest import build_plain_nest
@@ -163,6 +165,27 @@ class LowerAccess(RewritePattern):
             rewriter.replace(op, memref.StoreOp.get(op.value, view, [offset]))
 
 
+def define_shared_bytes(op: memref.AllocOp | memref.AllocaOp) -> None:
+    """
+    Zeros into new memory, where bytes have more bits than those of its elements.
+
+    Stores of elements keep the other bits of their bytes, so these are loaded, which nobody has written. Elements and
+    padding that fill their memory leave such bits in the last byte alone; gaps leave them anywhere.
+    """
+    if not has_layout(op.memref.type) or not is_packed(op.memref.type):
+        return
+    desc, behind = memory_desc(op.memref.type), op.next_op
+    assert behind is not None
+    written = desc.elements + desc.padding_elements
+    if written * desc.element_type.bits == 8 * desc.size_bytes:
+        return
+    view, nest = flat_view(op.memref, Builder(InsertPoint.before(behind))), NestBuilder(behind)
+    zero = nest.element(IntegerAttr(0, 8))
+    loops = [] if written == desc.span else [Loop("byte", range(desc.size_bytes))]
+    last = [] if loops else [nest.constant(desc.size_bytes - 1)]
+    nest.nest(loops, lambda builder, at: builder.insert(memref.StoreOp.get(zero, view, [*at, *last])))
+
+
 def flattened(type: Attribute) -> Attribute:
     """A memref with a layout as a flat buffer, any other type as it is."""
     return flat_type(type) if has_layout(type) else type
@@ -209,6 +232,9 @@ class LowerReordersPass(ModulePass):
     name = "lower-reorders"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in ops_of(op):
+            if isinstance(inner, memref.AllocOp | memref.AllocaOp):
+                define_shared_bytes(inner)
         lower = GreedyRewritePatternApplier([LowerReorder(), LowerAccess()])
         PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
         ops = ops_of(op)
