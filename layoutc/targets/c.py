@@ -44,6 +44,7 @@ from layoutc.targets.helpers.c_byte_tables import byte_tables_prelude
 from layoutc.targets.helpers.c_helpers import prelude, without_comments
 from layoutc.targets.patterns.c_float_numbers import float_numbers_prelude
 from layoutc.targets.patterns.c_low_bytes import low_bytes_prelude
+from layoutc.targets.patterns.narrow_parts import narrow_parts_prelude
 from layoutc.targets.patterns.wide_parts import wide_parts_prelude
 from layoutc.targets.spelling.c_memory import constant_array, parameter
 from layoutc.targets.spelling.c_names import LIBRARY, Names, is_identifier
@@ -61,6 +62,7 @@ PRELUDES = (
     covering_prelude,
     low_bytes_prelude,
     wide_parts_prelude,
+    narrow_parts_prelude,
     float_numbers_prelude,
     byte_tables_prelude,
 )

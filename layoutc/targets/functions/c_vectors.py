@@ -16,8 +16,9 @@ from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_vector_helpers import STREAMED
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_low_bytes import LOW_BYTES, low_bytes
+from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.spelling.c_context import Site, Spelling
-from layoutc.targets.spelling.c_lane_types import typed
+from layoutc.targets.spelling.c_lane_types import read_as, typed
 from layoutc.targets.spelling.c_memory import INDEX, address_at
 from layoutc.targets.words.bounds import Interval
 from layoutc.targets.words.c_expressions import (
@@ -75,6 +76,9 @@ def _spell_shuffle(site: Site) -> Expression:
     if (found := narrowed(op)) is not None:
         together, type = spell_narrowed(found, site.operands), vector_name(typed(op.results[0]))
         return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
+    if (parts := narrow_parts(op)) is not None:
+        registers = (read_as("i", *each) for each in zip(site.operands, parts.registers, strict=True))
+        return spell_cast(vector_name(typed(op.results[0])), call(parts.helper, *registers))
     first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 

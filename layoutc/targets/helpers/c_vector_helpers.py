@@ -13,14 +13,15 @@ from layoutc.targets.helpers.c_byte_tables import BYTE_OF
 from layoutc.targets.helpers.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.helpers.c_resize_helpers import RESIZED
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
-from layoutc.targets.patterns.wide_parts import NAME
+from layoutc.targets.patterns.narrow_parts import NAME as NARROWED
+from layoutc.targets.patterns.wide_parts import NAME, UNPACKED
 from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
-    rf"|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
+    rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 

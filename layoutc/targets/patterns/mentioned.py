@@ -12,6 +12,7 @@ from layoutc.targets.patterns.c_code_numbers import code_of
 from layoutc.targets.patterns.c_float_numbers import float_codes
 from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_of_pair
 from layoutc.targets.patterns.nan_choices import nan_choice
+from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.patterns.whole_ops import WHOLE, whole
 from layoutc.targets.patterns.wide_parts import WIDENING, wide_part
 from layoutc.walk import operands
@@ -23,8 +24,11 @@ ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.Mul
 def operands_of(op: Operation) -> Sequence[SSAValue]:
     """The operands of an op, or what its text is made from instead: lanes of bf16, low bytes, codes, and others."""
     if op.__class__ in NARROWING:
-        found = narrowed(op)
-        return (low_bytes(op) or operands(op)) if found is None else found.operands
+        if (found := narrowed(op)) is not None:
+            return found.operands
+        if (parts := narrow_parts(op)) is not None:
+            return parts.registers
+        return low_bytes(op) or operands(op)
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
     if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:

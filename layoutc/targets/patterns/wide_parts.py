@@ -3,7 +3,8 @@ Parts of a register in wider lanes, as C says it: 16 of 64 bytes in lanes of 32 
 
 A part that is no register's beginning is shuffled there, and widened by another shuffle, on processors that move any
 bytes. They put the bytes where they belong by one, with zeros between them: into the low bits of lanes, or into the
-upper ones, from where the sign of a number is shifted down, and where f32 has the bits of a bf16.
+upper ones, from where the sign of a number is shifted down, and where f32 has the bits of a bf16. Parts of registers of
+16 bytes, which are less than a register to gcc, are unpacked with zeros, one step for each doubling of lanes.
 
     %part = vector.shuffle [16, 17, ..., 31] %r, %r : vector<32xi16>, vector<32xi16>
     %code = arith.extui %part : vector<16xi16> to vector<16xi32>
@@ -20,7 +21,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.patterns.whole_ops import splat
-from layoutc.targets.words.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_types import once_per_type
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE
 from layoutc.targets.words.c_vector_types import VectorType as Named
@@ -30,7 +31,8 @@ WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp)
 """ops that may take a part of a register"""
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
-REGISTER_BITS = 512
+REGISTER_BITS, SMALL_BITS = 512, 128
+"""of the registers whose parts are taken"""
 WIDE = {8: (16, 32), 16: (32,)}
 """bits of a lane, and of those that it may become"""
 WORDS = {"low": "low_part", "upper": "upper_part", "signed": "signed_part"}
@@ -38,11 +40,14 @@ WORDS = {"low": "low_part", "upper": "upper_part", "signed": "signed_part"}
 NAME = rf"({'|'.join(WORDS.values())})_({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for their names; the types are groups 2 and 4"""
 VECTOR = f"__attribute__((vector_size({REGISTER_BITS // 8})))"
+UNPACKED = r"unpacked_(u(8|16)x\d+)"
+"""a regular expression for the names of the macros that take every lane of half a register before one of another's"""
 
 
 class WidePart(NamedTuple):
-    """Which part of a register becomes lanes of so many bits, and how."""
+    """Which part of a register of so many bits becomes lanes of `wide` ones, and how."""
 
+    size: int
     register: SSAValue
     number: int
     word: str
@@ -57,16 +62,16 @@ class WidePart(NamedTuple):
     @property
     def result(self) -> str:
         """The type of the lanes."""
-        return f"{self.kind}{self.wide}x{REGISTER_BITS // self.wide}"
+        return f"{self.kind}{self.wide}x{self.size // self.wide}"
 
     @property
     def helper(self) -> str:
         """The macro."""
-        return f"{WORDS[self.word]}_{self.kind}{self.bits}x{REGISTER_BITS // self.bits}_{self.result}"
+        return f"{WORDS[self.word]}_{self.kind}{self.bits}x{self.size // self.bits}_{self.result}"
 
 
 def wide_part(op: Operation) -> WidePart | None:
-    """The part that an op widens, if it is one; the first part is as good without a shuffle, unless it goes up."""
+    """The part that an op widens, if it is one."""
     word = {arith.ExtUIOp: "low", arith.ExtSIOp: "signed"}.get(cast("type[arith.ExtUIOp]", op.__class__), "upper")
     widened = op
     if word == "upper":
@@ -82,18 +87,25 @@ def wide_part(op: Operation) -> WidePart | None:
 
 
 def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | None:
-    """The part that a shuffle takes of one register, or one of another's part of it."""
-    register, first, count = value, 0, REGISTER_BITS // wide
+    """
+    The part that a shuffle takes of one register, or one of another's part of it.
+
+    The first one of a large register is as good without a shuffle, unless it goes up.
+    """
+    register, first = value, 0
     while (found := _part(register, source)) is not None:
         register, begin = found
         first += begin
-    number, rest = divmod(first, count)
-    taken, whole = (cast("VectorType[IntegerType]", each.type).get_shape() for each in (value, register))
-    if rest or (taken, whole) != ((count,), (REGISTER_BITS // source,)) or lane_bits(register.type) != source:
+    if register is value:
         return None
-    if register is value or not (number or word == "upper"):
+    (count,), whole = (cast("VectorType[IntegerType]", each.type).get_shape() for each in (value, register))
+    size, (number, rest) = count * wide, divmod(first, count)
+    is_whole = size in (REGISTER_BITS, SMALL_BITS) and whole == (size // source,)
+    if rest or not is_whole or lane_bits(register.type) != source:
         return None
-    return WidePart(register, number, word, source, wide)
+    if size == SMALL_BITS or number or word == "upper":
+        return WidePart(size, register, number, word, source, wide)
+    return None
 
 
 def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
@@ -116,9 +128,31 @@ def lane_bits(type: Attribute) -> int:
 
 
 def wide_parts_prelude(used: set[str]) -> list[str]:
-    """The macros that are among the words that code uses."""
-    found = (re.fullmatch(NAME, name) for name in sorted(used))
-    return [_definition(match[0], match[1], Named.named(match[2]), Named.named(match[4])) for match in found if match]
+    """The macros that are among the words that code uses, and those that they use themselves."""
+    matches = (re.fullmatch(NAME, name) for name in sorted(used))
+    parts = [(match[0], match[1], Named.named(match[2]), Named.named(match[4])) for match in matches if match]
+    texts = [(_by_unpacking if 8 * part[2].bytes == SMALL_BITS else _definition)(*part) for part in parts]
+    halves = sorted({match[1] for match in re.finditer(UNPACKED, "\n".join(texts))})
+    return [*(_unpacked(Named.named(type)) for type in halves), *texts]
+
+
+def _by_unpacking(name: str, word: str, source: Named, target: Named) -> str:
+    """A part of a small register, with zeros above or below its lanes, which become twice as wide by each step."""
+    taken, bits = "(x)", source.bits
+    while bits < target.bits:
+        type = Named("u", bits, SMALL_BITS // bits)
+        both = f"({type}){taken}", f"({type}){{0}}"
+        half = "n" if 2 * source.bits == target.bits else "(n) / 2" if bits == source.bits else "(n) % 2"
+        taken = f"unpacked_{type}({', '.join(both if word == WORDS['low'] else reversed(both))}, {half})"
+        bits *= 2
+    shifted = f" >> {target.bits - source.bits}" if word == WORDS["signed"] else ""
+    return f"#define {name}(x, n) \\\n  {broken(f'(({target}){taken}{shifted})')}"
+
+
+def _unpacked(type: Named) -> str:
+    half = type.lanes // 2
+    lanes = ", ".join(f"{half} * (h) + {lane + first}" for lane in range(half) for first in (0, type.lanes))
+    return f"#define unpacked_{type}(a, b, h) \\\n  {broken(f'__builtin_shufflevector(a, b, {lanes})')}"
 
 
 def _definition(name: str, word: str, source: Named, target: Named) -> str:
@@ -147,12 +181,7 @@ def _native(word: str, source: Named, target: Named) -> str:
     places = sum((1 << count) - 1 << (up + target.bits * lane) // 8 for lane in range(target.lanes))
     moved = f"""__builtin_ia32_permvarqi512_mask( \\
       (char {VECTOR})(x), \\
-      (char {VECTOR})({_broken(f"({target.mask}){{{lanes}}}")} + \\
+      (char {VECTOR})({broken(f"({target.mask}){{{lanes}}}")} + \\
           {target.lanes * count * ones:#x} * (n)), \\
       (char {VECTOR}){{0}}, {places:#x})"""
     return f"(({target}){moved}{f' >> {shift}' if word == WORDS['signed'] else ''})"
-
-
-def _broken(text: str) -> str:
-    """Over the lines of a macro."""
-    return " \\\n          ".join(line.strip() for line in wrapped(text, MAX_WIDTH - 14))

@@ -52,3 +52,8 @@ def _hanging_column(text: str) -> int:
             open_brackets.pop()
     # A part that was broken off before starts below the bracket that it is in.
     return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())
+
+
+def broken(text: str) -> str:
+    """Text over the lines of a macro."""
+    return " \\\n          ".join(line.strip() for line in wrapped(text, MAX_WIDTH - 14))

@@ -26,10 +26,11 @@ def as_number(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
 
 
 def integer_to_f32(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
-    """The value of a loaded integer as f32, rounded once; a code of 4 bits is widened before it has a sign."""
-    if has_table(type, lanes.count):
-        code = lanes.and_(lanes.widen(value, 32, is_signed=False, name="code"), 15)
-        return lanes.to_float(lanes.sub(lanes.xor(code, 8), 8), F32, is_signed=True, name="number")
+    """The value of a loaded integer as f32, rounded once; packed lanes are widened before they have a sign."""
+    if lanes.count is not None and 1 < type.bits < 8 and type.integer_range[0] < 0:
+        code, sign = lanes.widen(value, 32, is_signed=False, name="code"), 1 << type.bits - 1
+        code = lanes.and_(code, 2 * sign - 1) if has_table(type, lanes.count) else code
+        return lanes.to_float(lanes.sub(lanes.xor(code, sign), sign), F32, is_signed=True, name="number")
     return lanes.to_float(as_number(lanes, value, type), F32, type.integer_range[0] < 0, "number")
 
 

@@ -1,0 +1,108 @@
+"""
+The low bits of several registers in one, as C says it: of four of words as bytes, of two as pairs of bytes.
+
+A vector of 4 or 8 bytes is no register to gcc, which joins such in registers of integers. x86 packs two registers of 16
+bytes in one by a single step, lanes with numbers that are too large saturated: so they lose their upper bits before.
+
+    %a = arith.trunci %x : vector<8xi16> to vector<8xi8>
+    %b = arith.trunci %y : vector<8xi16> to vector<8xi8>
+    %all = vector.shuffle [0, 1, ..., 15] %a, %b : vector<8xi8>, vector<8xi8>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Operation, SSAValue
+
+from layoutc.targets.patterns.wide_parts import CASTS, SMALL_BITS, lane_bits
+from layoutc.targets.words.c_text import broken
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
+from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.walk import operands
+
+NAME = rf"narrowed_({VECTOR_TYPE})_({VECTOR_TYPE})"
+"""a regular expression for the names of the macros; the types are groups 1 and 3"""
+PACKING = {32: "packssdw", 16: "packuswb"}
+"""bits of a lane -> how two registers of such are packed"""
+
+
+class NarrowParts(NamedTuple):
+    """The registers whose narrow lanes stand side by side, and the types of one and of all."""
+
+    registers: Sequence[SSAValue]
+    wide: Named
+    narrow: Named
+
+    @property
+    def helper(self) -> str:
+        """The macro."""
+        return f"narrowed_{self.wide}_{self.narrow}"
+
+
+def narrow_parts(op: Operation) -> NarrowParts | None:
+    """The registers whose lanes an op joins, if they are narrowed for nothing else."""
+    if not _joins(op) or not (registers := _narrowed(op.operands)):
+        return None
+    narrow, *wide = (Named("i", lane_bits(value.type), _lanes(value)) for value in (op.results[0], *registers))
+    are_registers = wide[0].bytes == narrow.bytes == SMALL_BITS // 8 and len(set(wide)) == 1
+    return NarrowParts(registers, wide[0], narrow) if are_registers and wide[0].bits in PACKING else None
+
+
+def _joins(op: Operation) -> bool:
+    """Whether an op puts two vectors side by side."""
+    return isinstance(op, vector.ShuffleOp) and op.mask.get_values() == tuple(range(2 * _lanes(op.v1)))
+
+
+def _lanes(value: SSAValue) -> int:
+    (count,) = cast("VectorType[IntegerType]", value.type).get_shape()
+    return count
+
+
+def _narrowed(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    """What is narrowed to values that stand side by side; nothing if one is anything else, or has another use."""
+    found: list[SSAValue] = []
+    for value in values:
+        while value.owner.__class__ in CASTS and value.has_one_use():
+            value = operands(cast("Operation", value.owner))[0]
+        op = cast("Operation", value.owner)
+        behind = [op.input] if isinstance(op, arith.TruncIOp) else _narrowed(op.operands) if _joins(op) else []
+        if not behind or not value.has_one_use():
+            return []
+        found += behind
+    return found
+
+
+def narrow_parts_prelude(used: set[str]) -> list[str]:
+    """The macros that are among the words that code uses."""
+    found = (re.fullmatch(NAME, name) for name in sorted(used))
+    return [_definition(match[0], Named.named(match[1]), Named.named(match[3])) for match in found if match]
+
+
+def _definition(name: str, wide: Named, narrow: Named) -> str:
+    """By packing, where there is that, or by shuffles that take every second lane."""
+    parts = names = ["a", "b", "c", "d"][: wide.bits // narrow.bits]
+    packed = [f"const {wide} {each}_ = {_cut(each, wide, narrow.bits)}" for each in names]
+    picked = [f"const {wide} {each}_ = {each}" for each in names]
+    bits = wide.bits
+    while bits > narrow.bits:
+        pack, bits = f"__builtin_ia32_{PACKING[bits]}128", bits // 2
+        type = Named("i", bits, SMALL_BITS // bits)
+        evens = ", ".join(map(str, range(0, 2 * type.lanes, 2)))
+        for a, b in zip(parts[::2], parts[1::2], strict=True):
+            packed.append(f"const {type} {a}{b}_ = ({type}){pack}({a}_, {b}_)")
+            picked.append(f"const {type} {a}{b}_ = __builtin_shufflevector(({type}){a}_, ({type}){b}_, {evens})")
+        parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=True)]
+    native, portable = (
+        macro(name, ", ".join(names), *map(broken, lines), f"{parts[0]}_") for lines in (packed, picked)
+    )
+    return f"#if defined(__SSE2__)\n{native}\n#else\n{portable}\n#endif"
+
+
+def _cut(name: str, wide: Named, bits: int) -> str:
+    """The low bits of lanes as numbers that packing leaves as they are: bytes without a sign, pairs with one."""
+    return f"({name}) & 0xff" if bits == 8 else f"({wide})((u{wide.bits}x{wide.lanes})({name}) << {bits}) >> {bits}"

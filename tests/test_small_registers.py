@@ -1,0 +1,75 @@
+"""Registers of 16 bytes: their parts become wider lanes, and lanes of several are joined narrow; any bits."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import Conversion
+from tests.c_programs import compiled, compiler_named
+
+BUILDS = [
+    ("gcc", ("-O2", "-march=native")),
+    ("gcc", ("-O2", "-march=x86-64-v3")),
+    ("gcc", ("-O2",)),
+    ("clang", ("-O2",)),
+    ("clang", ("-O2", "-march=x86-64-v3")),
+    ("gcc", ("-O2", "-U__SSE2__", "-U__AVX2__")),
+]
+"""the last one for processors without packing, which gcc takes this one to be"""
+REORDERS = [
+    ("u8", "f32", Conversion(), "low_part_u8x16_u32x4("),
+    ("s8", "f32", Conversion(), "signed_part_i8x16_i32x4("),
+    ("u16", "f32", Conversion(), "low_part_u16x8_u32x4("),
+    ("s16", "f32", Conversion(), "signed_part_i16x8_i32x4("),
+    ("bf16", "f32", Conversion(), "upper_part_u16x8_u32x4("),
+    ("s8", "s16", Conversion(), "signed_part_i8x16_i16x8("),
+    ("s4", "f32", Conversion(src_scale=0.5), "low_part_u8x16_u32x4("),
+    ("s32", "s8", Conversion(), "narrowed_i32x4_i8x16("),
+    ("s32", "u16", Conversion(), "narrowed_i32x4_i16x8("),
+    ("u16", "u8", Conversion(), "narrowed_i16x8_i8x16("),
+    ("f32", "bf16", Conversion(), "narrowed_i32x4_i16x8("),
+]
+MOVES = [("ab", "ab"), ("ab", "ba")]
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else part[-1])
+@pytest.mark.parametrize(
+    ("type", "to_type", "conversion", "helper"),
+    REORDERS,
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_any_bits(
+    compiler: str,
+    flags: tuple[str, ...],
+    type: str,
+    to_type: str,
+    conversion: Conversion,
+    helper: str,
+    tmp_path: Path,
+) -> None:
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    source = layoutc.desc("ab", (256, 272), type)
+    codes = np.random.default_rng(1).integers(0, 256, source.size_bytes).astype(np.uint8)
+    if source.element_type.bits == 32:
+        # Most numbers of 32 bits are saturated: these have fewer.
+        codes = (codes.view(np.int32) >> np.arange(codes.size // 4) % 28).astype(np.int32).view(np.uint8)
+    for tag, to_tag in MOVES:
+        source, destination = layoutc.desc(tag, (256, 272), type), layoutc.desc(to_tag, (256, 272), to_type)
+        text = layoutc.Kernel(source, destination, target="sse2", conversion=conversion).c_source
+        assert helper in text or tag != to_tag
+        got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
+        pointers = (ctypes.c_void_p(array.ctypes.data) for array in (codes, got))
+        folder = tmp_path / to_tag
+        folder.mkdir()
+        library = compiled(text, path, folder, *flags, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+        library("reorder", [ctypes.c_void_p] * 2)(*pointers)
+        reference.reorder(source, destination, codes, expected, conversion)
+        np.testing.assert_array_equal(got, expected)
