@@ -88,7 +88,6 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
 
 def _chain(copy: StridedCopy, side: SideName, lanes: int, is_even: bool = False) -> Iterator[Part]:
     """Parts of the digits that follow one another without a gap, and carry alike on both sides, up to `lanes`."""
-    stride = 1
     for position, digit in contiguous(copy, side):
         part = _power_of_two(min(lanes, digit.extent))
         if digit.is_uneven or (side == "src" and not digit.is_whole):
@@ -99,7 +98,6 @@ def _chain(copy: StridedCopy, side: SideName, lanes: int, is_even: bool = False)
             return
         yield Part(position, part)
         lanes //= part
-        stride *= digit.extent
         if part != digit.extent or lanes == 1:
             return
 
