@@ -72,7 +72,7 @@ def filled(plan: CopyPlan) -> float:
 
 def converts_few(plan: CopyPlan) -> bool:
     """Whether the vectors of a plan convert few elements at once."""
-    return not plan.gathers_converted and (not plan.target_lanes or converted_lanes(plan) <= FEW_CONVERTED)
+    return not plan.target_lanes or converted_lanes(plan) <= FEW_CONVERTED
 
 
 def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
@@ -82,8 +82,6 @@ def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
     Loops around tiles do not count: longer tiles of rows that stay as they are wait for more of a row. Past the caches
     elements that become narrower are read, more than stored, and rows for whole lines follow the source without a box.
     """
-    if not plan.target_lanes or plan.pads_elements:
-        return False
     if merged.store == "staged" and merged.widths.dst < merged.widths.src:
         return False
     moved, vectors = box_instructions(merged)

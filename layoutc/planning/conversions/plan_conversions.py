@@ -84,7 +84,7 @@ def _box_suits(copy: StridedCopy, plans: Sequence[CopyPlan], how: Converting) ->
 @lru_cache(maxsize=256)
 def parts_are_a_box(copy: StridedCopy, how: Converting) -> bool:
     """Whether what would be several copies, as some digit is loaded in part, is one box instead."""
-    if not how.widths.are_packed or copy.is_fill:
+    if not how.widths.are_packed:
         return False
     with silently():
         return _box_suits(copy, [*_plans(copy, how)], how)
@@ -134,7 +134,7 @@ def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
 
 def _apart(copy: StridedCopy, how: Converting) -> int | None:
     """A digit that is loaded in part, whose zeros cannot be in the tiles of what is loaded."""
-    if how.widths.dst_per_byte > 1 and how.widths.converted_at == "src":
+    if how.widths.dst_per_byte > 1:
         # Zeros are none of the values that are converted, as those are narrowed first; the next copy has half a byte.
         return without_lanes(copy, how.widths, how.target)
     return _first_partial(copy)

@@ -119,7 +119,7 @@ def _halves(how: Converting) -> bool:
 
 def _widens_in_caches(how: Converting) -> bool:
     """Whether elements are moved before they are wide, and each register is stored as soon as it is converted."""
-    return how.widths.converted_at == "dst" and how.widths.src < how.widths.dst and not how.streams
+    return how.widths.src < how.widths.dst and not how.streams
 
 
 def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:

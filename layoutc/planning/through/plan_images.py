@@ -128,7 +128,7 @@ def plan_images(images: Images, how: Converting) -> tuple[CopyPlan | Through, ..
     """How each copy of a reorder by way of images runs, which moves bytes from image to image or converts there."""
     how = replace(how, asked=None, copies=1)
     turns = [_turns(each, replace(how, moves=how.computed <= 1)) for each in images.turns]
-    return *turns, *converting_plans(images.fills, replace(how, adds=False))
+    return *turns, *converting_plans(images.fills, how)
 
 
 def _turns(turn: Imaged, how: Converting) -> Through:
