@@ -8,7 +8,7 @@ from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, merged, unfused, without_partial
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.reasons import arrange_copies
 
@@ -56,7 +56,7 @@ def with_small_conversions(
     """
     if how.adds:
         return tuple(parts)
-    copies = [copy for part in parts for copy in ((part,) if isinstance(part, CopyPlan) else part.copies)]
+    copies = Plan(tuple(parts)).copies
     alone = {id(part) for part in parts}
     order, found, recorded = list(range(len(copies))), dict[int, CopyPlan](), len(copies)
     for number, plan in enumerate(copies):
