@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from math import gcd
 
 from layoutc.planning.copies.copy_digits import Sized, merged
 from layoutc.planning.machine import STREAMED_PART, Machine
@@ -12,7 +10,14 @@ from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.reasons import forget_copies
-from layoutc.planning.together.shared_lines import is_tiled, largest_of, staged_rows, staged_together, turn_of
+from layoutc.planning.together.shared_lines import (
+    is_tiled,
+    largest_of,
+    staged_rows,
+    staged_together,
+    target_of_steps,
+    turn_of,
+)
 from layoutc.planning.together.small_copies import most_small, plans_alone
 from layoutc.planning.together.together import moved_groups
 
@@ -73,9 +78,7 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         inner = [turn_of(*sized, loops) for sized in group]
         if any(not is_tiled(*sized, target) for sized in inner):
             loops = ()
-        # What is a whole line in the first turn need be none in the others.
-        turns = [loop.dst for loop in loops if loop.step < loop.extent]
-        of_turn = replace(target, alignment=gcd(target.alignment, *turns))
+        of_turn = target_of_steps(loops, target)
         together = tuple(plan_moved(*piece, of_turn, streams) for piece in inner) if loops else ()
         rows = staged_rows(loops, group, together, target) if together and streams and is_far else None
         if rows is not None:

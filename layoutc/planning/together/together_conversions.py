@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.conversions.merged_conversions import has_box
@@ -22,6 +21,7 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.together.plan_together import TURN_PART
+from layoutc.planning.together.shared_lines import largest_of, target_of_steps
 from layoutc.planning.together.together import Measured, alike, groups, line_bytes, reduced, restored
 
 LEAST_SAVED = 0.04
@@ -68,11 +68,9 @@ def _turns(
     loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
 ) -> tuple[CopyPlan, ...]:
     """What each copy does in a turn; nothing where one would be several, or where they go past the caches alone."""
-    if not _saves(loops, group, alone, PAGE):
+    if not _saves(loops, group, alone):
         return ()
-    # What is a whole line in the first turn need be none in the others.
-    steps = [loop.dst for loop in loops if loop.step < loop.extent]
-    of_turn = replace(how, target=replace(how.target, alignment=gcd(how.target.alignment, *steps)))
+    of_turn = replace(how, target=target_of_steps(loops, how.target))
     found: list[CopyPlan] = []
     for (copy, widths), plan in zip(group, alone, strict=True):
         turn = reduced(copy, widths, loops)
@@ -81,7 +79,7 @@ def _turns(
             forget_copies(len(found) + len(planned))
             return ()
         found += planned
-    stays = _largest(found).store != "normal" or _largest(alone).store == "normal"
+    stays = largest_of(found).store != "normal" or largest_of(alone).store == "normal"
     if not stays or any(map(_goes_straight_alone, alone, found)):
         forget_copies(len(found))
         return ()
@@ -93,7 +91,7 @@ def _goes_straight_alone(alone: CopyPlan, turn: CopyPlan) -> bool:
     return alone.store == "nontemporal" != turn.store
 
 
-def _saves(loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], page: int) -> bool:
+def _saves(loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan]) -> bool:
     """Whether copies move far fewer lines together than apart, or somewhat fewer in turns of few pages."""
     apart = together = 0
     for side in SIDES:
@@ -103,7 +101,7 @@ def _saves(loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequen
         moved = [(each[1].bytes(side, each[0].elements) or 0) * _times(plan, side) for each, plan in here]
         apart += sum(lines)
         together += max(max(lines, default=0), sum(moved))
-    pages = sum(_pages(*_in_turn(each, loops), page) for each in group if not each[0].is_fill)
+    pages = sum(_pages(reduced(*each, loops), each[1]) for each in group if not each[0].is_fill)
     return apart - together >= apart * (MOSTLY_SAVED if pages > MOST_PAGES else LEAST_SAVED)
 
 
@@ -111,14 +109,9 @@ def _times(plan: CopyPlan, side: SideName) -> int:
     return 2 if side == "dst" and plan.store == "normal" else 1
 
 
-def _in_turn(each: Measured, loops: Sequence[SharedLoop]) -> Measured:
-    copy, widths = each
-    return reduced(copy, widths, loops), widths
-
-
-def _pages(copy: StridedCopy, widths: Widths, page: int) -> int:
+def _pages(copy: StridedCopy, widths: Widths) -> int:
     """About how many pages of the source a copy has a part of."""
-    return line_bytes(copy, widths, "src", page) // page
+    return line_bytes(copy, widths, "src", PAGE) // PAGE
 
 
 def _planned(turn: StridedCopy, alone: CopyPlan, how: Converting) -> list[CopyPlan]:
@@ -137,7 +130,3 @@ def _is_turn(plan: CopyPlan, copy: StridedCopy, loops: Sequence[SharedLoop]) -> 
         return merged(restored(unfused(plan.copy), plan.widths, loops)) == merged(copy)
     except LayoutcError:
         return False
-
-
-def _largest(plans: Sequence[CopyPlan]) -> CopyPlan:
-    return max(plans, key=lambda plan: plan.copy.elements * plan.widths.dst)
