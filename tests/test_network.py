@@ -12,8 +12,8 @@ import pytest
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles, merges_registers
-from layoutc.planning.shuffles.interleave import check_deinterleave, check_interleave, deinterleave, interleave
-from layoutc.planning.shuffles.network import Network, Shuffle, check, execute
+from layoutc.planning.shuffles.interleave import deinterleave, interleave
+from layoutc.planning.shuffles.network import Network, Shuffle, check, check_elements, execute
 from layoutc.planning.shuffles.synthesis import synthesize
 
 SHUFFLES: tuple[Shuffles, ...] = get_args(Shuffles)
@@ -26,6 +26,17 @@ VECTORS = [
     for shuffles in SHUFFLES
 ]
 """all that a plan asks for; vectors narrower than 16 bytes have a test of their own"""
+
+
+def check_interleave(network: Network, channels: int) -> None:
+    """Element f of the outputs is lane f // C of channel f % C."""
+    count = channels * network.lanes
+    check_elements(network, [f % channels * network.lanes + f // channels for f in range(count)])
+
+
+def check_deinterleave(network: Network, channels: int) -> None:
+    """Lane x of channel c is element x * C + c of the inputs."""
+    check_elements(network, [x * channels + c for c in range(channels) for x in range(network.lanes)])
 
 
 def lane_bits(element_bytes: int, vector_bytes: int) -> list[str]:

@@ -9,7 +9,7 @@ from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.plan import is_power_of_two
 from layoutc.planning.shuffles.exchanges import VectorUnit
 from layoutc.planning.shuffles.merging import staying
-from layoutc.planning.shuffles.network import Network, NetworkBuilder, check_elements, move_bits
+from layoutc.planning.shuffles.network import Network, NetworkBuilder, move_bits
 from layoutc.planning.shuffles.pairs import join, part
 from layoutc.planning.shuffles.staying import can_stay, cheaper
 from layoutc.planning.shuffles.synthesis import synthesize, vector_unit
@@ -78,16 +78,6 @@ def deinterleave(
     return _or_merged(builder.network(builder.values), _deinterleaved(channels, lanes), unit)
 
 
-def check_interleave(network: Network, channels: int) -> None:
-    """Raise LayoutcError unless the network interleaves this many channels."""
-    check_elements(network, _elements(_interleaved(channels, network.lanes), channels * network.lanes))
-
-
-def check_deinterleave(network: Network, channels: int) -> None:
-    """Raise LayoutcError unless the network takes this many channels apart."""
-    check_elements(network, _elements(_deinterleaved(channels, network.lanes), channels * network.lanes))
-
-
 def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
     """The network, or one of registers that are merged in pairs if that takes fewer instructions."""
     lanes, count = network.lanes, network.inputs * network.lanes
@@ -102,10 +92,6 @@ def _checked(channels: int) -> int:
     if not 1 <= channels <= CHANNEL_LIMIT:
         raise LayoutcError(f"got {channels} channels, expected 1 to {CHANNEL_LIMIT}")
     return channels
-
-
-def _elements(place: Place, count: int) -> list[int]:
-    return [place(element) for element in range(count)]
 
 
 def _chunk_lanes(unit: VectorUnit) -> int:
