@@ -240,7 +240,7 @@ def test_synthesize_refuses(
         synthesize(lanes, registers, target, element_bytes, native_bytes=native_bytes)
 
 
-@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 31])
+@pytest.mark.parametrize("channels", [3, 5, 6, 7, 9, 12, 17, 31])
 @pytest.mark.parametrize(("element_bytes", "vector_bytes", "native_bytes", "shuffles"), VECTORS)
 def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, native_bytes: int, shuffles: Shuffles):
     lanes = vector_bytes // element_bytes
@@ -248,7 +248,7 @@ def test_interleaves(channels: int, element_bytes: int, vector_bytes: int, nativ
     apart = deinterleave(channels, lanes, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
     check_interleave(together, channels)
     check_deinterleave(apart, channels)
-    if merges_registers(native_bytes, shuffles, element_bytes) and channels & (channels - 1):
+    if merges_registers(native_bytes, shuffles, element_bytes):
         assert len(together.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
         assert len(apart.steps) <= channels * min(channels - 1, lanes.bit_length() - 1)
 
@@ -269,9 +269,9 @@ def test_interleave_refuses_lanes_that_are_no_power_of_two():
         interleave(3, 6, 4)
 
 
-@pytest.mark.parametrize("channels", [0, 32])
+@pytest.mark.parametrize("channels", [0, 1, 2, 4, 16, 32, 33])
 def test_interleave_refuses(channels: int):
-    with pytest.raises(LayoutcError, match=f"got {channels} channels, expected 1 to 31"):
+    with pytest.raises(LayoutcError, match=f"got {channels} channels, expected 3 to 31, and no power of two"):
         interleave(channels, 4, 4)
 
 

@@ -1,18 +1,22 @@
-"""Networks between C channels of one register each and C interleaved registers, for any small C."""
+"""
+Networks between C channels of one register each and C interleaved registers, for any small C that is no power of two.
+
+Those of powers of two move bits of indices (`synthesis`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.plan import is_power_of_two
 from layoutc.planning.shuffles.exchanges import VectorUnit
 from layoutc.planning.shuffles.merging import staying
-from layoutc.planning.shuffles.network import Network, NetworkBuilder, move_bits
+from layoutc.planning.shuffles.network import Network, NetworkBuilder
 from layoutc.planning.shuffles.pairs import join, part
 from layoutc.planning.shuffles.staying import can_stay, cheaper
-from layoutc.planning.shuffles.synthesis import synthesize, vector_unit
+from layoutc.planning.shuffles.synthesis import vector_unit
 
 CHANNEL_LIMIT = 31
 
@@ -32,11 +36,10 @@ def interleave(
 
     C registers of `lanes` lanes go in and come out. Where any shuffle of two registers is one instruction, an output
     takes C - 1 of them, or the logarithm of the lanes if that is less. Raises LayoutcError for vectors that the
-    machine does not have.
+    machine does not have, and for other numbers of channels.
     """
     unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
-    if is_power_of_two(_checked(channels)):
-        return _interleave_bits(channels, unit)
+    _check(channels)
     if unit.unpacks_only:
         return join(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
@@ -61,8 +64,7 @@ def deinterleave(
 ) -> Network:
     """From memory order to one register per channel: the inverse of `interleave`."""
     unit = vector_unit(lanes, element_bytes, native_bytes, shuffles)
-    if is_power_of_two(_checked(channels)):
-        return _deinterleave_bits(channels, unit)
+    _check(channels)
     if unit.unpacks_only:
         return part(channels, lanes, element_bytes)
     builder = _Builder(channels, lanes)
@@ -88,10 +90,9 @@ def _or_merged(network: Network, place: Place, unit: VectorUnit) -> Network:
     return cheaper(network, staying(tuple(elements), wanted, lanes), unit.shuffles)
 
 
-def _checked(channels: int) -> int:
-    if not 1 <= channels <= CHANNEL_LIMIT:
-        raise LayoutcError(f"got {channels} channels, expected 1 to {CHANNEL_LIMIT}")
-    return channels
+def _check(channels: int) -> None:
+    if not 3 <= channels <= CHANNEL_LIMIT or is_power_of_two(channels):
+        raise LayoutcError(f"got {channels} channels, expected 3 to {CHANNEL_LIMIT}, and no power of two")
 
 
 def _chunk_lanes(unit: VectorUnit) -> int:
@@ -137,34 +138,6 @@ def _within_groups(place: Place, channels: int, lanes: int, chunk: int) -> Place
     return placed
 
 
-def _interleave_bits(channels: int, unit: VectorUnit) -> Network:
-    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
-    network = _synthesized(high, low, (low + high)[: len(high)], unit)
-    return _numbered(network, (low + high)[len(high) :])
-
-
-def _deinterleave_bits(channels: int, unit: VectorUnit) -> Network:
-    low, high = _bits("channel", channels), _bits("lane", unit.lane_count)
-    memory = low + high
-    network = _synthesized(memory[: len(high)], memory[len(high) :], high, unit)
-    return _numbered(network, low)
-
-
-def _bits(name: str, count: int) -> list[Hashable]:
-    return [(name, bit) for bit in range(count.bit_length() - 1)]
-
-
-def _synthesized(lanes: list[Hashable], registers: list[Hashable], target: list[Hashable], unit: VectorUnit) -> Network:
-    return synthesize(lanes, registers, target, unit.element_bytes, unit.native_bytes, unit.shuffles)
-
-
-def _numbered(network: Network, registers: list[Hashable]) -> Network:
-    """The same network with its outputs in the order of these bits."""
-    place = [network.target_registers.index(label) for label in registers]
-    outputs = [network.outputs[move_bits(number, place)] for number in range(len(network.outputs))]
-    return Network(network.inputs, network.lanes, network.steps, tuple(outputs), tuple(registers))
-
-
 class _Builder(NetworkBuilder):
     """The steps so far, and the registers that they leave."""
 
@@ -194,8 +167,6 @@ class _Builder(NetworkBuilder):
     def _gathered(self, place: Place, first: int) -> int:
         wanted = [divmod(place(element), self.lanes) for element in range(first, first + self.lanes)]
         sources = sorted({source for source, _ in wanted})
-        if len(sources) == 1:
-            return self._kept(sources[0], [lane for _, lane in wanted])
         value = self.values[sources[0]]
         for number, source in enumerate(sources[1:]):
             value = self.step(value, self.values[source], self._merged(wanted, source, first=number == 0))
@@ -212,8 +183,3 @@ class _Builder(NetworkBuilder):
             self.lanes + origin if held == source else origin if held == settled else lane
             for lane, (held, origin) in enumerate(wanted)
         ]
-
-    def _kept(self, source: int, mask: list[int]) -> int:
-        if mask == list(range(self.lanes)):
-            return self.values[source]
-        return self.step(self.values[source], None, mask)
