@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from layoutc.planning.copies.axis_copies import PARTIAL, Axis, Side
 from layoutc.planning.copies.axis_segments import segments
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, cut_after, merged
+from layoutc.planning.copies.copy_digits import StridedCopy, cut_after, merged
 from layoutc.planning.copies.strided_copy import AxisSides
 
 SHORT_AXIS, LONG_AXIS = 256, 1 << 10
@@ -33,12 +33,12 @@ class Blocks(NamedTuple):
     loaded: int
     stored: int
 
-    def steps(self, side: SideName) -> Iterator[tuple[int, int]]:
-        """How many steps what is loaded has of which stride on a side."""
-        pieces = (self.src if side == "src" else self.dst).pieces
-        ends = [*(piece.cut for piece in pieces[1:]), self.loaded]
-        for piece, end in zip(pieces, ends, strict=True):
-            yield -(-min(end, self.loaded) // piece.cut), piece.stride
+
+def steps_of(side: Side, stop: int) -> Iterator[tuple[int, int]]:
+    """How many steps of which stride so many coordinates take on a side, the fastest first."""
+    ends = [*(piece.cut for piece in side.pieces[1:]), stop]
+    for piece, end in zip(side.pieces, ends, strict=True):
+        yield -(-min(end, stop) // piece.cut), piece.stride
 
 
 @dataclass(frozen=True)

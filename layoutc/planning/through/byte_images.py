@@ -24,7 +24,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.through import copies_in, halves_of, loops_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
@@ -162,7 +162,7 @@ class _Rows:
         strides = [(getattr(loop, side) // widths.of(side), loop.step) for loop in loops]
         strides += ((getattr(digit, side), digit.loaded if is_source else digit.extent) for digit in partial)
         memory = [replace(each.src, padded=each.loaded) if is_source else each.dst for each in blocks]
-        strides += (stride for each in memory for stride in _strides(each))
+        strides += ((stride, count) for each in memory for count, stride in steps_of(each, each.padded))
         if widths.per_byte(side) == 1:
             return cls(
                 side, base, base, tuple(strides), tuple(s for s, _ in strides), tuple(memory), tuple(memory), False
@@ -192,13 +192,6 @@ class _Rows:
         sides = (self.memory, self.sides) if is_source else (self.sides, self.memory)
         inner = (segments(one, other, (), one.padded, "none") for one, other in zip(*sides, strict=True))
         yield from copies_in(StridedCopy(*start, held), inner, converts=False)
-
-
-def _strides(side: Side) -> Iterator[tuple[int, int]]:
-    """The strides of the pieces of a side, and how many steps of each are there."""
-    ends = (*(piece.cut for piece in side.pieces[1:]), side.padded)
-    for piece, end in zip(side.pieces, ends, strict=True):
-        yield piece.stride, -(-min(end, side.padded) // piece.cut)
 
 
 def _with_strides(side: Side, strides: Iterator[int]) -> tuple[Piece, ...]:

@@ -22,7 +22,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, period_of, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.together.together import even_step, grown, page_by_page
 
@@ -108,7 +108,7 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     def on(side: SideName) -> Places:
         steps = [
             *(each for digit in partial for each in digit.all_steps(side)),
-            *(each for part in blocks for each in part.steps(side)),
+            *(each for part in blocks for each in steps_of(getattr(part, side), part.loaded)),
         ]
         return tuple((extent, stride * widths.of(side)) for extent, stride in steps)
 
