@@ -133,6 +133,15 @@ class LineCopy(TiledCopy):
         return self.loops.outermost
 
 
+def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
+    """One planned copy, straight or through buffers, prepared."""
+    is_straight = plan.load == "normal" and plan.store in ("normal", "nontemporal")
+    has_lines = plan.copies_runs and memory.sums is None
+    copy = (TiledCopy if is_straight else LineCopy if has_lines else BufferedCopy)(nest, plan, memory, threads)
+    copy.prepare()
+    return copy
+
+
 def _inside(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
     """The copy as its tiles see it: one side is a buffer, in which nothing carries."""
     digits: list[CopyDigit] = []

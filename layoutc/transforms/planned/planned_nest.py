@@ -21,8 +21,8 @@ from layoutc.transforms.building.joined_lanes import joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.plain.plain_nest import COMMENT, build_zero, comment
+from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory
-from layoutc.transforms.planned.copy_nest import tiled_copy
 from layoutc.transforms.planned.through_nest import build_through
 from layoutc.transforms.planned.together_nest import build_together
 from layoutc.transforms.sums.running_sums import RunningSums

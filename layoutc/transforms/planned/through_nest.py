@@ -14,8 +14,8 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Through
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.loop_nest import NestBuilder
+from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory, unchanged
-from layoutc.transforms.planned.copy_nest import tiled_copy
 from layoutc.transforms.planned.image_rows import ImageRows
 from layoutc.transforms.planned.tiled_nest import Around, TiledCopy
 from layoutc.transforms.values.tile_loops import Steps, TileLoops

@@ -12,8 +12,8 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.together.unions import Union, shared_step, unions
 from layoutc.transforms.building.loop_nest import NestBuilder
+from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory
-from layoutc.transforms.planned.copy_nest import tiled_copy
 from layoutc.transforms.planned.tiled_nest import Around, TiledCopy
 from layoutc.transforms.planned.whole_lines import StoreStage
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
