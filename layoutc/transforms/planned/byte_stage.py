@@ -117,7 +117,7 @@ class ByteStage:
 
     def fill(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All bytes that have elements of a row, taken apart."""
-        loops, row, stage = self._row(loops, outer, strides)
+        row, stage = self._row(loops, outer, strides)
         builder, share = loops.builder, self.per_byte
         if self.span is not None:
             self._fill_span(builder, self.span, row, stage)
@@ -125,24 +125,20 @@ class ByteStage:
         first = apply(builder, D0 // share, [row], "first")
         into = apply(builder, D0 - D1 % share, [stage, row], "into")
         touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
-        for inner, at, lanes in self._vectors(builder, touched, self._touched):
-            index = inserted(inner.builder, sum_of(first, at))
-            value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes), self.ahead))
-            there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
-            inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
+        inner, at, lanes = self._vectors(builder, touched, self._touched)
+        index = inserted(inner.builder, sum_of(first, at))
+        value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes), self.ahead))
+        there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
+        inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
 
     def _fill_span(self, builder: Builder, span: RowSpan, row: SSAValue, stage: SSAValue) -> None:
         """The bytes of several rows at once, without those between them."""
         turns = -(-span.rows // span.at_once)
         assert self.nothing is not None
         mask = self.nest.element(some_lanes(span.mask, self.most_lanes))
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "k"
-        zero, stop, one = (self.nest.constant(value) for value in (0, turns, 1))
-        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
-        inner = Builder(InsertPoint.at_start(block))
+        inner, counter = self._loop(builder, *(self.nest.constant(value) for value in (0, turns, 1)))
         starts = (D0 * (span.at_once * span.step), AffineExpr.constant((span.rows - span.at_once) * span.step))
-        at = inserted(inner, affine.MinOp([block.args[0]], AffineMapAttr(AffineMap(1, 0, starts))))
+        at = inserted(inner, affine.MinOp([counter], AffineMapAttr(AffineMap(1, 0, starts))))
         at.name_hint = "at"
         here = apply(inner, (D0 + D1) // self.per_byte, [row, at], "here")
         value = inserted(inner, load_masked(self.memory, here, mask, self.nothing, self.ahead))
@@ -162,7 +158,7 @@ class ByteStage:
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
-        loops, row, stage = self._row(loops, outer, strides)
+        row, stage = self._row(loops, outer, strides)
         builder, share = loops.builder, self.per_byte
         if self._filled[0] < 1:
             self._elements(builder, self.nest.constant(0), self.nest.constant(self.run), row, stage)
@@ -173,44 +169,42 @@ class ByteStage:
         tail = apply(builder, D0 + D1 * share, [head, filled], "tail")
         source = inserted(builder, sum_of(stage, head))
         self._elements(builder, self.nest.constant(0), head, row, stage)
-        for inner, at, lanes in self._vectors(builder, filled, self._filled):
-            here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
-            value = inserted(inner.builder, load(self.buffer, here, vector_type(self.element, lanes * share)))
-            value = self._converted(inner, value)
-            index = inserted(inner.builder, sum_of(first, at))
-            inner.builder.insert(store(packed(inner, value, share), self.memory, index))
+        inner, at, lanes = self._vectors(builder, filled, self._filled)
+        here = apply(inner.builder, D0 + D1 * share, [source, at], "here")
+        value = inserted(inner.builder, load(self.buffer, here, vector_type(self.element, lanes * share)))
+        value = self._converted(inner, value)
+        index = inserted(inner.builder, sum_of(first, at))
+        inner.builder.insert(store(packed(inner, value, share), self.memory, index))
         self._elements(builder, tail, self.nest.constant(self.run), row, stage)
 
-    def _row(
-        self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]
-    ) -> tuple[TileLoops, SSAValue, SSAValue]:
-        """The loops over the rows of a macro tile; where one begins, in elements of the memory and in the buffer."""
+    def _row(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> tuple[SSAValue, SSAValue]:
+        """Where a row of a macro tile begins, in loops over these: in elements of the memory, and in the buffer."""
         runs = loops.serial(self.runs)
         row = loops.offset((*outer, *runs), strides, self.base, "row")
-        return loops, row, loops.offset(runs, self.strides, self.start, "stage_row")
+        return row, loops.offset(runs, self.strides, self.start, "stage_row")
 
-    def _vectors(
-        self, builder: Builder, bytes: SSAValue, count: tuple[int, int]
-    ) -> Sequence[tuple[Lanes, SSAValue, int]]:
+    def _vectors(self, builder: Builder, bytes: SSAValue, count: tuple[int, int]) -> tuple[Lanes, SSAValue, int]:
         """A loop over vectors of so many bytes, which lie from the fewest to the most; the last one starts earlier."""
         lanes = self._lanes(count[0])
         zero, one, stop = (self.nest.constant(value) for value in (0, 1, -(-count[1] // lanes)))
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "k"
-        self.loop = builder.insert(scf.ForOp(zero, stop, one, [], Region(block)))
-        inner = Builder(InsertPoint.at_start(block))
+        inner, counter = self._loop(builder, zero, stop, one)
         starts = AffineMapAttr(AffineMap(2, 0, (D0 * lanes, D1 - lanes)))
-        at = inserted(inner, affine.MinOp([block.args[0], bytes], starts))
+        at = inserted(inner, affine.MinOp([counter, bytes], starts))
         at.name_hint = "at"
-        return [(Lanes(inner, self.nest, lanes), at, lanes)]
+        return Lanes(inner, self.nest, lanes), at, lanes
 
     def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
         """Some elements of a row, one by one."""
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "k"
-        self.loop = builder.insert(scf.ForOp(start, stop, self.nest.constant(1), [], Region(block)))
-        lanes = Lanes(Builder(InsertPoint.at_start(block)), self.nest)
-        here, there = (lanes.insert(sum_of(base, block.args[0]), "at") for base in (stage, row))
+        inner, counter = self._loop(builder, start, stop, self.nest.constant(1))
+        lanes = Lanes(inner, self.nest)
+        here, there = (lanes.insert(sum_of(base, counter), "at") for base in (stage, row))
         value = lanes.insert(element(self.buffer, here), "code")
         value = self.convert(lanes.builder, value, None, PieceParams((), ()), None)
         store_part(lanes, value, self.memory, self.per_byte, there)
+
+    def _loop(self, builder: Builder, start: SSAValue, stop: SSAValue, one: SSAValue) -> tuple[Builder, SSAValue]:
+        """A loop within a row: where what it does is built, and its counter."""
+        block = Block([scf.YieldOp()], arg_types=[IndexType()])
+        block.args[0].name_hint = "k"
+        self.loop = builder.insert(scf.ForOp(start, stop, one, [], Region(block)))
+        return Builder(InsertPoint.at_start(block)), block.args[0]
