@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerAttr, IntegerType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -19,9 +19,9 @@ from layoutc.dialects.memory import mlir_element_type
 from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
-from layoutc.transforms.building.loop_nest import Buffer, NestBuilder, apply
+from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.building.vector_ops import load, shuffle, vector_type
-from layoutc.transforms.values.element_access import Conversions, load_element, to_register
+from layoutc.transforms.values.element_access import Conversions, load_element, offset_value, to_register
 from layoutc.transforms.values.shared_bytes import unpacked
 from layoutc.transforms.values.tile_loops import Term, TileLoops, exact_quotient
 
@@ -160,6 +160,4 @@ class _Loader:
         return Lanes(self.site.builder, self.nest, count)
 
     def _index(self, place: AffineExpr | int) -> SSAValue:
-        if isinstance(place, int):
-            return self.nest.element(IntegerAttr.from_index_int_value(place))
-        return apply(self.site.builder, place, self.site.counters, f"{self.name}_offset")
+        return offset_value(self._at(None), place, self.site.counters, f"{self.name}_offset")
