@@ -19,6 +19,7 @@ What was done to both since they were narrowed to f16, and half empty, is done o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -42,6 +43,16 @@ STEPS = (
 """ops that do the same in each lane"""
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
+
+
+def all_joined(
+    builder: Builder, nest: NestBuilder, parts: Sequence[SSAValue], shuffles: Shuffles, name: str
+) -> SSAValue:
+    """The lanes of as many vectors as a power of two, which are joined in pairs."""
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        parts = [joined(builder, nest, *pair, shuffles, name) for pair in pairs]
+    return parts[0]
 
 
 def joined(

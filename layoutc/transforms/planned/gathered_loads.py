@@ -18,7 +18,7 @@ from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.planning.machine import LINE, merges_registers
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import inserted
-from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import (
@@ -223,10 +223,8 @@ class GatheredLoads:
                 parts.append(self._converted(builder, taken, start + first + part, piece, sites))
         for first in range(0, self.lanes, stored):
             together = parts[first // piece : (first + stored) // piece]
-            while len(together) > 1:
-                pairs = zip(together[::2], together[1::2], strict=True)
-                together = [joined(builder, self.nest, *pair, self.plan.shuffles, "r") for pair in pairs]
-            self._store(builder, together[0], into, start + first)
+            value = all_joined(builder, self.nest, together, self.plan.shuffles, "r")
+            self._store(builder, value, into, start + first)
 
     def _loaded(self, builder: Builder, row: SSAValue, start: int, lanes: int) -> SSAValue:
         """So many lanes of a row, those that share bytes in a byte each."""

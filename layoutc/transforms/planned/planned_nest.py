@@ -17,7 +17,7 @@ from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Through, Together
-from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.plain.plain_nest import COMMENT, build_zero, comment
@@ -174,10 +174,7 @@ class Converting:
             old_part = None if before is None else lanes.part(before, start, at_once)
             part = lanes.part(value, start, at_once)
             found.append(_converted(here, conversions, lambda name, at=start: param(name, at), part, old_part))
-        while len(found) > 1:
-            pairs = zip(found[::2], found[1::2], strict=True)
-            found = [joined(builder, nest, *pair, self.shuffles, "joined") for pair in pairs]
-        return from_register(lanes, found[0], target)
+        return from_register(lanes, all_joined(builder, nest, found, self.shuffles, "joined"), target)
 
 
 def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:

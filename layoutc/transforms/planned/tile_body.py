@@ -23,7 +23,7 @@ from layoutc.planning.tiles.tile import Piece, Register, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.inserted_lanes import put_together
-from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
@@ -300,10 +300,8 @@ class VectorBody:
         for line in side_by_side(pieces, piece, LINE * self.plan.widths.dst_per_byte):
             index = self._at(self.site.dst, pieces[line[0]], base, "dst")
             parts = [self._stored(*found[number], index) for number in line]
-            while len(parts) > 1:
-                pairs = zip(parts[::2], parts[1::2], strict=True)
-                parts = [joined(self.builder, self.copy.nest, *pair, self.plan.shuffles, "line") for pair in pairs]
-            insert(self.builder, vector_ops.store(parts[0], self.copy.target, index, streams=True))
+            whole = all_joined(self.builder, self.copy.nest, parts, self.plan.shuffles, "line")
+            insert(self.builder, vector_ops.store(whole, self.copy.target, index, streams=True))
 
     def _converted(
         self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None, part: RegisterPart = WHOLE
