@@ -24,7 +24,7 @@ from layoutc.transforms.plain.plain_nest import COMMENT, build_zero, comment
 from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.through_nest import build_through
-from layoutc.transforms.planned.together_nest import build_together
+from layoutc.transforms.planned.together_nest import TogetherNest
 from layoutc.transforms.sums.running_sums import RunningSums
 from layoutc.transforms.values.convert_integers import as_number
 from layoutc.transforms.values.converting_functions import ConvertingFunctions, Param
@@ -63,7 +63,7 @@ def build_planned_nest(
         if isinstance(part, Together):
             # Turns of elements that share bytes begin and end inside of bytes.
             is_packed = any(copy.widths.dst_per_byte > 1 for copy in part.copies)
-            first, copies = build_together(nest, part, memory, 1 if is_packed else plan.threads)
+            first, copies = TogetherNest(nest, part, memory).build(1 if is_packed else plan.threads)
             made += (first, *copies)
         elif isinstance(part, Through):
             made += build_through(nest, part, memory, plan.threads if part.writes_apart else 1)

@@ -90,10 +90,3 @@ class TogetherNest:
         width = plan.widths.src if plan.converted_bytes and side == "src" else self.memory.element_bytes
         share = plan.widths.per_byte(side)
         return [getattr(loop, side) * share // width for loop in self.shared]
-
-
-def build_together(
-    nest: NestBuilder, together: Together, memory: Memory, threads: int
-) -> tuple[Operation, list[Operation]]:
-    """Copies in the loops that they share; returns the outermost of these, and that of each copy."""
-    return TogetherNest(nest, together, memory).build(threads)
