@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import layoutc
 from layoutc.planning.tiles.tile import Piece, Register
-from layoutc.transforms.planned.tile_zeros import lanes_of_zeros
+from layoutc.transforms.planned.tile_constants import lanes_of_zeros
 
 PIECE = Piece(0)
 

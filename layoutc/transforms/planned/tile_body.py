@@ -29,9 +29,8 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
 from layoutc.transforms.planned.last_loads import begin_earlier
 from layoutc.transforms.planned.step_table import Place
-from layoutc.transforms.planned.tile_masks import masks_of
+from layoutc.transforms.planned.tile_constants import lanes_of_zeros, masks_of, without
 from layoutc.transforms.planned.tile_site import TileSite, further
-from layoutc.transforms.planned.tile_zeros import lanes_of_zeros, without
 from layoutc.transforms.sums.running_sums import TileAdder
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_parts import WHOLE, Calls, Join, RegisterPart, part_of_register

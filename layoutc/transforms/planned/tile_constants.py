@@ -1,4 +1,8 @@
-"""The zeros of a tile: those that are joined with what is loaded, and those that lanes become which are no elements."""
+"""
+What a tile takes that is made once, in front of the loops: zeros, and the masks of what is less than a register.
+
+Zeros are joined with what is loaded, or become of lanes that are no elements.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from xdsl.ir import SSAValue
 from layoutc.planning.tiles.tile import Register
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
-from layoutc.transforms.building.vector_ops import bitcast, integer_type, vector_type
+from layoutc.transforms.building.loop_nest import NestBuilder
+from layoutc.transforms.building.vector_ops import bitcast, first_lanes, integer_type, some_lanes, vector_type
 
 
 def lanes_of_zeros(tiles: Iterable[Iterable[Register]], piece: int) -> list[int]:
@@ -37,3 +42,15 @@ def without(lanes: Lanes, value: SSAValue, zeros: int, bytes: int) -> SSAValue:
     bits = value if value.type == type else inserted(lanes.builder, bitcast(value, type))
     only = lanes.and_(bits, lanes.nest.element(kept))
     return only if only.type == value.type else inserted(lanes.builder, bitcast(only, value.type))
+
+
+def masks_of(nest: NestBuilder, found: Iterable[tuple[int, int]]) -> dict[tuple[int, int], SSAValue]:
+    """Masks, by how many lanes there are, and which of them are taken, as bits: some of them, or the first ones."""
+    masks: dict[tuple[int, int], SSAValue] = {}
+    for lanes, bits in sorted(found):
+        if bits & (bits + 1):
+            masks[lanes, bits] = nest.element(some_lanes(bits, lanes))
+        else:
+            mask = first_lanes(nest.constant(bits.bit_length()), lanes)
+            masks[lanes, bits] = nest.insert(mask).results[0]
+    return masks
