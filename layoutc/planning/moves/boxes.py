@@ -117,7 +117,7 @@ def _boxes(copy: StridedCopy, lanes: int, gap: int) -> Iterator[tuple[Box, Piece
             continue
         seen.add(tile)
         box = Box(tile, _parts(copy, tile, "src", lanes, gap), _parts(copy, tile, "dst", lanes, 0))
-        if box.source and box.target and (found := _pieces(copy, box, lanes)):
+        if found := _pieces(copy, box, lanes):
             yield box, found
 
 

@@ -126,7 +126,7 @@ def with_at_most(plan: CopyPlan, lanes: int) -> CopyPlan:
 def transposes(plan: CopyPlan) -> bool:
     """Whether registers are loaded along other digits than they are stored along."""
     loaded, stored = ({part.digit for part in lanes} for lanes in (plan.source_lanes, plan.target_lanes))
-    return bool(loaded and stored) and loaded != stored
+    return bool(loaded) and loaded != stored
 
 
 def halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:

@@ -87,12 +87,11 @@ def _blocks(plan: CopyPlan) -> int | None:
 
 def _is_transposed(plan: CopyPlan) -> bool:
     """Whether tiles of many rows go straight from lanes of one side to those of the other."""
-    if plan.merges or plan.copy.is_fill or plan.converted_bytes or plan.source_lanes == plan.target_lanes:
+    if plan.merges or plan.source_lanes == plan.target_lanes:
         return False
     if any(digit.carries or not digit.is_whole for digit in plan.copy.digits):
         return False
-    is_straight = plan.load == plan.store == "normal" and bool(plan.source_lanes)
-    return is_straight and all(
+    return plan.load == plan.store == "normal" and all(
         prod(plan.tile) >= PAIRED_ROWS * lane_count(lanes) for lanes in (plan.source_lanes, plan.target_lanes)
     )
 

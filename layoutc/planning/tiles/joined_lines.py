@@ -25,7 +25,7 @@ def with_joined_lines(plan: CopyPlan) -> CopyPlan:
 
     A register has a byte for each element; stored by itself it would be half a line, or a quarter.
     """
-    if plan.widths.dst_per_byte == 1 or plan.merges or not plan.target_lanes:
+    if plan.widths.dst_per_byte == 1 or plan.merges:
         return plan
     if not all(is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
         return plan
