@@ -80,7 +80,7 @@ def _check_copies(
 def _restored(plan: Plan, first: int = 0) -> list[Sized]:
     """The copies of a plan from the part `first` on as those of its reorder."""
     found: list[Sized] = []
-    before = sum(1 if isinstance(part, CopyPlan) else len(part.copies) for part in plan.parts[:first])
+    before = len(Plan(plan.parts[:first]).copies)
     for part in plan.parts[first:]:
         loops, copies = ((), (part,)) if isinstance(part, CopyPlan) else (part.loops, part.copies)
         for copy in copies:

@@ -28,7 +28,7 @@ from layoutc.planning.plans.plan import MAX_THREADS, Asks, CopyPlan, Load, Part,
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
 
-SHUFFLES: dict[str, Shuffles] = {"single": "single", "any": "any", "words": "words", "unpack": "unpack"}
+SHUFFLES: dict[str, Shuffles] = {name: name for name in get_args(Shuffles)}
 STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 ASKS: tuple[Asks, ...] = ("by tiles", "twice")
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
