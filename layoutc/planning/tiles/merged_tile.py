@@ -175,7 +175,7 @@ def converts_twice(plan: CopyPlan) -> bool:
 
 def _placed_params(plan: CopyPlan) -> list[tuple[int, tuple[int, ...]]]:
     """The places of a tile on the side where it is converted, and how far their parameters lie from the first one's."""
-    side, found = plan.widths.converted_at or "dst", [(0, (0,) * len(plan.copy.params))]
+    side, found = plan.widths.converted_at, [(0, (0,) * len(plan.copy.params))]
     for position, digit in enumerate(plan.copy.digits):
         found = [
             (start + at, tuple(n + value * step for n, step in zip(params, digit.params, strict=True)))
