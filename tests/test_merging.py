@@ -18,9 +18,10 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.shuffles.interleave import deinterleave, interleave
 from layoutc.planning.shuffles.merging import ANY, ZERO, merge, staying
-from layoutc.planning.shuffles.network import Network, check_elements, execute
+from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.transforms.plan_reorders import read_plan
+from tests.networks import check_elements, execute
 
 VBMI = replace(TARGETS["avx512"], shuffles="any")
 SINGLE = replace(TARGETS["avx512"], shuffles="single")
@@ -29,6 +30,7 @@ ROWS_OF_8 = (
     "copy 0 -> 0: 8x(1, 112) 8x(8, 14) 14x(64, 1), elements of 1, vectors of 64, any shuffles, tile 8x4x14, merged "
     "lanes 0:8 -> 2:14 1:4, macro 8x8x14, outer 0 1 2, inner 0 1 2, normal stores",
 )
+
 WEIGHTS = (64, 64, 3, 3), "abcd", "ABcd4b16a4b"
 
 

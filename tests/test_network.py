@@ -13,8 +13,9 @@ import pytest
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles, merges_registers
 from layoutc.planning.shuffles.interleave import deinterleave, interleave
-from layoutc.planning.shuffles.network import Network, Shuffle, check, check_elements, execute
+from layoutc.planning.shuffles.network import Network, Shuffle
 from layoutc.planning.shuffles.synthesis import synthesize
+from tests.networks import check, check_deinterleave, check_interleave, execute, stage_count
 
 SHUFFLES: tuple[Shuffles, ...] = get_args(Shuffles)
 VECTORS = [
@@ -28,17 +29,6 @@ VECTORS = [
 """all that a plan asks for; vectors narrower than 16 bytes have a test of their own"""
 
 
-def check_interleave(network: Network, channels: int) -> None:
-    """Element f of the outputs is lane f // C of channel f % C."""
-    count = channels * network.lanes
-    check_elements(network, [f % channels * network.lanes + f // channels for f in range(count)])
-
-
-def check_deinterleave(network: Network, channels: int) -> None:
-    """Lane x of channel c is element x * C + c of the inputs."""
-    check_elements(network, [x * channels + c for c in range(channels) for x in range(network.lanes)])
-
-
 def lane_bits(element_bytes: int, vector_bytes: int) -> list[str]:
     return [f"lane{k}" for k in range((vector_bytes // element_bytes).bit_length() - 1)]
 
@@ -49,7 +39,7 @@ def missing_bits(source: list[str], target: tuple[str, ...]) -> int:
 
 def is_fewest(network: Network, source: list[str], target: tuple[str, ...]) -> bool:
     """One stage per bit that enters; a lane order alone takes one."""
-    return network.stage_count == (missing_bits(source, target) or int(tuple(source) != target))
+    return stage_count(network) == (missing_bits(source, target) or int(tuple(source) != target))
 
 
 def small_arrangements() -> Iterator[tuple[int, list[str], list[str], tuple[str, ...]]]:
@@ -83,7 +73,7 @@ def test_random_tiles(element_bytes: int, vector_bytes: int, native_bytes: int, 
         target = tuple(draw.sample(lanes + registers, len(lanes)))
         network = synthesize(lanes, registers, target, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
         check(network, lanes, registers, target)
-        assert network.stage_count >= missing_bits(lanes, target)
+        assert stage_count(network) >= missing_bits(lanes, target)
         if merges_registers(native_bytes, shuffles, element_bytes):
             assert is_fewest(network, lanes, target), (lanes, registers, target)
 
@@ -98,7 +88,7 @@ def test_a_transpose_takes_one_stage_per_row_bit(
     target = tuple(f"row{k}" for k in range(len(lanes)))
     network = synthesize(pieces, rows, target, element_bytes, native_bytes=native_bytes, shuffles=shuffles)
     check(network, pieces, rows, target)
-    assert network.stage_count == len(rows)
+    assert stage_count(network) == len(rows)
     assert len(network.steps) == len(rows) << len(rows)
 
 
@@ -169,7 +159,7 @@ def test_nothing_to_do_is_no_step():
     network = synthesize(["x"], ["r"], ["x"], 8)
     assert network.steps == ()
     assert network.outputs == (0, 1)
-    assert network.stage_count == 0
+    assert stage_count(network) == 0
 
 
 def test_one_register_without_lanes():
@@ -183,17 +173,17 @@ def test_check_refuses_every_broken_mask():
     for number, step in enumerate(network.steps):
         swapped = (step.mask[1], step.mask[0], *step.mask[2:])
         steps = (*network.steps[:number], replace(step, mask=swapped), *network.steps[number + 1 :])
-        with pytest.raises(LayoutcError, match=r"lane \d of output \d holds element \d+, expected element \d+"):
+        with pytest.raises(AssertionError, match=r"lane \d of output \d holds element \d+, expected element \d+"):
             check(replace(network, steps=steps), lanes, registers, target)
 
 
 def test_check_refuses_other_registers():
     network = synthesize(["x", "y"], ["r", "s"], ["s", "r"], 4)
     renamed = replace(network, target_registers=network.target_registers[::-1])
-    with pytest.raises(LayoutcError, match="holds element"):
+    with pytest.raises(AssertionError, match="holds element"):
         check(renamed, ["x", "y"], ["r", "s"], ["s", "r"])
     unknown = replace(network, target_registers=("x", "q"))
-    with pytest.raises(LayoutcError, match=r"the network leaves bits \('s', 'r', 'x', 'q'\), expected"):
+    with pytest.raises(AssertionError, match=r"the network leaves bits \('s', 'r', 'x', 'q'\), expected"):
         check(unknown, ["x", "y"], ["r", "s"], ["s", "r"])
 
 
@@ -218,7 +208,7 @@ def test_outputs_match_register_bits():
 
 
 def test_execute_wants_the_registers_of_the_network():
-    with pytest.raises(LayoutcError, match="got 1 registers of 3 lanes, expected 2 registers of 2 lanes"):
+    with pytest.raises(AssertionError, match="got 1 registers of 3 lanes, expected 2 registers of 2 lanes"):
         execute(Network(2, 2, (), (0, 1)), ["abc"])
 
 
@@ -260,7 +250,7 @@ def test_interleave_is_what_it_says():
 
 
 def test_an_interleave_is_no_deinterleave():
-    with pytest.raises(LayoutcError, match="lane 1 of output 0 holds element 4, expected element 3"):
+    with pytest.raises(AssertionError, match="lane 1 of output 0 holds element 4, expected element 3"):
         check_deinterleave(interleave(3, 4, 4), 3)
 
 

@@ -12,10 +12,10 @@ from layoutc.element_type import element_type
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.shuffles.network import execute
 from layoutc.planning.tiles.packed_tile import PackedTile, packs_rows, tile_program
 from layoutc.planning.tiles.tile import Register, TileProgram
 from tests.descriptors import layout
+from tests.networks import execute
 
 TRANSPOSES = [
     ("s8", "s4", "ab", "ba", (256, 512)),

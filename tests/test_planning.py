@@ -32,13 +32,13 @@ from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
-from layoutc.planning.shuffles.network import execute
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.planning.tiles.tile import Piece, TileProgram
 from layoutc.planning.together.unions import Union, shared_step, unions
 from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS, pair
+from tests.networks import execute
 from tests.strategies import many, reorders
 
 POISON = 0xCD

@@ -1,14 +1,12 @@
-"""Network: a straight-line program of vector shuffles on registers, its symbolic execution and its checks."""
+"""Network: a straight-line program of vector shuffles on registers."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from layoutc.errors import LayoutcError
 
-T = TypeVar("T")
 Label = Hashable
 """one bit of a tile's element index; any value that tells it from the others, such as (digit, bit)"""
 
@@ -25,6 +23,10 @@ class Shuffle:
     second: int | None
     mask: tuple[int, ...]
 
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.first,) if self.second is None else (self.first, self.second)
+
 
 @dataclass(frozen=True)
 class Network:
@@ -32,7 +34,8 @@ class Network:
     A program on `inputs` registers of `lanes` lanes each; `outputs` are the numbers of the values that it leaves.
 
     Where registers are numbered by bits, `outputs[r]` is the register whose number r has bit k equal to the index
-    bit `target_registers[k]`. `stage_count` is the longest chain of steps between an input and an output.
+    bit `target_registers[k]`.
+
     Raises LayoutcError for a step that uses a value before it exists, or a mask that does not fit.
     """
 
@@ -55,7 +58,7 @@ class Network:
 
     def _check_step(self, number: int, step: Shuffle) -> None:
         values = self.inputs + number
-        operands = _operands(step)
+        operands = step.operands
         for operand in operands:
             if not 0 <= operand < values:
                 raise LayoutcError(f"step {number} uses value {operand}, expected one of the {values} values before it")
@@ -65,13 +68,6 @@ class Network:
         if min(step.mask) < 0 or max(step.mask) > last:
             index = next(index for index in step.mask if not 0 <= index <= last)
             raise LayoutcError(f"the mask of step {number} has index {index}, expected 0 to {last}")
-
-    @property
-    def stage_count(self) -> int:
-        depths = [0] * self.inputs
-        for step in self.steps:
-            depths.append(1 + max(depths[operand] for operand in _operands(step)))
-        return max((depths[output] for output in self.outputs), default=0)
 
 
 class NetworkBuilder:
@@ -87,51 +83,6 @@ class NetworkBuilder:
 
     def network(self, outputs: Sequence[int]) -> Network:
         return Network(self.inputs, self.lanes, tuple(self.numbers), tuple(outputs))
-
-
-def execute(network: Network, registers: Sequence[Sequence[T]]) -> list[list[T]]:
-    """The registers that the network leaves, in the order of `network.outputs`."""
-    if len(registers) != network.inputs or any(len(register) != network.lanes for register in registers):
-        lengths = sorted({len(register) for register in registers})
-        expected = f"{network.inputs} registers of {network.lanes} lanes"
-        lanes = " or ".join(map(str, lengths)) or "no"
-        raise LayoutcError(f"got {len(registers)} registers of {lanes} lanes, expected {expected}")
-    values = [list(register) for register in registers]
-    for step in network.steps:
-        lanes = [lane for operand in _operands(step) for lane in values[operand]]
-        values.append([lanes[index] for index in step.mask])
-    return [values[output] for output in network.outputs]
-
-
-def check(
-    network: Network, source_lanes: Sequence[Label], source_registers: Sequence[Label], target_lanes: Sequence[Label]
-) -> None:
-    """Raise LayoutcError unless the network takes a tile from the source places of its bits to the target places."""
-    source = (*source_lanes, *source_registers)
-    target = (*target_lanes, *network.target_registers)
-    check_labels(source_lanes, source_registers, target_lanes)
-    if len(target) != len(source) or set(target) != set(source):
-        raise LayoutcError(f"the network leaves bits {_names(target)}, expected {_names(source)}")
-    place = {label: position for position, label in enumerate(source)}
-    elements = [move_bits(index, [place[label] for label in target]) for index in range(1 << len(target))]
-    check_elements(network, elements)
-
-
-def check_elements(network: Network, elements: Sequence[int]) -> None:
-    """
-    Raise LayoutcError unless the outputs hold these elements, lane by lane and register by register.
-
-    Input r holds elements r * lanes to (r + 1) * lanes - 1.
-    """
-    lanes = network.lanes
-    inputs = [list(range(first, first + lanes)) for first in range(0, network.inputs * lanes, lanes)]
-    got = [element for register in execute(network, inputs) for element in register]
-    if len(got) != len(elements):
-        raise LayoutcError(f"the network leaves {len(got)} elements, expected {len(elements)}")
-    for index, (held, expected) in enumerate(zip(got, elements, strict=True)):
-        if held != expected:
-            place = f"lane {index % lanes} of output {index // lanes}"
-            raise LayoutcError(f"{place} holds element {held}, expected element {expected}")
 
 
 def check_labels(
@@ -158,7 +109,7 @@ def without_unused_steps(network: Network) -> Network:
     used = set(network.outputs)
     for number, step in reversed(list(enumerate(network.steps, network.inputs))):
         if number in used:
-            used.update(_operands(step))
+            used.update(step.operands)
     kept = [number for number, _ in enumerate(network.steps, network.inputs) if number in used]
     renumbered = {number: number for number in range(network.inputs)}
     renumbered.update((number, network.inputs + position) for position, number in enumerate(kept))
@@ -168,10 +119,6 @@ def without_unused_steps(network: Network) -> Network:
 
 def _renumber(step: Shuffle, numbers: dict[int, int]) -> Shuffle:
     return replace(step, first=numbers[step.first], second=None if step.second is None else numbers[step.second])
-
-
-def _operands(step: Shuffle) -> tuple[int, ...]:
-    return (step.first,) if step.second is None else (step.first, step.second)
 
 
 def _names(labels: Sequence[Label]) -> str:
