@@ -21,8 +21,8 @@ NOTHING = "-"
 class PlanLine:
     """A line and a position in it."""
 
-    def __init__(self, text: str, number: int, position: int = 0):
-        self.text, self.line, self.position = text, number, position
+    def __init__(self, text: str, number: int):
+        self.text, self.line, self.position = text, number, 0
 
     def fail(self, expected: str) -> NoReturn:
         """Raises PlanError: what was expected here, and what was got."""
