@@ -14,7 +14,7 @@ from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine, merges_registers
@@ -111,9 +111,9 @@ def _instructions(images: Images, target: Machine) -> float:
     )
 
 
-def _row(copy: StridedCopy, side: SideName) -> int:
-    """Elements that lie together on a side."""
-    return prod(digit.loaded if side == "src" else digit.extent for _, digit in contiguous(copy, side))
+def _row(copy: StridedCopy) -> int:
+    """Elements that lie together in the source."""
+    return prod(digit.loaded for _, digit in contiguous(copy, "src"))
 
 
 def writes_apart(images: Images, widths: Widths, target: Machine) -> bool:
@@ -155,7 +155,7 @@ def _turns(turn: Imaged, how: Converting) -> Through:
 
 def _rows_into(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
     """Rows of a source whose elements share bytes, the shortest first: those may fill what lies behind them."""
-    rows = sorted(turn.into, key=lambda copy: _row(copy, "src")) if widths.src_per_byte > 1 else ()
+    rows = sorted(turn.into, key=_row) if widths.src_per_byte > 1 else ()
     return tuple(_rows(copy, (widths.src_per_byte, 1), target) for copy in rows)
 
 
@@ -168,7 +168,7 @@ def _asking_ahead(plan: CopyPlan, loops: Sequence[SharedLoop]) -> CopyPlan:
     loop, share = moving[-1] if moving else None, plan.widths.src_per_byte
     if loop is None or not loop.src:
         return plan
-    ahead, row = loop.step * loop.src, _row(plan.copy, "src") + LINE * share
+    ahead, row = loop.step * loop.src, _row(plan.copy) + LINE * share
     turns = max(-(-LEAST_AHEAD * share // plan.copy.elements), -(-row // ahead))
     return replace(plan, prefetch=ahead * (turns if turns * loop.step <= loop.extent // 2 else 1))
 
