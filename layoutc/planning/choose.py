@@ -160,13 +160,13 @@ def _converting_plan(
     is_shared = how.threads > 1 and copies and gains_by_threads(source, destination, len(copies))
     if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
         images = None  # several threads share the copies that go straight
-    by_images = images is not None and not 0 < len(copies) <= MOST_SEGMENTS
-    threads = worthwhile(how.threads, source, destination, len(images.turns) if images and by_images else len(copies))
+    needed = None if 0 < len(copies) <= MOST_SEGMENTS else images
+    threads = worthwhile(how.threads, source, destination, len(needed.turns) if needed else len(copies))
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, how.target, threads)
     how = replace(how, threads=threads, streams=streams)
-    if images is not None and by_images:
+    if needed is not None:
         because("bytes", "by way of images in which each element has a byte, as copies would be many")
-        return Plan(plan_images(images, how), threads)
+        return Plan(plan_images(needed, how), threads)
     how = replace(how, copies=sum(not copy.is_fill for copy in copies))
     plans = tuple(converting_plans(copies, how))
     parts = images and through_images(images, plans, how, goes_through)
