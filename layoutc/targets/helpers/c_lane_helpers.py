@@ -18,12 +18,13 @@ from layoutc.targets.helpers.c_bf16_helper import (
     narrow_bf16_scaled,
     narrow_bf16_usual,
 )
-from layoutc.targets.helpers.c_resize_helpers import RESIZED, resize_helper
+from layoutc.targets.helpers.c_resize_helpers import LANES, LETTERS, RESIZED, resize_helper
 from layoutc.targets.helpers.c_whole import whole, whole_known, whole_known_shifted, whole_needs, whole_shifted
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
+from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 OPERATIONS = (
@@ -86,13 +87,17 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
         given = f"const {type} yes_ = (a)", f"const {type} no_ = (b)"
         compared = f"const {type.mask} mask_ = ({type.mask})(yes_ {relation} no_)"
         portable = macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
-        return portable if type.kind != "f" else _float_extremum(name, type, portable)
+        return (_float_extremum if type.kind == "f" else _integer_extremum)(name, type, portable)
 
     return text
 
 
 FLOAT_REGISTERS = {16: ("SSE2", ""), 32: ("AVX", "256"), 64: ("AVX512F", "512")}
 """bytes of a register -> the macro of processors that have it, and what gcc's names for it end in"""
+INTEGER_REGISTERS = {16: ("SSE4_1", "128"), 32: ("AVX2", "256"), 64: ("AVX512F", "512")}
+"""the same for integers, but for some"""
+OF_SSE2 = (("i", 16), ("u", 8))
+"""integers whose extrema processors had first"""
 EVERY = "-1"
 """the mask of all lanes, which gcc takes as an integer of one sign here and of the other there"""
 TO_EVEN = 8
@@ -109,6 +114,25 @@ def _float_extremum(name: str, type: VectorType, portable: str) -> str:
     if size == "512":
         native = f"{called}_mask(a, b, ({type}){{0}}, {EVERY}, 4)"
     return _by_gcc(feature, f"{name}_{type}(a, b)", f"({type}){native}", portable)
+
+
+def _integer_extremum(name: str, type: VectorType, portable: str) -> str:
+    """The same of integers; of 64 bits only the largest registers have it."""
+    if type.bytes not in INTEGER_REGISTERS or (type.bits == 64 and type.bytes < 64):
+        return portable
+    feature, size = INTEGER_REGISTERS[type.bytes]
+    if type.bytes == 16 and (type.kind, type.bits) in OF_SSE2:
+        feature = "SSE2"
+    if type.bytes == 64 and type.bits < 32:
+        feature = "AVX512BW"
+    sign, lanes = "u" if type.kind == "u" else "s", f"({LANES[type.bits]} __attribute__((vector_size({type.bytes}))))"
+    masked = (
+        f"_mask({lanes}(a), {lanes}(b), {lanes}{{0}}, (uint{type.lanes}_t)-1)"
+        if size == "512"
+        else f"({lanes}(a), {lanes}(b))"
+    )
+    called = f"({type})__builtin_ia32_p{name}{sign}{LETTERS[type.bits]}{size}{masked}"
+    return _by_gcc(feature, f"{name}_{type}(a, b)", broken(called), portable)
 
 
 def _by_gcc(feature: str, macro: str, native: str, portable: str) -> str:
