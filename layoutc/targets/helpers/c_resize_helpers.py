@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_vector_types import KINDS, VECTOR_TYPE, VectorType
 
 RESIZED = rf"resize_({VECTOR_TYPE})_({VECTOR_TYPE})"
@@ -44,10 +45,14 @@ def _by_steps(operand: str, source: VectorType, target: VectorType) -> str:
 def _native(source: VectorType, target: VectorType) -> Iterator[tuple[str, list[str]]]:
     """Conditions on the processor, and what is right where they hold."""
     sizes = source.bytes, target.bytes
+    if source.bits < target.bits and LEAST <= target.bytes < REGISTER:
+        yield "defined(__SSE2__)", _unpacked(source, target)
     if max(sizes) not in (REGISTER, 2 * REGISTER, 4 * REGISTER) or min(sizes) < LEAST:
         return
     if source.bits < target.bits:
         yield _widened(source, target)
+        if target.bytes == REGISTER:
+            yield "defined(__SSE2__)", _unpacked(source, target)
         return
     if source.bytes == 4 * REGISTER and target.bytes >= REGISTER:
         yield _picked(source, target)
@@ -77,6 +82,24 @@ def _widened(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     lines.append(_typedef("to_", target.bits, target.bytes))
     found = f"({target}){builtin}_mask((from_){operand}, (to_){{0}}, {_all(source.lanes)})"
     return f"defined(__AVX512{'BW' if source.bits == 8 and target.bits == 16 else 'F'}__)", [*lines, found]
+
+
+def _unpacked(source: VectorType, target: VectorType) -> list[str]:
+    """In a register of 16 bytes, whose first lanes these are: with zeros above each, or below it, if it has a sign."""
+    lines, bits = [_typedef("low_", 64, REGISTER)], source.bits
+    register = f"(low_){{(long long)({KINDS['u'][source.bytes * 8]})x_, 0}}"
+    while bits < target.bits:
+        type = VectorType("u", bits, 8 * REGISTER // bits)
+        both = f"({type}){register}", f"({type}){{0}}"
+        lanes = ", ".join(f"{lane}, {lane + type.lanes}" for lane in range(type.lanes // 2))
+        both = ", ".join(both if source.kind == "u" else reversed(both))
+        lines.append(f"const {type} w{2 * bits}_ = __builtin_shufflevector({both}, {lanes})")
+        bits, register = 2 * bits, f"w{2 * bits}_"
+    whole = VectorType(target.kind, bits, 8 * REGISTER // bits)
+    found = f"({whole}){register}" if source.kind == "u" else f"(({whole}){register} >> {bits - source.bits})"
+    if target.bytes < REGISTER:
+        found = f"({KINDS['u'][8 * target.bytes]})((low_){found})[0]"
+    return [*map(broken, lines), f"({target}){found}"]
 
 
 def _narrowed(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
