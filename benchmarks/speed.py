@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.cases import CONVERT, RANDOM, RANDOM_CONVERSIONS, conversion_cases, named_cases
 from benchmarks.peers import BUILDS
 from benchmarks.report import Report
-from benchmarks.summary import Ratio, Row, over_copy, over_own, speed_up
+from benchmarks.summary import Ratio, Row, is_conversion, is_no_conversion, over_copy, over_own, speed_up
 
 FILES = ("reorders", "conversions", "narrower_builds", "unaligned")
 SIZES = {"dram": "DRAM", "l3": "L3", "l2": "L2"}
@@ -48,11 +48,13 @@ def speed(folder: Path) -> str:
     found = {name: Report.read(path) for name in FILES if (path := folder / f"{name}.json").exists()}
     plain, converting, narrower, unaligned = (measured(found.get(name)) for name in FILES)
     others = {"": plain, "conversions, ": converting}
+    builds = {"": is_no_conversion, "conversions, ": is_conversion}
+    narrow = {kind: [row for row in narrower if chosen(row)] for kind, chosen in builds.items()}
     parts = [
         *measured_where(found),
         *titled(ABOUT_COPY, by_kind(plain + converting)),
         *titled(ABOUT_PEERS, by_peer(others, {name: speed_up(name) for name in PEERS}, is_speed_up=True)),
-        *titled(ABOUT_BUILDS, by_peer({"": narrower}, {name: over_own(name) for name in BUILDS}, is_speed_up=False)),
+        *titled(ABOUT_BUILDS, by_peer(narrow, {name: over_own(name) for name in BUILDS}, is_speed_up=False)),
         *of_unaligned(unaligned),
         *of_making(plain + converting),
         "\n".join(plots(found)),

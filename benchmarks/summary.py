@@ -105,7 +105,11 @@ def goals(threads: int) -> list[Goal]:
         Goal("conversions, oneDNN / layoutc", is_conversion, speed_up("onednn"), onednn, 1.0, is_speed_up=True),
         Goal("NumPy / layoutc", any_row, speed_up("numpy"), 1.0, 1.0, is_speed_up=True),
         Goal("torch / layoutc", any_row, speed_up("torch"), 1.0, 1.0, is_speed_up=True),
-        *(Goal(f"{build} / layoutc", any_row, over_own(build), MOST_OF_BUILD, MOST_OF_BUILD) for build in BUILDS),
+        *(
+            Goal(f"{kind}{build} / layoutc", chosen, over_own(build), MOST_OF_BUILD, MOST_OF_BUILD)
+            for kind, chosen in (("", is_no_conversion), ("conversions, ", is_conversion))
+            for build in BUILDS
+        ),
     ]
 
 
