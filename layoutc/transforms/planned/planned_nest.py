@@ -26,11 +26,14 @@ from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.through_nest import build_through
 from layoutc.transforms.planned.together_nest import TogetherNest
 from layoutc.transforms.sums.running_sums import RunningSums
-from layoutc.transforms.values.convert_integers import as_number
+from layoutc.transforms.values.convert_integers import as_number, has_table
 from layoutc.transforms.values.converting_functions import ConvertingFunctions, Param
 from layoutc.transforms.values.element_access import BYTE, Conversions, from_register, to_register
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_parts import Calls, Join, RegisterPart
+
+LEAST_REGISTER = 16
+"""bytes of a register: codes that do not fill one are widened before they have a sign, if they become f32"""
 
 
 def build_planned_nest(
@@ -166,7 +169,8 @@ class Converting:
         source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
         value = to_register(lanes, loaded, source)
         before = None if old is None else to_register(lanes, old, target)
-        if not conversions.goes_by_f32:
+        is_looked_up = has_table(conversions.source.desc.element_type, at_once)
+        if not conversions.goes_by_f32 or not (is_looked_up or (count or 0) < LEAST_REGISTER):
             conversions, value = _with_sign(lanes, conversions, value)
         found: list[SSAValue] = []
         for start in range(0, count or 1, at_once or 1):
