@@ -7,14 +7,17 @@ from math import prod
 
 from layoutc.planning.moves.macro_shapes import NORMAL
 from layoutc.planning.moves.macro_tiles import with_macro
-from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan
+from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan
 from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import converted_lanes
 
 LEAST = 256
 """elements of a copy that is worth the text of so many loads and stores"""
-REGISTER_PER_LANE = 16
-"""bytes of a register for each lane of a vector that is converted for the price of a full one: a quarter of those"""
+REGISTER_PER_LANE, HALF_LANES = 16, 2
+"""
+Bytes of a register for each lane of a vector that is converted for the price of a full one, a quarter of those, and
+lanes that are few in any register that has twice as many.
+"""
 
 
 def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
@@ -50,7 +53,8 @@ def has_few_lanes(plan: CopyPlan) -> bool:
     if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
         return False
     is_whole = all(digit.is_whole for digit in plan.copy.digits)
-    return is_whole and converted_lanes(plan) <= plan.vector_bytes // REGISTER_PER_LANE
+    lanes, half = converted_lanes(plan), plan.vector_bytes // max(CONVERTED_LANE, plan.widths.src, plan.widths.dst) // 2
+    return is_whole and lanes <= max(plan.vector_bytes // REGISTER_PER_LANE, min(HALF_LANES, half))
 
 
 def _part(extent: int, room: int, is_even: bool) -> int:

@@ -16,6 +16,7 @@ from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_vector_helpers import STREAMED
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_low_bytes import LOW_BYTES, low_bytes
+from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import read_as, typed
@@ -103,7 +104,7 @@ def _spell_extract(site: Site) -> Expression:
     return element(Expression(site.operands[0].at_least(ATOM)), _position(op))
 
 
-def _position(op: vector.ExtractOp | vector.InsertOp) -> Expression:
+def _position(op: vector.ExtractOp) -> Expression:
     """The lane that is meant."""
     if len(positions := op.static_position.get_values()) != 1 or op.dynamic_position:
         raise no_spelling(op, "without one constant position")
@@ -144,10 +145,17 @@ def _lane(value: int | float, type: Attribute) -> Expression:
 
 
 def _print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
-    """A copy of the vector, one of whose lanes is then set."""
-    source, destination = (printer.take(value) for value in (op.source, op.dest))
-    name = printer.declare(op.result, destination.text, qualifier="")
-    printer.line(f"{name}[{_position(op).text}] = {source.text};")
+    """A list of lanes, or a copy of a vector some of whose lanes are then set."""
+    if (found := lane_list(op)) is None:
+        raise no_spelling(op, "without one constant position")
+    lanes = {number: printer.take(value).text for number, value in found.lanes.items()}
+    if found.others is None:
+        count = lane_count(typed(op.result))
+        printer.declare(op.result, f"{{{', '.join(lanes.get(number, '0') for number in range(count))}}}")
+        return
+    name = printer.declare(op.result, printer.take(found.others).text, qualifier="")
+    for number, text in lanes.items():
+        printer.line(f"{name}[{number}] = {text};")
 
 
 # --- memory ------------------------------------------------------------------------------------------------------

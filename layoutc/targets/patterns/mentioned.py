@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.bf16_ops import NARROWING, narrowed
 from layoutc.targets.patterns.c_code_numbers import code_of
 from layoutc.targets.patterns.c_float_numbers import float_codes
 from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_of_pair
+from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.nan_choices import nan_choice
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.patterns.whole_ops import WHOLE, whole
 from layoutc.targets.patterns.wide_parts import WIDENING, wide_part
 from layoutc.walk import operands
 
-ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.MulfOp)
+ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.MulfOp, vector.InsertOp)
 """ops that may mention others than their operands"""
 
 
@@ -35,6 +36,8 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
         return choice.operands
     if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
         return (part.register,)
+    if (found := lane_list(op)) is not None:
+        return found.operands
     if (found := float_codes(op)) is not None:
         return (found.held,)
     if (code := code_of(op)) is not None:

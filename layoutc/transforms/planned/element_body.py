@@ -1,7 +1,7 @@
 """
 The body of a tile without lanes, for digits without a contiguous run on one of the sides: one element, or several.
 
-Several are loaded one by one, converted in the lanes of a vector, and stored one by one:
+Several are loaded one by one, converted in the lanes of vectors that fill a register at most, and stored one by one:
 
     %a = memref.load %src[%i] : memref<9xf32>
     %b = memref.load %src[%j] : memref<9xf32>
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
     from layoutc.transforms.planned.tiled_nest import TiledCopy
 
 
+Step = tuple[int, ...]
+"""of an element of a tile along each digit"""
+
+
+def _lanes(elements: Sequence[object]) -> int | None:
+    """Lanes of the vector that elements are converted in; none of one by itself."""
+    return None if len(elements) == 1 else 1 << (len(elements) - 1).bit_length()
+
+
 class ElementBody:
     """The elements of a tile of the plan."""
 
@@ -46,22 +55,21 @@ class ElementBody:
         self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
         """an element of the plan may be several of the memory"""
         self.zero: SSAValue | None = copy.memory.zero
-        self.steps = list(self._steps())
-        self.count = None if len(self.steps) == 1 else 1 << (len(self.steps) - 1).bit_length()
-        """lanes of a tile of several elements"""
-        self.empty: dict[Attribute, SSAValue] = {}
-        """vectors that elements of a type are put into"""
+        steps, at_once = list(self._steps()), max(1, copy.plan.vector_bytes // max(1, copy.memory.widest_bytes))
+        self.groups = [steps[start : start + at_once] for start in range(0, len(steps), at_once)]
+        """the steps of elements that are converted at once"""
+        self.empty: dict[tuple[Attribute, int], SSAValue] = {}
+        """vectors that so many elements of a type are put into"""
 
     def prepare(self) -> None:
         """Zeros ahead of the loops: of a fill, and in lanes that nothing is put into."""
         if self.copy.plan.copy.is_fill and self.type is not None:
             self.zero = zeros(self.copy.nest, self.type)
-        if self.count is None:
-            return
         memory = self.copy.memory
-        for side in (memory.source, memory.target) if memory.adds else (memory.source,):
-            element = cast("MemRefType[Any]", side.type).element_type
-            self.empty[element] = zeros(self.copy.nest, vector_type(element, self.count))
+        for count in {count for steps in self.groups if (count := _lanes(steps)) is not None}:
+            for side in (memory.source, memory.target) if memory.adds else (memory.source,):
+                element = cast("MemRefType[Any]", side.type).element_type
+                self.empty[element, count] = zeros(self.copy.nest, vector_type(element, count))
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """Loads and stores, or the store of a zero; returns the first operation."""
@@ -71,31 +79,32 @@ class ElementBody:
             assert value is not None
             self._store(lanes, value, dst.offset)
         else:
-            self._convert(lanes, src, dst)
+            for steps in self.groups:
+                self._convert(lanes, steps, src, dst)
         return first()
 
-    def _convert(self, lanes: Lanes, src: Place, dst: Place) -> None:
-        """The elements of a tile, in the lanes of a vector if there are several."""
-        memory, count = self.copy.memory, self.count
-        loaded = [self._load(lanes, offset) for offset in self._offsets(lanes, src, "src")]
-        offsets = self._offsets(lanes, dst, "dst")
+    def _convert(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
+        """Elements of a tile, in the lanes of a vector if there are several."""
+        memory, count = self.copy.memory, _lanes(steps)
+        loaded = [self._load(lanes, offset) for offset in self._offsets(lanes, steps, src, "src")]
+        offsets = self._offsets(lanes, steps, dst, "dst")
         old = self._together(lanes, [self._old(lanes, offset) for offset in offsets]) if memory.adds else None
-        params = PieceParams(self.copy.param_sites, self._distances())
+        params = PieceParams(self.copy.param_sites, self._distances(steps))
         value = memory.convert(lanes.builder, self._together(lanes, loaded), count, params, old)
         for number, offset in enumerate(offsets):
             part = value if count is None else self._lane(lanes, value, number)
             self._store(lanes, part, offset)
 
-    def _steps(self) -> Iterator[tuple[int, ...]]:
+    def _steps(self) -> Iterator[Step]:
         """Where the elements of a tile are along each digit, in the order of the loops."""
         order, tile = self.copy.plan.inner_order, self.copy.plan.tile
         for place in product(*(range(tile[digit]) for digit in order)):
             yield tuple(place[order.index(digit)] for digit in range(len(tile)))
 
-    def _offsets(self, lanes: Lanes, place: Place, side: SideName) -> list[SSAValue]:
-        """Where the elements of a tile are."""
+    def _offsets(self, lanes: Lanes, steps: Sequence[Step], place: Place, side: SideName) -> list[SSAValue]:
+        """Where elements of a tile are."""
         strides = [0 if digit.carries else getattr(digit, side) for digit in self.copy.plan.copy.digits]
-        distances = (sum(map(mul, step, strides)) for step in self.steps)
+        distances = (sum(map(mul, step, strides)) for step in steps)
         return [self._offset(lanes, place.offset, distance, side) for distance in distances]
 
     def _offset(self, lanes: Lanes, first: SSAValue, distance: int, side: SideName) -> SSAValue:
@@ -103,17 +112,17 @@ class ElementBody:
             return first
         return lanes.insert(vector_ops.sum_of(first, self.copy.nest.constant(distance)), f"{side}_offset")
 
-    def _distances(self) -> list[tuple[int, ...]]:
-        """How far the parameters of lanes are from those of the first; of a lane without an element none."""
-        copy, left_over = self.copy.plan.copy, (0,) * ((self.count or 1) - len(self.steps))
+    def _distances(self, steps: Sequence[Step]) -> list[tuple[int, ...]]:
+        """How far the parameters of lanes are from those of the first element; of a lane without an element none."""
+        copy, left_over = self.copy.plan.copy, (0,) * ((_lanes(steps) or 1) - len(steps))
         every = ([digit.params[number] for digit in copy.digits] for number in range(len(copy.params)))
-        return [(*(sum(map(mul, step, strides)) for step in self.steps), *left_over) for strides in every]
+        return [(*(sum(map(mul, step, strides)) for step in steps), *left_over) for strides in every]
 
     def _together(self, lanes: Lanes, values: Sequence[SSAValue]) -> SSAValue:
         """Values in the lanes of a vector; those that are left over are zero."""
-        if self.count is None:
+        if (count := _lanes(values)) is None:
             return values[0]
-        made = self.empty[values[0].type]
+        made = self.empty[values[0].type, count]
         for number, value in enumerate(values):
             made = inserted(lanes.builder, vector_ops.with_lane(made, value, number))
         return made

@@ -1,0 +1,61 @@
+"""
+Vectors whose lanes are set one after the other, as C says it: one list, or one vector that changes.
+
+    %a = vector.insert %x, %zeros[0] : f32 into vector<4xf32>
+    %b = vector.insert %y, %a[1] : f32 into vector<4xf32>
+
+Of a variable for each step gcc makes a copy, through memory where the vector is larger than a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
+
+from xdsl.dialects import vector
+from xdsl.ir import Operation, SSAValue
+
+from layoutc.targets.patterns.whole_ops import splat
+from layoutc.targets.patterns.wide_parts import CASTS
+from layoutc.walk import operands
+
+
+class LaneList(NamedTuple):
+    """The values of lanes, and the vector that has all others; None where these are zero."""
+
+    lanes: Mapping[int, SSAValue]
+    others: SSAValue | None
+
+    @property
+    def operands(self) -> Sequence[SSAValue]:
+        """What the text mentions."""
+        return [*self.lanes.values(), *([] if self.others is None else [self.others])]
+
+
+def lane_list(op: Operation) -> LaneList | None:
+    """The lanes that an op sets with those that it finds set, if it is the last of these."""
+    if not isinstance(op, vector.InsertOp) or _goes_on(op) or not _is_static(op):
+        return None
+    last, lanes = op, dict[int, SSAValue]()
+    while True:
+        lanes.setdefault(last.static_position.get_values()[0], last.source)
+        before = last.dest.owner
+        if not isinstance(before, vector.InsertOp) or not _is_static(before) or not _goes_on(before):
+            break
+        last = before
+    zeros = value = last.dest
+    while zeros.owner.__class__ in CASTS:
+        zeros = operands(cast("Operation", zeros.owner))[0]
+    return LaneList(dict(reversed(lanes.items())), None if splat(zeros) == 0 else value)
+
+
+def _goes_on(op: vector.InsertOp) -> bool:
+    """Whether a vector is there for the sake of another one alone, in which one lane more is set."""
+    user = op.result.get_user_of_unique_use()
+    return (
+        isinstance(user, vector.InsertOp) and user.dest is op.result and user.parent is op.parent and _is_static(user)
+    )
+
+
+def _is_static(op: vector.InsertOp) -> bool:
+    return len(op.static_position.get_values()) == 1 and not op.dynamic_position
