@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import Conversion
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType
 from tests.c_programs import compiled, compiler_named
 
 BUILDS = [
@@ -73,3 +75,24 @@ def test_any_bits(
         library("reorder", [ctypes.c_void_p] * 2)(*pointers)
         reference.reorder(source, destination, codes, expected, conversion)
         np.testing.assert_array_equal(got, expected)
+
+
+WITHOUT_LANES = [
+    ((289, 3), ("Ab3a", "s64"), ("ab", "s8")),
+    ((289, 3), ("Ab3a", "s32"), ("ab", "f16")),
+    ((7, 9, 13), ("aBc4b", "f32"), ("cAb3a", "s64")),
+    ((18, 121, 99), ("bca", "u4"), ("bac", "bf16")),
+]
+
+
+@pytest.mark.parametrize(("target", "size"), [("sse2", 16), ("avx2", 32), ("avx512", 64)])
+@pytest.mark.parametrize(("dims", "source", "destination"), WITHOUT_LANES)
+def test_no_vector_is_wider_than_a_register(
+    target: str, size: int, dims: tuple[int, ...], source: tuple[str, str], destination: tuple[str, str]
+) -> None:
+    """gcc keeps such in memory, and copies all of it for each lane that is set."""
+    (tag, type), (to_tag, to_type) = source, destination
+    kernel = layoutc.Kernel(layoutc.desc(tag, dims, type), layoutc.desc(to_tag, dims, to_type), target=target)
+    _, _, body = kernel.c_source.partition("void reorder(")
+    types = {VectorType.named(match[0]) for match in re.finditer(rf"\b{VECTOR_TYPE}\b", body)}
+    assert types and max(type.bytes for type in types) <= size
