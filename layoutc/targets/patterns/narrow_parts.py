@@ -16,10 +16,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.wide_parts import CASTS, SMALL_BITS, lane_bits
+from layoutc.targets.patterns.wide_parts import CASTS, SMALL_BITS, lane_bits, lanes_in
 from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
@@ -48,19 +47,14 @@ def narrow_parts(op: Operation) -> NarrowParts | None:
     """The registers whose lanes an op joins, if they are narrowed for nothing else."""
     if not _joins(op) or not (registers := _narrowed(op.operands)):
         return None
-    narrow, *wide = (Named("i", lane_bits(value.type), _lanes(value)) for value in (op.results[0], *registers))
+    narrow, *wide = (Named("i", lane_bits(value.type), lanes_in(value)) for value in (op.results[0], *registers))
     are_registers = wide[0].bytes == narrow.bytes == SMALL_BITS // 8 and len(set(wide)) == 1
     return NarrowParts(registers, wide[0], narrow) if are_registers and wide[0].bits in PACKING else None
 
 
 def _joins(op: Operation) -> bool:
     """Whether an op puts two vectors side by side."""
-    return isinstance(op, vector.ShuffleOp) and op.mask.get_values() == tuple(range(2 * _lanes(op.v1)))
-
-
-def _lanes(value: SSAValue) -> int:
-    (count,) = cast("VectorType[IntegerType]", value.type).get_shape()
-    return count
+    return isinstance(op, vector.ShuffleOp) and op.mask.get_values() == tuple(range(2 * lanes_in(op.v1)))
 
 
 def _narrowed(values: Sequence[SSAValue]) -> Sequence[SSAValue]:

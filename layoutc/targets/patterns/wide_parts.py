@@ -96,13 +96,11 @@ def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | No
     while (found := _part(register, source)) is not None:
         register, begin = found
         first += begin
-    if register is value:
+    count, size = lanes_in(value), lanes_in(value) * wide
+    is_register = size in (REGISTER_BITS, SMALL_BITS) and lanes_in(register) * source == size
+    if register is value or not is_register or first % count or lane_bits(register.type) != source:
         return None
-    (count,), whole = (cast("VectorType[IntegerType]", each.type).get_shape() for each in (value, register))
-    size, (number, rest) = count * wide, divmod(first, count)
-    is_whole = size in (REGISTER_BITS, SMALL_BITS) and whole == (size // source,)
-    if rest or not is_whole or lane_bits(register.type) != source:
-        return None
+    number = first // count
     if size == SMALL_BITS or number or word == "upper":
         return WidePart(size, register, number, word, source, wide)
     return None
@@ -125,6 +123,14 @@ def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
 def lane_bits(type: Attribute) -> int:
     """Bits of a lane of a vector, or none."""
     return cast("VectorType[IntegerType]", type).element_type.bitwidth if isinstance(type, VectorType) else 0
+
+
+def lanes_in(value: SSAValue) -> int:
+    """Lanes of a value that is a vector of one axis, or none."""
+    if not isinstance(value.type, VectorType):
+        return 0
+    shape = cast("VectorType[IntegerType]", value.type).get_shape()
+    return shape[0] if len(shape) == 1 else 0
 
 
 def wide_parts_prelude(used: set[str]) -> list[str]:
