@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.words.c_text import broken
-from layoutc.targets.words.c_types import once_per_type
+from layoutc.targets.words.c_types import is_vector, once_per_type
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.walk import operands
@@ -127,9 +127,7 @@ def lane_bits(type: Attribute) -> int:
 
 def lanes_in(value: SSAValue) -> int:
     """Lanes of a value that is a vector of one axis, or none."""
-    if not isinstance(value.type, VectorType):
-        return 0
-    shape = cast("VectorType[IntegerType]", value.type).get_shape()
+    shape = cast("VectorType[IntegerType]", value.type).get_shape() if is_vector(value.type) else ()
     return shape[0] if len(shape) == 1 else 0
 
 
