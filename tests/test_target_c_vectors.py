@@ -619,3 +619,29 @@ def test_mlir_opt_takes_the_ops(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "nontemporal = true" in done.stdout
+
+
+def test_lanes_have_what_memory_was_when_they_were_loaded(compiler: str, tmp_path: Path) -> None:
+    """Lanes that are set one after the other are a list at the last of them; stores come in between."""
+    text = f"""
+    func.func @f(%m : memref<8xf32>, %dst : memref<4xf32>, %x : f32) {{
+      {constants(1, 2)}
+      %zeros = arith.constant dense<0.0> : vector<4xf32>
+      %a = memref.load %m[%c0] : memref<8xf32>
+      %one = vector.insert %a, %zeros [0] : f32 into vector<4xf32>
+      scf.for %i = %c0 to %c2 step %c1 {{
+        memref.store %x, %m[%i] : memref<8xf32>
+      }}
+      %b = memref.load %m[%c2] : memref<8xf32>
+      %two = vector.insert %b, %one [2] : f32 into vector<4xf32>
+      memref.store %x, %m[%c2] : memref<8xf32>
+      %three = vector.insert %x, %two [0] : f32 into vector<4xf32>
+      %four = vector.insert %a, %three [3] : f32 into vector<4xf32>
+      vector.store %four, %dst[%c0] : memref<4xf32>, vector<4xf32>
+      func.return
+    }}"""
+    for program in programs(text, compiler, tmp_path):
+        memory, target = np.arange(1, 9, dtype=np.float32), np.zeros(4, np.float32)
+        program("f", [POINTER, POINTER, ctypes.c_float])(pointer(memory), pointer(target), 9)
+        assert target.tolist() == [9, 0, 3, 1]
+        assert memory.tolist() == [9, 9, 9, 4, 5, 6, 7, 8]

@@ -15,13 +15,8 @@ from layoutc.targets.functions.c_buffers import BUFFER_STATEMENTS, print_alias
 from layoutc.targets.functions.c_control import print_for, print_if, print_yield
 from layoutc.targets.functions.c_inlined import ZERO, is_inlined, needs_zero
 from layoutc.targets.functions.c_parallel import print_parallel, print_reduce
-from layoutc.targets.functions.c_vectors import (
-    VECTOR_SPELLINGS,
-    VECTOR_STATEMENTS,
-    aligned_buffers,
-    print_constant,
-    streams,
-)
+from layoutc.targets.functions.c_vector_memory import VECTOR_MEMORY_STATEMENTS, aligned_buffers, streams
+from layoutc.targets.functions.c_vectors import VECTOR_SPELLINGS, print_constant, print_insert
 from layoutc.targets.functions.liveness import MENTIONS_LESS, live_ops
 from layoutc.targets.spelling.c_arith import SPELLINGS, spell_constant
 from layoutc.targets.spelling.c_context import Site, Spelling
@@ -267,7 +262,8 @@ def is_in_parallel(op: Operation) -> bool:
 
 STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {
     **BUFFER_STATEMENTS,
-    **VECTOR_STATEMENTS,
+    **VECTOR_MEMORY_STATEMENTS,
+    vector.InsertOp: print_insert,
     arith.ConstantOp: FunctionPrinter.constant,
     arith.AddiOp: FunctionPrinter.addition,
     UnrealizedConversionCastOp: FunctionPrinter.cast,

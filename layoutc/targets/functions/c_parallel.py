@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.c_control import loop
-from layoutc.targets.functions.c_vectors import streams
+from layoutc.targets.functions.c_vector_memory import streams
 from layoutc.targets.words.c_expressions import Expression
 from layoutc.walk import of_kind, ops_of
 
