@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.effects import root
-from layoutc.targets.helpers.c_vector_helpers import STREAMED
+from layoutc.targets.helpers.c_vector_helpers import LOADED_ONCE_BYTES, STREAMED
 from layoutc.targets.spelling.c_lane_types import typed
 from layoutc.targets.spelling.c_memory import INDEX, address_at
 from layoutc.targets.words.bounds import Interval
@@ -58,8 +58,14 @@ def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
         _print_prefetch(printer, op, address)
     if id(result) not in printer.mentioned:
         return
-    loaded = call(f"load_{vector_name(typed(result))}", address)
+    load = "load_once" if _is_read_again(result) else "load"
+    loaded = call(f"{load}_{vector_name(typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
+
+
+def _is_read_again(lanes: SSAValue) -> bool:
+    """Whether a compiler may load a wide register of lanes at each of several uses."""
+    return vector_bytes(typed(lanes)) == LOADED_ONCE_BYTES and lanes.has_more_than_one_use()
 
 
 def _print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:

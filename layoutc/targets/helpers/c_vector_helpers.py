@@ -19,7 +19,7 @@ from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType
 
 RESERVED_NAME = (
-    rf"((load|store|stream|broadcast)_(first_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
+    rf"((load|store|stream|broadcast)_((first|some|once)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
     rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
 )
@@ -27,6 +27,9 @@ RESERVED_NAME = (
 
 STREAMED = {16: ("__SSE2__", "movntdq"), 32: ("__AVX__", "movntdq256"), 64: ("__AVX512F__", "movntdq512")}
 """vector bytes, the macro of processors that have such registers, gcc's name for their non-temporal store"""
+
+LOADED_ONCE_BYTES = 64
+"""of the registers that gcc loads anew at each use of their lanes, where it has too few for all values"""
 
 MASKED_BYTES = (16, 32, 64)
 """of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
@@ -56,18 +59,33 @@ def _named(mentioned: set[str]) -> set[str]:
 def _definition(type: VectorType, used: set[str]) -> str:
     """A type, and the ways between it and memory that are used; streaming may store too."""
     lines = [f"typedef {type.lane} {type} __attribute__((vector_size({type.bytes})));"]
-    loads, stores = f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
+    once = f"load_once_{type}" in used
+    loads, stores = once or f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
     if loads or stores:
         attributes = f"vector_size({type.bytes}), aligned({type.bits // 8}), may_alias"
         lines.append(f"typedef {type.lane} {type}_unaligned __attribute__(({attributes}));")
     if loads:
         lines.append(f"#define load_{type}(from) (*(const {type}_unaligned *)(from))")
+    if once:
+        lines += _load_once(type)
     if stores:
         lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
     if f"broadcast_{type}" in used:
         lines += _broadcast(type)
     functions = [text for name, text in _masked(type).items() if name in used]
     return "\n\n".join(("\n".join(lines), *functions))
+
+
+def _load_once(type: VectorType) -> list[str]:
+    """A load of lanes that stay in their register: most of such loads span two cache lines."""
+    return [
+        "#if defined(__AVX512F__) && !defined(__clang__)",
+        f"#define load_once_{type}(from) \\",
+        f'  __extension__ ({{ {type} lanes_ = load_{type}(from); __asm__("" : "+v"(lanes_)); lanes_; }})',
+        "#else",
+        f"#define load_once_{type}(from) load_{type}(from)",
+        "#endif",
+    ]
 
 
 def _broadcast(type: VectorType) -> list[str]:
