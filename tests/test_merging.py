@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +20,7 @@ from layoutc.planning.shuffles.interleave import deinterleave, interleave
 from layoutc.planning.shuffles.merging import ANY, ZERO, merge, staying
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.merged_tile import MergedTile
+from layoutc.planning.tiles.tile import Register
 from layoutc.transforms.plan_reorders import read_plan
 from tests.networks import check_elements, execute
 
@@ -118,18 +119,19 @@ def test_short_rows_are_gathered_from_memory_where_shuffles_take_longest(rows: i
     copy = planned((3, rows, 24), "abc", "acb", "bf16", VBMI)
     tile = MergedTile(copy)
     registers = tile.loads([])
-    assert all(register.inserted == 8 for register in registers)
-    assert sum(len(register.pieces) for register in registers) == 2 * rows
-    held: list[list[int]] = []
-    for register in registers:
-        lanes = [piece.offset + lane for piece in register.pieces if piece is not None for lane in range(8)]
-        held.append([*lanes, *lanes[:8] * (4 - len(register.pieces))])
+    assert all(len(register.pieces) == 4 for register in registers)
+    assert sum(len(set(register.pieces)) for register in registers) == 2 * rows
+    held = held_in(registers)
     for (_, wanted), row in zip(tile.wanted, execute(tile.network, held), strict=True):
         assert row[: len(wanted) - wanted.count(ANY)] == [element for element in wanted if element != ANY]
     source, destination = (layoutc.desc(name, (3, rows, 24), "bf16") for name in ("abc", "acb"))
     plan = tuple(plan_lines(Plan((copy,))))
     text = layoutc.Kernel(source, destination, target="avx512", plan=plan).c_source
-    assert len(re.findall(r"= \(\w+\)(spread|insert)_quarter\(", text)) == 2 * rows
+    assert len(re.findall(r"= load_u16x8\(src", text)) == 2 * rows
+    assert len(re.findall(r"= \(\w+\)join_halves\(", text)) == sum(
+        len({register.pieces[:2], register.pieces[2:]}) for register in registers
+    )
+    assert len(re.findall(r"= \(\w+\)join_wide_halves\(", text)) == len(registers)
     assert "load_u16x32(src" not in text
 
 
@@ -147,29 +149,34 @@ def test_rows_are_gathered_where_their_loads_spare_single_shuffles(
     """Three loads for each row of 36 bytes spare about one of them; two for rows of 24 as many."""
     for machine, expected in gathers.items():
         registers = MergedTile(planned(dims, source, destination, element, machine)).loads([])
-        assert any(register.inserted for register in registers) == expected
+        assert any(len(register.pieces) > 1 for register in registers) == expected
+
+
+def held_in(registers: Sequence[Register]) -> list[list[int]]:
+    """The elements in registers of pieces of 8."""
+    return [
+        [piece.offset + lane for piece in register.pieces if piece is not None for lane in range(8)]
+        for register in registers
+    ]
 
 
 def test_rows_of_less_than_16_bytes_are_gathered_by_8():
     (copy,) = parse_plan(ROWS_OF_8).copies
     tile = MergedTile(copy)
     registers = tile.loads([])
-    assert all(register.inserted == 8 for register in registers)
-    held: list[list[int]] = []
-    for register in registers:
-        lanes = [piece.offset + lane for piece in register.pieces if piece is not None for lane in range(8)]
-        held.append([*lanes, *lanes[:8] * (8 - len(register.pieces))])
+    assert all(len(register.pieces) == 8 for register in registers)
+    held = held_in(registers)
     for (_, wanted), row in zip(tile.wanted, execute(tile.network, held), strict=True):
         assert all(found == element for found, element in zip(row, wanted, strict=True) if element != ANY)
     source, destination = (layoutc.desc(name, (14, 8, 8), "s8") for name in ("abc", "cba"))
     text = layoutc.Kernel(source, destination, target="avx512", plan=ROWS_OF_8).c_source
-    assert len(re.findall(r"= \(\w+\)(spread|insert)_eighth\(", text)) == 56
+    assert len(re.findall(r"= \(\w+\)join_words\(", text)) == 28
     assert "load_i8x64(src" not in text
 
 
 def test_rows_of_words_are_loaded_as_they_are():
     tile = MergedTile(planned((14, 11, 14, 4, 12), "abcde", "eadcb", "f32", VBMI))
-    assert not any(register.inserted for register in tile.loads([]))
+    assert all(len(register.pieces) == 1 for register in tile.loads([]))
 
 
 def test_merging_powers_of_two_takes_as_many_shuffles_as_exchanges():

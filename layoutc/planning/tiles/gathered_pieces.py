@@ -1,14 +1,14 @@
 """
 Registers that are put together from memory, four pieces of 16 bytes at a time, before they are merged.
 
-Rows that fill no register are loaded by parts of one, and their first merges only bring them together. A piece that is
-inserted from memory takes no shuffle, but a port that most other instructions can use too.
+Rows that fill no register are loaded by parts of one, and their first merges only bring them together. Pieces that are
+joined in pairs as they come from memory take half as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
+from itertools import chain, cycle, groupby, islice
 
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.shuffles.merging import Elements, merge
@@ -55,7 +55,7 @@ def _shuffles(held: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by
 
 
 def _loads(held: Sequence[Held]) -> int:
-    return sum(len(register.pieces) for register, _ in held)
+    return sum(len(set(register.pieces)) for register, _ in held)
 
 
 def _length(row: Held) -> int:
@@ -83,9 +83,8 @@ def _of_pieces(pieces: list[tuple[int, Piece, Elements]], count: int) -> list[He
     for _, group in groupby(pieces, key=lambda piece: piece[0]):
         together = list(group)
         for first in range(0, len(together), count):
-            part = together[first : first + count]
-            # The first one fills the whole register, before the others cover their lanes.
-            lanes = [elements for *_, elements in part] + [part[0][2]] * (count - len(part))
-            register = Register(tuple(piece for _, piece, _ in part), len(lanes[0]))
-            found.append((register, tuple(chain(*lanes))))
+            # Where there are too few, they fill the register again.
+            part = [*islice(cycle(together[first : first + count]), count)]
+            register = Register(tuple(piece for _, piece, _ in part))
+            found.append((register, tuple(chain(*(elements for *_, elements in part)))))
     return found

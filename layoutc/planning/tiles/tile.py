@@ -50,8 +50,6 @@ class Register(NamedTuple):
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
     pieces: tuple[Piece | None, ...]
-    inserted: int = 0
-    """lanes of each piece that is put into the register from memory (0: pieces are joined as lanes of a tile are)"""
 
 
 def runs_of(digit: CopyDigit, tile: int) -> list[range]:

@@ -41,7 +41,7 @@ PREFETCH = "layout.prefetch"
 """discardable attribute of a load of lanes: how many elements further on memory will be needed next"""
 
 INSERTED = "layout.inserted"
-"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first, or into it"""
+"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first"""
 
 TO_INTEGER = "layout.to_integer"
 """discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""

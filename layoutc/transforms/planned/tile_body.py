@@ -22,7 +22,6 @@ from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
 from layoutc.planning.tiles.tile import Piece, Register, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
-from layoutc.transforms.building.inserted_lanes import put_together
 from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
@@ -85,7 +84,7 @@ class VectorBody:
     def prepare(self) -> None:
         """The zeros that are stored, or joined with what is loaded, and masks."""
         is_whole = self.is_fill or self.plan.pads_elements
-        for lanes in [self.program.lanes] if is_whole else lanes_of_zeros(self.loads, self.program.load_piece):
+        for lanes in [self.program.lanes] if is_whole else lanes_of_zeros(self.loads, self.program.lanes):
             self.zeros[lanes] = zeros(self.copy.nest, vector_type(self.lane_type, lanes))
         self._prepare_masks()
 
@@ -196,15 +195,16 @@ class VectorBody:
         """A register, put together from its pieces."""
         if self.plan.pads_elements:
             return self._padded(register, base)
-        lanes = self.program.load_piece
         if (found := self._converted_at_once(register, base)) is not None:
             return found
-        parts = [self._load_piece(piece, base, register.inserted or lanes) for piece in register.pieces]
-        if register.inserted:
-            return put_together(self.builder, parts, lanes, self.lane_type)
+        lanes = self.program.lanes // len(register.pieces)
+        loaded = {piece: self._load_piece(piece, base, lanes) for piece in dict.fromkeys(register.pieces)}
+        parts: list[SSAValue] = [loaded[piece] for piece in register.pieces]
         while len(parts) > 1:
             lanes *= 2
-            parts = [self._joined(a, b, lanes) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            pairs = list(zip(parts[::2], parts[1::2], strict=True))
+            joined = {(a, b): self._joined(a, b, lanes) for a, b in dict.fromkeys(pairs)}
+            parts = [joined[pair] for pair in pairs]
         return parts[0]
 
     def _padded(self, register: Register, base: int) -> SSAValue:
@@ -225,7 +225,7 @@ class VectorBody:
     def _converted_at_once(self, register: Register, base: int) -> SSAValue | None:
         """A register whose pieces one function converts, and joins; None if none is called."""
         found = [piece for piece in register.pieces if piece is not None]
-        is_joined = 1 < len(found) == len(register.pieces) and not register.inserted
+        is_joined = 1 < len(found) == self.program.lanes // self.program.load_piece
         if not (is_joined and self.converts_loads and self.calls.are_made):
             return None
         lanes, params = self.program.load_piece, [PieceParams(self.site.params, piece.params) for piece in found]

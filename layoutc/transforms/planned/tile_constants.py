@@ -18,19 +18,20 @@ from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import bitcast, first_lanes, integer_type, some_lanes, vector_type
 
 
-def lanes_of_zeros(tiles: Iterable[Iterable[Register]], piece: int) -> list[int]:
+def lanes_of_zeros(tiles: Iterable[Iterable[Register]], whole: int) -> list[int]:
     """
-    How many lanes there are of zeros: of pieces of so many lanes, and of what is joined of such alone.
+    How many lanes there are of zeros: of pieces of registers of `whole` lanes, and of what is joined of such alone.
 
     They are made once, ahead of all loops: where most of a tile is zero, joining takes more than all that is loaded.
     """
     found: set[int] = set()
     for register in {register for tile in tiles for register in tile if None in register.pieces}:
-        lanes, are_zero = register.inserted or piece, [piece is None for piece in register.pieces]
+        are_zero = [piece is None for piece in register.pieces]
+        lanes = whole // len(are_zero)
         while any(are_zero):
             found.add(lanes)
             pairs = zip(are_zero[::2], are_zero[1::2], strict=False)
-            lanes, are_zero = 2 * lanes, [] if register.inserted else [a and b for a, b in pairs]
+            lanes, are_zero = 2 * lanes, [a and b for a, b in pairs]
     return sorted(found)
 
 
