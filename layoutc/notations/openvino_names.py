@@ -97,8 +97,8 @@ def _by_grammar(text: str, name: str) -> Layout:
 @as_annotated
 def format(layout: Layout) -> str:
     """
-    The format's name: a weights format if the axes are named o and i; an older one only where no other is left, then
-    with its release. LayoutcError if OpenVINO has none.
+    The format's name: a weights format if the axes are named o and i, a grouped one if one is named g; an older one
+    only where no other is left, then with its release. LayoutcError if OpenVINO has none.
     """
     return _chosen(_names_by_layout(narrow=False).get(layout, ()), layout)
 
@@ -130,7 +130,8 @@ def _chosen(names: Sequence[str], layout: Layout) -> str:
     letters = set(layout.axis_names)
     if letters & {"o", "i"}:
         if weights:
-            return weights[0]
+            # goiyx and oizyx are one layout of five axes.
+            return min(weights, key=lambda name: ("g" in _letters(name)) != ("g" in letters))
         other, kind = data, "weights"
     elif data or layout.axis_names[:2] not in (("n", "c"), ("b", "f")):
         if data or weights:
