@@ -150,6 +150,23 @@ def test_a_text_in_no_notation_gets_a_hint(text: str, message: str):
     assert (caught.value.column, caught.value.message) == (0, message)
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("onednn:bfyx", 9, "unknown axis 'y'; did you mean openvino:bfyx"),
+        ("onednn:b_fs_yx_fsv16", 8, "expected an axis, a block size or the end; did you mean openvino:b_fs_yx_fsv16"),
+        ("memref:nchw", 7, "expected memref<...>; did you mean onednn:nchw"),
+        ("ie:nchw", 3, "did you mean NCHW"),
+        ("onednn:dnnl_nchw", 7, "unknown prefix 'dnnl_'; did you mean nchw"),
+    ],
+)
+def test_a_text_in_another_notation_than_its_prefix_names_gets_a_hint(text: str, column: int, message: str):
+    with pytest.raises(NotationError) as caught:
+        notations.read(text)
+    assert caught.value.column == column
+    assert caught.value.message.endswith(message)
+
+
 def test_names_of_a_layout():
     assert notations.names(notations.parse("nhwc")) == {
         "onednn": "acdb",

@@ -75,8 +75,9 @@ def read(text: str) -> Reading:
         try:
             return notation(name).read(rest)
         except NotationError as error:
-            nearest = error if isinstance(error, MeantError) else _surroundings(rest) or error
-            raise NotationError(text, len(name) + 1 + nearest.column, nearest.message) from None
+            nearest = error if isinstance(error, MeantError) else _surroundings(rest, (name,)) or error
+            hint = "" if "did you mean" in nearest.message else _elsewhere(rest)
+            raise NotationError(text, len(name) + 1 + nearest.column, nearest.message + hint) from None
     return _read_bare(text)
 
 
@@ -91,36 +92,46 @@ def _read_bare(text: str) -> Reading:
     if not readings:
         # The notation that knows the name or one like it, else the one that got furthest, is the one that was meant.
         nearest = max(errors, key=_nearness)
-        raise nearest if isinstance(nearest, MeantError) else _surroundings(text) or nearest
+        raise nearest if isinstance(nearest, MeantError) else _unknown(text) or _surroundings(text, NAMED) or nearest
     if len(set(readings.values())) > 1:
         listed = ", ".join(f"{name}:{text} is {reading.layout}" for name, reading in readings.items())
         raise NotationError(text, 0, f"several notations read this, differently: {listed}")
     return next(iter(readings.values()))
 
 
-def _surroundings(text: str) -> NotationError | None:
-    """What is wrong before or behind a layout rather than in it."""
+def _unknown(text: str) -> NotationError | None:
+    """What is wrong with a text that begins as no notation does."""
     name, colon, rest = text.partition(":")
     if colon and _PREFIX.fullmatch(name) and rest[:1] != ":":
         return NotationError(text, 0, f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
+    if _TYPE.match(text):
+        return NotationError(text, 0, "expected memref<...>, affine_map<...>, strided<...> or a layout's name")
+    return None
+
+
+def _surroundings(text: str, named: Sequence[str]) -> NotationError | None:
+    """What is wrong before or behind a layout rather than in it, which is a name in one of these notations."""
     if text != text.strip() and text.strip():
         at = 0 if text[0].isspace() else len(text.rstrip())
         return NotationError(text, at, "a blank before or behind the layout, expected none")
-    if _TYPE.match(text):
-        return NotationError(text, 0, "expected memref<...>, affine_map<...>, strided<...> or a layout's name")
     prefix, underscore, rest = text.partition("_")
-    if underscore and _is_name(rest):
+    if underscore and any(_reads(name, rest) for name in named):
         return NotationError(text, 0, f"unknown prefix {prefix + underscore!r}; did you mean {rest}")
     return None
 
 
-def _is_name(text: str) -> bool:
-    for name in NAMED:
-        try:
-            return bool(notation(name).read(text))
-        except NotationError:
-            continue
-    return False
+def _elsewhere(text: str) -> str:
+    """The hint that another notation than the one asked for reads a text, if one does."""
+    found = next((name for name in NOTATIONS if _reads(name, text)), None)
+    return f"; did you mean {found}:{text}" if found else ""
+
+
+def _reads(name: str, text: str) -> bool:
+    try:
+        notation(name).read(text)
+    except NotationError:
+        return False
+    return True
 
 
 def _nearness(error: NotationError) -> tuple[bool, bool, int]:
