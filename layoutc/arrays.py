@@ -17,6 +17,7 @@ from layoutc.element_type import ElementType
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import BufferError, LayoutcError
 from layoutc.kernel import Executor, Kernel
+from layoutc.layout import Layout
 from layoutc.planning.machine import LINE
 from layoutc.views import holds, stored_type
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 def reorder(
     array: Array,
-    source: str | MemoryDesc,
-    destination: str | MemoryDesc,
+    source: str | Layout | MemoryDesc,
+    destination: str | Layout | MemoryDesc,
     dims: Sequence[int] | None = None,
     *,
     element_type: str | ElementType | None = None,
@@ -80,7 +81,9 @@ def reorder(
     return result
 
 
-def _destination_desc(src: MemoryDesc, destination: str | MemoryDesc, to_dtype: str | ElementType | None) -> MemoryDesc:
+def _destination_desc(
+    src: MemoryDesc, destination: str | Layout | MemoryDesc, to_dtype: str | ElementType | None
+) -> MemoryDesc:
     wanted = None if to_dtype is None else type_named(to_dtype)
     if not isinstance(destination, MemoryDesc):
         return notations.destination(destination, src, wanted)
@@ -154,7 +157,7 @@ def _kernel(
 
 
 def source_desc(
-    array: Array, source: str | MemoryDesc, dims: Sequence[int] | None, element_type: str | ElementType | None
+    array: Array, source: str | Layout | MemoryDesc, dims: Sequence[int] | None, element_type: str | ElementType | None
 ) -> MemoryDesc:
     """
     The descriptor of an array that is stored as `source` says; block padding counts as data without `dims`.
@@ -166,7 +169,7 @@ def source_desc(
         if (dims is not None and integers("dims", dims) != desc.dims) or stored != desc.element_type:
             raise LayoutcError(f"dims {dims} or element type {stored} contradict the source, {desc}")
     else:
-        if dims is None and notations.read(notations.checked_text(source)).dims is None:
+        if dims is None and notations.reading_of(source).dims is None:
             dims = dims_of_physical_shape(source, array.shape)
         desc = notations.desc(source, dims, stored_type(array, element_type))
     check_shape(array, desc)
@@ -181,7 +184,7 @@ def check_shape(array: Array, desc: MemoryDesc) -> None:
         raise LayoutcError(f"the array has shape {array.shape}, expected {expected} for {desc}")
 
 
-def dims_of_physical_shape(text: str, shape: Sequence[int]) -> tuple[int, ...]:
+def dims_of_physical_shape(text: str | Layout, shape: Sequence[int]) -> tuple[int, ...]:
     """The dims of a buffer that has this physical shape, if no axis has a tail."""
     layout = notations.parse(text)
     if len(shape) != len(layout.digits) or any(len(digit.axes) > 1 for digit in layout.digits):

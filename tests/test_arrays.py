@@ -26,6 +26,11 @@ def by_command(folder: Path, array: Array, source: str, *more: str) -> int:
     return main(["reorder", str(folder / "in.npy"), str(folder / "out.npy"), "--from", source, "--to", source, *more])
 
 
+def test_layouts_are_named_by_a_text_or_by_themselves():
+    source, destination = layoutc.parse("nchw"), layoutc.parse("nhwc")
+    np.testing.assert_array_equal(layoutc.reorder(X, source, destination), layoutc.reorder(X, "nchw", "nhwc"))
+
+
 @pytest.mark.parametrize(
     ("array", "source", "dims"),
     [

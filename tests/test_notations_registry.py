@@ -186,6 +186,13 @@ def test_every_name_of_every_system_reads_back():
     assert len(layouts) > 900
 
 
+def test_a_layout_stands_wherever_a_text_does():
+    layout = notations.parse("nChw8c")
+    assert notations.parse(layout) is layout
+    assert notations.translate(layout, to="openvino") == "b_fs_yx_fsv8"
+    assert notations.desc(layout, (2, 17, 5, 4)) == notations.desc("nChw8c", (2, 17, 5, 4))
+
+
 def test_parse_refuses_what_a_layout_cannot_hold():
     assert notations.parse("{2,3}") == Layout.row_major(2)
     with pytest.raises(NotationError, match="the text gives strides, an offset or sizes"):

@@ -138,13 +138,13 @@ def _nearness(error: NotationError) -> tuple[bool, bool, int]:
     return isinstance(error, MeantError), "did you mean" in error.message, error.column
 
 
-def parse(text: str) -> Layout:
+def parse(text: str | Layout) -> Layout:
     """
-    The layout of a text that says no more than a layout (sizes and blocked dims in it are left out).
+    The layout of a text that says no more than a layout (sizes and blocked dims in it are left out); a Layout as it is.
 
     Raises NotationError for other texts, and for one that gives strides or an offset, which need `desc`.
     """
-    return read(checked_text(text)).layout_alone(text)
+    return reading_of(text).layout_alone(str(text))
 
 
 def desc(
@@ -167,7 +167,7 @@ def desc(
     it has one, or else f32.
     Raises NotationError for a text that no notation reads, LayoutcError for parts that do not fit each other.
     """
-    reading = Reading(text) if isinstance(text, Layout) else read(checked_text(text))
+    reading = reading_of(text)
     low, high = integers("low border", low), integers("high border", high)
     if dims is not None:
         given = integers("dims", dims, 1)
@@ -182,34 +182,36 @@ def desc(
 
 def destination(text: str | Layout, source: MemoryDesc, element_type: str | ElementType | None = None) -> MemoryDesc:
     """The descriptor to reorder `source` into: of its dims, and its element type unless the text or a name has one."""
-    stated = None if isinstance(text, Layout) else read(checked_text(text)).element_type
-    return desc(text, source.dims, element_type or stated or source.element_type)
+    return desc(text, source.dims, element_type or reading_of(text).element_type or source.element_type)
 
 
 def stated(*texts: str) -> tuple[tuple[int, ...] | None, ElementType | None]:
     """The dims, and the element type, that the first of the texts gives which gives any."""
-    found = [read(checked_text(text)) for text in texts]
+    found = [reading_of(text) for text in texts]
     dims = next((each.dims for each in found if each.dims is not None), None)
     return dims, next((each.element_type for each in found if each.element_type is not None), None)
 
 
-def checked_text(text: object) -> str:
-    if not isinstance(text, str):
+def reading_of(text: str | Layout) -> Reading:
+    """What a text says, or a Layout. Raises LayoutcError for anything else, NotationError as `read` does."""
+    if isinstance(text, Layout):
+        return Reading(text)
+    if not isinstance(cast(object, text), str):
         raise LayoutcError(f"a layout is a text or a Layout, got {type(text).__name__}")
-    return text
+    return read(text)
 
 
 def translate(
-    text: str, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType | None = None
+    text: str | Layout, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType | None = None
 ) -> str:
     """
-    The text for the same memory in the notation `to`: for all dims, or for those given here or in the text, which
-    may have a name where the layout alone has none.
+    The text for the same memory as a text or a Layout in the notation `to`: for all dims, or for those given here or in
+    the text, which may have a name where the layout alone has none.
 
     Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
     """
     instance("notation", to, str)
-    target, reading = notation(to), read(checked_text(text))
+    target, reading = notation(to), reading_of(text)
     elements = reading.elements(element_type)
     if dims is None and reading.says_all(elements):
         try:
