@@ -13,7 +13,7 @@ from layoutc.builds import compile
 from layoutc.checks import integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType
+from layoutc.element_type import ElementType, TypeName
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import BufferError, LayoutcError
 from layoutc.kernel import Executor, Kernel
@@ -33,8 +33,8 @@ def reorder(
     destination: str | Layout | MemoryDesc,
     dims: Sequence[int] | None = None,
     *,
-    element_type: str | ElementType | None = None,
-    to_dtype: str | ElementType | None = None,
+    element_type: TypeName | None = None,
+    to_dtype: TypeName | None = None,
     out: Array | None = None,
     executor: Executor | None = None,
     threads: int = 1,
@@ -81,9 +81,7 @@ def reorder(
     return result
 
 
-def _destination_desc(
-    src: MemoryDesc, destination: str | Layout | MemoryDesc, to_dtype: str | ElementType | None
-) -> MemoryDesc:
+def _destination_desc(src: MemoryDesc, destination: str | Layout | MemoryDesc, to_dtype: TypeName | None) -> MemoryDesc:
     wanted = None if to_dtype is None else type_named(to_dtype)
     if not isinstance(destination, MemoryDesc):
         return notations.destination(destination, src, wanted)
@@ -157,7 +155,7 @@ def _kernel(
 
 
 def source_desc(
-    array: Array, source: str | Layout | MemoryDesc, dims: Sequence[int] | None, element_type: str | ElementType | None
+    array: Array, source: str | Layout | MemoryDesc, dims: Sequence[int] | None, element_type: TypeName | None
 ) -> MemoryDesc:
     """
     The descriptor of an array that is stored as `source` says; block padding counts as data without `dims`.

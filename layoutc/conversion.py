@@ -35,7 +35,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from inspect import Parameter, signature
 from math import frexp
-from typing import Literal, TypedDict
+from typing import Literal, SupportsFloat, TypedDict
 
 from layoutc.checks import instance
 from layoutc.compensation import Compensation
@@ -53,11 +53,11 @@ ZERO_POINT_TYPES = ("s32", "s8", "u8", "s4", "u4", "f32", "f16", "bf16")
 class Attributes(TypedDict, total=False):
     """The attributes of a reorder as keywords: the fields of Conversion."""
 
-    src_scale: Param | float | None
-    src_zero_point: Param | float | None
-    dst_scale: Param | float | None
-    dst_zero_point: Param | float | None
-    sum: float | None
+    src_scale: Param | SupportsFloat | None
+    src_zero_point: Param | SupportsFloat | None
+    dst_scale: Param | SupportsFloat | None
+    dst_zero_point: Param | SupportsFloat | None
+    sum: SupportsFloat | None
     reciprocal: bool
     compensation: Compensation | None
 
@@ -81,11 +81,11 @@ class Conversion:
 
     def __init__(
         self,
-        src_scale: Param | float | None = None,
-        src_zero_point: Param | float | None = None,
-        dst_scale: Param | float | None = None,
-        dst_zero_point: Param | float | None = None,
-        sum: float | None = 0.0,
+        src_scale: Param | SupportsFloat | None = None,
+        src_zero_point: Param | SupportsFloat | None = None,
+        dst_scale: Param | SupportsFloat | None = None,
+        dst_zero_point: Param | SupportsFloat | None = None,
+        sum: SupportsFloat | None = 0.0,
         reciprocal: bool = False,
         compensation: Compensation | None = None,
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from layoutc.errors import LayoutcError
 from layoutc.float_format import FloatFormat, Specials
@@ -69,6 +69,16 @@ class ElementType:
 
         return np.dtype(getattr(ml_dtypes, self.numpy_name))
 
+
+class Named(Protocol):
+    """A dtype of NumPy, and what else calls itself as one."""
+
+    @property
+    def name(self) -> str: ...
+
+
+TypeName = str | ElementType | Named | type[Any]
+"""what names an element type"""
 
 FLOAT_FORMATS = {
     "f64": FloatFormat(11, 52, 1023),
@@ -142,7 +152,7 @@ def _by_name() -> dict[str, ElementType]:
     return names
 
 
-def element_type(name: str | ElementType | np.dtype[Any] | type[Any]) -> ElementType:
+def element_type(name: TypeName) -> ElementType:
     """
     The element type of that name, in layoutc's words (`f32`, `s8`) or any system's (`FP32`, `int8`, `si8`).
 

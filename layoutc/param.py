@@ -9,7 +9,7 @@ from math import isfinite, prod
 from typing import Any, TypeAlias
 
 from layoutc.checks import integer, integers, shown
-from layoutc.element_type import ElementType, element_type
+from layoutc.element_type import ElementType, TypeName, element_type
 from layoutc.errors import LayoutcError
 
 Number: TypeAlias = "int | float"
@@ -67,7 +67,7 @@ class Param:
         values: object = None,
         axes: Sequence[int] | int = (),
         groups: Sequence[int] | int = (),
-        dtype: ElementType | str | None = None,
+        dtype: TypeName | None = None,
     ):
         put = object.__setattr__
         put(self, "dtype", None if dtype is None else element_type(dtype))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layoutc.buffers import check_array
 from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType, check_whole_bytes
+from layoutc.element_type import ElementType, TypeName, check_whole_bytes
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import LayoutcError
 from layoutc.layout import AxisGroup, Layout
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # --- descriptors of memory -----------------------------------------------------------------------------------------
 
 
-def stored_type(array: Array, named: str | ElementType | None = None) -> ElementType:
+def stored_type(array: Array, named: TypeName | None = None) -> ElementType:
     """
     The element type that an array holds, or the one that is named, if the array's elements can be of that.
 
@@ -78,7 +78,7 @@ def _no_element_type(dtype: np.dtype[Any]) -> str:
 
 
 def from_strides(
-    shape: Sequence[int], strides: Sequence[int], element_type: str | ElementType = "f32", *, in_bytes: bool = False
+    shape: Sequence[int], strides: Sequence[int], element_type: TypeName = "f32", *, in_bytes: bool = False
 ) -> MemoryDesc:
     """
     The descriptor of strided memory, one stride per axis, in elements or in bytes; 0 broadcasts.
@@ -107,7 +107,7 @@ def _in_elements(strides: tuple[int, ...], elements: ElementType) -> tuple[int, 
     return tuple(stride // width for stride in strides)
 
 
-def from_array(array: Array, element_type: str | ElementType | None = None) -> MemoryDesc:
+def from_array(array: Array, element_type: TypeName | None = None) -> MemoryDesc:
     """
     The descriptor of the memory that an array looks at, from its first element on: dims and element strides.
 

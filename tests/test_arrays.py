@@ -26,6 +26,14 @@ def by_command(folder: Path, array: Array, source: str, *more: str) -> int:
     return main(["reorder", str(folder / "in.npy"), str(folder / "out.npy"), "--from", source, "--to", source, *more])
 
 
+def test_types_and_factors_are_what_numpy_has():
+    """Its types are checked by pyright: what is taken is what the annotations say."""
+    desc = layoutc.desc("nchw", X.shape, X.dtype)
+    assert desc == layoutc.desc("nchw", X.shape, np.float32) == layoutc.from_array(X, X.dtype)
+    halves = layoutc.reorder(X, "nchw", "nchw", to_dtype=np.int8, dst_scale=np.float32(2), dst_zero_point=np.int64(1))
+    np.testing.assert_array_equal(halves, np.rint(X / 2 + 1).astype(np.int8))
+
+
 def test_layouts_are_named_by_a_text_or_by_themselves():
     source, destination = layoutc.parse("nchw"), layoutc.parse("nhwc")
     np.testing.assert_array_equal(layoutc.reorder(X, source, destination), layoutc.reorder(X, "nchw", "nhwc"))

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from layoutc.checks import instance, integers
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType
+from layoutc.element_type import ElementType, TypeName
 from layoutc.element_type import element_type as element_type_of
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
@@ -150,7 +150,7 @@ def parse(text: str | Layout) -> Layout:
 def desc(
     text: str | Layout,
     dims: Sequence[int] | None = None,
-    element_type: str | ElementType | None = None,
+    element_type: TypeName | None = None,
     *,
     strides: Sequence[int] | None = None,
     offset: int = 0,
@@ -180,7 +180,7 @@ def desc(
     )
 
 
-def destination(text: str | Layout, source: MemoryDesc, element_type: str | ElementType | None = None) -> MemoryDesc:
+def destination(text: str | Layout, source: MemoryDesc, element_type: TypeName | None = None) -> MemoryDesc:
     """The descriptor to reorder `source` into: of its dims, and its element type unless the text or a name has one."""
     return desc(text, source.dims, element_type or reading_of(text).element_type or source.element_type)
 
@@ -202,7 +202,7 @@ def reading_of(text: str | Layout) -> Reading:
 
 
 def translate(
-    text: str | Layout, to: str, dims: Sequence[int] | None = None, element_type: str | ElementType | None = None
+    text: str | Layout, to: str, dims: Sequence[int] | None = None, element_type: TypeName | None = None
 ) -> str:
     """
     The text for the same memory as a text or a Layout in the notation `to`: for all dims, or for those given here or in
@@ -230,7 +230,7 @@ def translate(
     return own or target.format_desc(found)
 
 
-def names(layout: Layout, element_type: str | ElementType = "f32") -> dict[str, str]:
+def names(layout: Layout, element_type: TypeName = "f32") -> dict[str, str]:
     """What each notation calls a layout of such elements; those that cannot express it are left out."""
     instance("layout", layout, Layout, "layoutc.parse reads a text")
     elements = element_type_of(element_type)

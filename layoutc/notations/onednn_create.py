@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from layoutc.element_type import ElementType, element_type
+from layoutc.element_type import ElementType, TypeName, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK, Layout
 from layoutc.notations.onednn_desc import RUNTIME_DIM, Desc, axis_blocks, integers, invalid_arguments, rounded_up
@@ -15,7 +15,7 @@ MAX_ELEMENTS = 2**63 - 1
 MAX_BYTES = 2**64 - 1
 
 
-def create_with_tag(dims: Sequence[int], element_type: str | ElementType, tag: str | Layout) -> Desc:
+def create_with_tag(dims: Sequence[int], element_type: TypeName, tag: str | Layout) -> Desc:
     """
     The dense descriptor of a tag, as `dnnl_memory_desc_create_with_tag` makes it; tags outside of the enum too.
 
@@ -34,9 +34,7 @@ def create_with_tag(dims: Sequence[int], element_type: str | ElementType, tag: s
     return checked(Desc(dims, data_type, strides, sizes, axes))
 
 
-def create_with_strides(
-    dims: Sequence[int], element_type: str | ElementType, strides: Sequence[int] | None = None
-) -> Desc:
+def create_with_strides(dims: Sequence[int], element_type: TypeName, strides: Sequence[int] | None = None) -> Desc:
     """
     The descriptor of plain strides, as `dnnl_memory_desc_create_with_strides` makes it; row-major without strides.
 
@@ -65,7 +63,7 @@ def checked_dims(dims: Sequence[int]) -> tuple[int, ...]:
     return dims
 
 
-def checked_type(name: str | ElementType) -> ElementType:
+def checked_type(name: TypeName) -> ElementType:
     """The element type; StatusError for one that oneDNN makes no descriptors of."""
     found = element_type(name)
     if found.onednn is None or found.name == "boolean":

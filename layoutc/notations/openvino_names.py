@@ -7,7 +7,7 @@ from functools import cache
 
 from layoutc.checks import as_annotated
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType
+from layoutc.element_type import TypeName
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
 from layoutc.notations.openvino_formats import Format, current_formats, format_in, formats
@@ -45,7 +45,7 @@ def parse(text: str, release: str | None = None) -> Layout:
 def describe(
     text: str,
     dims: Sequence[int],
-    element_type: str | ElementType = "f32",
+    element_type: TypeName = "f32",
     *,
     low: Sequence[int] = (),
     high: Sequence[int] = (),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType, element_type
+from layoutc.element_type import ElementType, TypeName, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.notations.openvino_formats import Format
@@ -43,7 +43,7 @@ class FormatReading(Reading):
     def bind(
         self,
         dims: Sequence[int] | None,
-        element_type: str | ElementType | None,
+        element_type: TypeName | None,
         *,
         strides: Sequence[int] = (),
         offset: int = 0,
@@ -75,7 +75,7 @@ class FormatReading(Reading):
                 raise LayoutcError(f"{self.format.name} has no border of {letter} in memory")
 
 
-def layout_for(format: Format, elements: str | ElementType, dims: Sequence[int] | None) -> Layout:
+def layout_for(format: Format, elements: TypeName, dims: Sequence[int] | None) -> Layout:
     """
     The layout that a format has for these elements and dims, of which an odd x above 1 is the one that is not covered.
 
@@ -103,7 +103,7 @@ def _strides_without(format: Format, layout: Layout, dims: Sequence[int]) -> tup
     return tuple(0 if d.axes[0] in ignored else s for d, s in zip(layout.digits, strides, strict=True))
 
 
-def whole_desc(format: Format, dims: Sequence[int], elements: str | ElementType) -> MemoryDesc:
+def whole_desc(format: Format, dims: Sequence[int], elements: TypeName) -> MemoryDesc:
     """The descriptor of a format of transformed values, over the transformed dims; blocks there are never partial."""
     layout = layout_of(format.reads)
     desc = MemoryDesc(tuple(dims), element_type(elements), layout)
@@ -114,7 +114,7 @@ def whole_desc(format: Format, dims: Sequence[int], elements: str | ElementType)
     return desc
 
 
-def split_desc(format: Format, dims: Sequence[int], elements: str | ElementType) -> SplitDesc | None:
+def split_desc(format: Format, dims: Sequence[int], elements: TypeName) -> SplitDesc | None:
     """The two parts of an odd x above 1, the last column being laid out as `last_x`; None for any other x."""
     whole = MemoryDesc(tuple(dims), element_type(elements), layout_of(format.reads))
     *others, columns = whole.dims

@@ -8,7 +8,7 @@ from math import prod
 from typing import TypeVar
 
 from layoutc.descriptor import MemoryDesc
-from layoutc.element_type import ElementType, element_type
+from layoutc.element_type import ElementType, TypeName, element_type
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import MAX_BLOCK, AxisGroup, Digit, Layout
 
@@ -50,7 +50,7 @@ class Reading:
     def _missing(self, dims: Sequence[int]) -> int:
         return max(0, self.layout.rank - len(dims)) if self.trailing_ones else 0
 
-    def elements(self, given: str | ElementType | None) -> ElementType:
+    def elements(self, given: TypeName | None) -> ElementType:
         """The element type: the given one, else the text's, else f32. LayoutcError if they contradict each other."""
         if given is None:
             return self.element_type or element_type("f32")
@@ -79,7 +79,7 @@ class Reading:
     def bind(
         self,
         dims: Sequence[int] | None,
-        element_type: str | ElementType | None,
+        element_type: TypeName | None,
         *,
         strides: Sequence[int] = (),
         offset: int = 0,
