@@ -308,6 +308,9 @@ class MemoryDesc:
         parts += [f"{name} {value}" for attribute, name in names if (value := getattr(self, attribute))]
         return ", ".join(parts)
 
+    def __repr__(self) -> str:
+        return f"<layoutc.MemoryDesc {self}>"
+
 
 def check_copy(source: MemoryDesc, destination: MemoryDesc) -> None:
     """

@@ -34,6 +34,9 @@ class ElementType:
     def __str__(self) -> str:
         return self.name
 
+    def __repr__(self) -> str:
+        return f"<layoutc.ElementType {self}>"
+
     @property
     def float_format(self) -> FloatFormat | None:
         """The format of a floating-point type, None for integers and booleans."""

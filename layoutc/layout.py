@@ -170,6 +170,9 @@ class Layout:
         align = f" align {self.align}" if self.align else ""
         return f"({source}) -> ({results}){align}"
 
+    def __repr__(self) -> str:
+        return f"<layoutc.Layout {self}>"
+
     def permute(self, axes: Sequence[int]) -> Layout:
         """The layout of a tensor with its axes in another order: axis `i` is axis `axes[i]` of this one."""
         digits = tuple(replace(d, axes=tuple(axes.index(axis) for axis in d.axes)) for d in self.digits)

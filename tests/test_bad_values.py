@@ -286,6 +286,16 @@ def test_an_unknown_keyword_names_the_function_and_those_it_has() -> None:
         layoutc.reorder(np.zeros(4), "a", "a", **wrong)
 
 
+def test_a_descriptor_shows_in_a_line_what_it_is_of() -> None:
+    desc = layoutc.desc("nChw8c", (2, 17, 5, 4), "bf16", offset=3)
+    layout = "(n, c, h, w) -> (n, c floordiv 8, h, w, c mod 8)"
+    assert repr(desc) == f"<layoutc.MemoryDesc 2x17x5x4xbf16, {layout}, offset 3>"
+    assert repr(desc.layout) == f"<layoutc.Layout {layout}>"
+    assert repr(layoutc.Param(0.5, dtype="f16")) == (
+        "Param(values=(0.5,), axes=(), groups=(), dtype=<layoutc.ElementType f16>)"
+    )
+
+
 def test_a_kernel_shows_what_it_does_in_a_line() -> None:
     kernel = layoutc.compile(NCHW, NCHW, executor="reference", dst_scale=0.5, threads=2)
     assert repr(kernel) == (
