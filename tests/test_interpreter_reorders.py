@@ -192,7 +192,7 @@ def test_tensors_have_no_memory_yet() -> None:
       %r = layout.reorder %t : tensor<2xf32> to tensor<2xf32, #layout.tag<"A4a">>
       func.return
     }"""
-    refused("argument 0 of @f: got a buffer, expected a value of type tensor<2xf32>", parsed(text), np.zeros(2))
+    refused("argument 0 of @f: no interpretation for values of type tensor<2xf32>", parsed(text), np.zeros(2))
 
 
 @pytest.mark.parametrize(

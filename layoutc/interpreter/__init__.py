@@ -145,9 +145,10 @@ def _arguments(
 
 def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool) -> MemRef | Array:
     if not isa(type, MemRefType[Attribute]):
+        dtype = value_dtype(type)
         if isinstance(arg, Buffer) or np.ndim(arg):
             raise Fault(f"got a buffer, expected a value of type {type}")
-        return from_python(arg, value_dtype(type))
+        return from_python(arg, dtype)
     if isinstance(arg, Buffer):
         return MemRef.typed(arg, type)
     if not isinstance(arg, np.ndarray):
