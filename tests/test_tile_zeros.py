@@ -10,11 +10,10 @@ PIECE = Piece(0)
 
 
 def test_zeros_are_those_of_pieces_and_of_what_is_joined_of_such_alone() -> None:
-    assert lanes_of_zeros([[Register((PIECE, PIECE))]], 4) == []
-    assert lanes_of_zeros([[Register((PIECE, None))]], 4) == [4]
-    assert lanes_of_zeros([[Register((PIECE, None, None, None))], [Register((None,))]], 4) == [4, 8]
-    assert lanes_of_zeros([[Register((None,) * 4)]], 16) == [16, 32, 64]
-    assert lanes_of_zeros([[Register((PIECE, None, None, None), 16)]], 4) == [16]
+    assert lanes_of_zeros([[Register((PIECE, PIECE))]], 8) == []
+    assert lanes_of_zeros([[Register((PIECE, None))]], 8) == [4]
+    assert lanes_of_zeros([[Register((PIECE, None, None, None))], [Register((None,))]], 16) == [4, 8, 16]
+    assert lanes_of_zeros([[Register((None,) * 4)]], 64) == [16, 32, 64]
 
 
 def test_zeros_are_made_once() -> None:

@@ -41,7 +41,7 @@ PREFETCH = "layout.prefetch"
 PLAIN_STORES = (32, 16, 8, 4, 2, 1)
 """bytes that processors store by one instruction, the most first; a vector has at most 64"""
 MOST_PIECES = 2
-"""plain stores in place of one under a mask"""
+"""plain stores in place of one under a mask, in a large argument; in others one"""
 LARGE = 8 << 20
 """bytes of an argument whose lines are taken to be in no cache"""
 
@@ -133,15 +133,16 @@ def _pieces(op: vector.MaskedStoreOp, lanes: int | None) -> list[tuple[int, int]
     """
     The first byte and the bytes of each plain store that a few first lanes are, or nothing if these are too many.
 
-    A masked store waits for a line that is in no cache, where plain ones go on. Into a cache one is no slower than
-    plain ones, so this is for large arguments alone, not for buffers on the stack.
+    A masked store moves a whole register, where a plain one moves a part; and it waits for a line that is in no cache,
+    where plain ones go on.
     """
-    if lanes is None or not _is_large_argument(root(op.base)):
+    if lanes is None:
         return []
     bytes_on = lanes * width(typed(op.value_to_store).element_type) // 8
     sizes = [size for size in PLAIN_STORES if bytes_on & size]
     begins = [sum(sizes[:number]) for number in range(len(sizes))]
-    return list(zip(begins, sizes, strict=True)) if sum(sizes) == bytes_on and len(sizes) <= MOST_PIECES else []
+    most = MOST_PIECES if _is_large_argument(root(op.base)) else 1
+    return list(zip(begins, sizes, strict=True)) if sum(sizes) == bytes_on and len(sizes) <= most else []
 
 
 def _is_large_argument(buffer: SSAValue) -> bool:
