@@ -74,7 +74,7 @@ def test_threads_share_no_byte(name: str, type: str) -> None:
 def test_short_rows_take_small_buffers() -> None:
     source = MemoryDesc((640, 1200, 3), element_type("u2"), layout("abc"), (8193, 6, 1), base_offset=1)
     (plan,) = choose_plan(source, MemoryDesc(source.dims, source.element_type, layout("cba")), TARGETS["sse2"]).copies
-    assert plan.load == "unpacked" and plan.load_stage[1] <= MOST_BUFFERED
+    assert plan.load == "unpacked" and plan.buffer_bytes("src") <= MOST_BUFFERED
 
 
 def test_rows_that_are_taken_apart_go_past_the_caches_where_the_plan_says_so() -> None:

@@ -10,7 +10,8 @@ from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apar
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.machine import merges_registers
-from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, MAX_STAGE_BYTES, CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
+from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, is_power_of_two
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
@@ -272,13 +273,10 @@ def _converts_merged(plan: CopyPlan) -> bool:
     widths = plan.widths
     is_late = widths.converted_at == "dst"
     is_early = widths.converted_at == "src" and widths.dst > widths.src
-    in_bytes = all(widths.per_byte(side) == 1 or _is_in_bytes(plan, side) for side in SIDES)
-    return in_bytes and (not plan.converted_bytes or is_late or is_early)
-
-
-def _is_in_bytes(plan: CopyPlan, side: SideName) -> bool:
-    """Whether elements of a side that share bytes have one each in a buffer."""
-    return plan.load != "normal" if side == "src" else plan.store == "packed"
+    # What rows are converted into a buffer has a byte for each element, too.
+    in_bytes = {"src": plan.is_buffered("src"), "dst": plan.has_byte_buffer("dst")}
+    has_bytes = all(widths.per_byte(side) == 1 or in_bytes[side] for side in SIDES)
+    return has_bytes and (not plan.converted_bytes or is_late or is_early)
 
 
 def _check_buffers(plan: CopyPlan) -> None:
@@ -286,7 +284,7 @@ def _check_buffers(plan: CopyPlan) -> None:
     for side, name, kind in stages:
         if (size := plan.buffer_bytes(side)) > MAX_STAGE_BYTES:
             raise LayoutcError(f"{kind} {name} need a buffer of {size} bytes, expected at most {MAX_STAGE_BYTES}")
-        if kind in ("packed", "unpacked") and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
+        if plan.has_byte_buffer(side) and (plan.widths.per_byte(side) == 1 or not plan.target_lanes):
             raise LayoutcError(f"{kind} {name} are of lanes of elements that share bytes")
     if plan.stages_stores and plan.widths.dst_per_byte > 1:
         raise LayoutcError(UNSTAGED)

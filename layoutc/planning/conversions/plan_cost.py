@@ -95,7 +95,7 @@ def _shared_cost(plan: CopyPlan, side: SideName) -> float:
     """Those that take an element out of a byte that others share, or put it there."""
     if plan.widths.per_byte(side) == 1 or (plan.copy.is_fill and side == "src"):
         return 0.0
-    if (plan.load == "unpacked") if side == "src" else (plan.store == "packed"):
+    if plan.has_byte_buffer(side):
         return _buffer_cost(plan, side)
     if not plan.target_lanes:
         return SHARED * (side == "dst")

@@ -9,7 +9,7 @@ from math import prod
 from layoutc.planning.conversions.gathered_rows import row_digits
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
-from layoutc.planning.copies.copy_digits import SIDES, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
@@ -25,7 +25,7 @@ from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_copy
-from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES
 from layoutc.planning.tiles.merged_tile import converts_twice
@@ -86,8 +86,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
-        fits = max(map(plan.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
-        if fits and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
+        if plan.fits_stack and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
             plan = with_near_stores(plan)
             asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
@@ -111,7 +110,7 @@ def _with_pieces(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
     bytes = PIECE_BYTES if widths.src_per_byte > 1 else NARROWED_PIECE if narrows else 0
     least = max(bytes * widths.src_per_byte // widths.src, enough)
     longer = _with_row_of(plan, least) if plan.source_run == row < least else None
-    if longer is None or max(map(longer.buffer_bytes, SIDES)) > MAX_STAGE_BYTES:
+    if longer is None or not longer.fits_stack:
         return plan
     because("macro tiles", f"with {least} elements of each row of the source, as less of it costs as much")
     return longer

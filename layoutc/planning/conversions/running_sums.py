@@ -134,13 +134,9 @@ def _stores_once(plan: CopyPlan) -> bool:
         return False
     sizes = zip(plan.extents, plan.macro, plan.tile, strict=True)
     return all(
-        extent % tile == macro % tile == 0 and (not _is_buffered(plan) or extent % macro == 0)
+        extent % tile == macro % tile == 0 and (not plan.has_buffers or extent % macro == 0)
         for extent, macro, tile in sizes
     )
-
-
-def _is_buffered(plan: CopyPlan) -> bool:
-    return plan.load != "normal" or plan.store not in ("normal", "nontemporal")
 
 
 def tile_sums(plan: CopyPlan, number: int) -> TileSums | None:
@@ -184,7 +180,7 @@ def _prepared(plan: CopyPlan, number: int, threads: int) -> CopyPlan:
     """The plan with macro tiles that divide it, longer tiles, and for threads the loops outside that they can share."""
     if plan.copy.is_fill or not plan.target_lanes or len(plan.copy.params) <= number:
         return plan
-    if _is_buffered(plan) and all(e % t == 0 for e, t in zip(plan.extents, plan.tile, strict=True)):
+    if plan.has_buffers and all(e % t == 0 for e, t in zip(plan.extents, plan.tile, strict=True)):
         plan = _asking_ahead(with_even_macro(plan))
     orders = {loop_order(plan.copy.digits, side) for side in SIDES}
     if not _is_shared(plan, number, threads) and len(orders) > 1:

@@ -44,7 +44,7 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
     if not sides:
         return plan
     buffered = _with_buffered_sides(_with_rows(plan, BUFFERED if len(sides) == 1 else BUFFERED_TWICE))
-    if _buffer_bytes(buffered) > MOST_BUFFERED:
+    if _byte_buffer_size(buffered) > MOST_BUFFERED:
         buffered = _with_buffered_sides(_with_least_macro(plan))
     # Other macro tiles may have other runs.
     keeps_lines = buffered.side_by_side and buffered.stages_stores and buffered.keeps_lines
@@ -74,7 +74,7 @@ def in_byte_buffers(box: CopyPlan) -> CopyPlan | None:
                 continue
             plan = replace(plan, load="unpacked")
         plan = replace(plan, store="packed") if "dst" in sides else plan
-        if _buffer_bytes(plan) <= MOST_BUFFERED:
+        if _byte_buffer_size(plan) <= MOST_BUFFERED:
             return plan
     return None
 
@@ -112,18 +112,15 @@ def _with_buffered_sides(plan: CopyPlan) -> CopyPlan:
     return plan
 
 
-def _buffer_bytes(plan: CopyPlan) -> int:
-    """Bytes of the larger buffer."""
-    sizes = (plan.load == "unpacked" and plan.load_stage[1], plan.store == "packed" and plan.store_stage[1])
-    return max(map(int, sizes))
+def _byte_buffer_size(plan: CopyPlan) -> int:
+    """Bytes of the larger buffer in which each element has one."""
+    return max((plan.buffer_bytes(side) for side in SIDES if plan.has_byte_buffer(side)), default=0)
 
 
 def begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
     """Whether each piece of memory that a tile takes begins with a byte, and ends with one."""
     per_byte = plan.widths.per_byte(side)
-    if per_byte == 1 or (plan.copy.is_fill and side == "src"):
-        return True
-    if (plan.load if side == "src" else plan.store) in ("unpacked", "packed"):
+    if per_byte == 1 or (plan.copy.is_fill and side == "src") or plan.has_byte_buffer(side):
         return True
     parts = plan.source_lanes if side == "src" else plan.target_lanes
     lanes = {part.digit: part.extent for part in parts}
@@ -155,7 +152,7 @@ def macro_apart(plan: CopyPlan) -> tuple[CopyDigit, int] | None:
     apart = digit.extent // tiles // step * step
     if apart < plan.tile[plan.copy.digits.index(digit)]:
         apart = -(-macro // step) * step
-    fits = _buffer_bytes(plan) * apart <= MOST_BUFFERED * macro
+    fits = _byte_buffer_size(plan) * apart <= MOST_BUFFERED * macro
     if not digit.is_whole or digit.carries or apart >= digit.extent or not fits:
         return None
     return digit, apart

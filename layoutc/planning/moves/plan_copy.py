@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
-from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy, without_partial
+from layoutc.planning.copies.copy_digits import Sized, StridedCopy, without_partial
 from layoutc.planning.copies.promotion import promoted
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
@@ -24,7 +24,8 @@ from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN, has_staged_runs
 from layoutc.planning.moves.stores import cached
 from layoutc.planning.moves.streamed_stores import streamed, with_fewer_widened
 from layoutc.planning.moves.whole_lines import stores_whole_lines
-from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.tiles.joined_lines import with_joined_lines
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
@@ -68,7 +69,7 @@ def plan_copy(
 def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool = False) -> CopyPlan:
     """The plan of some tiles with loads, stores and macro tiles that suit these, and loops that suit its source."""
     planned = _stored(plan, target, streams, converted, buffered)
-    if max(map(planned.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES:
+    if planned.fits_stack:
         return along_most_turns(by_source_lines(planned, target), target) if streams and not buffered else planned
     because("loads", "straight")
     because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")

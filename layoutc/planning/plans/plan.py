@@ -8,10 +8,10 @@ from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Shuffles
-from layoutc.planning.plans.row_spans import row_span
+from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES, MacroBuffer, macro_buffer
 from layoutc.planning.plans.turns import Through, Together
 
 Asks = Literal["", "by tiles", "twice"]
@@ -22,8 +22,6 @@ Load = Literal["normal", "staged", "unpacked"]
 """straight; out of a buffer that a macro tile is gathered in, where elements that share bytes have one each"""
 
 MAX_THREADS = 1024
-MAX_STAGE_BYTES = 1 << 20
-"""of a buffer on the stack"""
 COPIED_RUN = 1 << 10
 """bytes of a run that leaves no buffer where it lies in the source as it is"""
 ELEMENT_TILE = 16
@@ -267,65 +265,46 @@ class CopyPlan:
         """How many macro tiles in turn take a line of the source, of which each has a run."""
         return max(LINE // (self.source_run * self.element_bytes), 1)
 
-    @cached_property
-    def load_stage(self) -> tuple[tuple[int, ...], int]:
-        """Strides and size of the buffer that a macro tile of the source is gathered in."""
-        span = row_span(self)
-        if span is None:
-            return self._stage("src", self.source_run_digits, self.source_run)
-        run = span.step * (span.rows - 1) + self.vector_bytes
-        return self._stage("src", (*self.source_run_digits, span.digit), run)
-
     @property
     def packed_run(self) -> int:
         """Elements of a run of the destination that leaves a buffer by whole bytes."""
         return prod(self.macro[g] for g in self.packed_run_digits)
 
+    def is_buffered(self, side: SideName) -> bool:
+        """Whether macro tiles of a side lie in a buffer."""
+        return self.load != "normal" if side == "src" else self.store not in ("normal", "nontemporal")
+
+    def has_byte_buffer(self, side: SideName) -> bool:
+        """Whether they do so for their elements, which share bytes of memory, to have one each."""
+        return self.load == "unpacked" if side == "src" else self.store == "packed"
+
     @cached_property
-    def store_stage(self) -> tuple[tuple[int, ...], int]:
-        """Strides and size of the buffer that a macro tile of the destination is put together in."""
-        if self.store == "packed":
-            return self._stage("dst", self.packed_run_digits, self.packed_run)
-        return self._stage("dst", self.run_digits, self.run)
+    def load_buffer(self) -> MacroBuffer:
+        """The buffer that a macro tile of the source is gathered in, if it is."""
+        return macro_buffer(self, "src")
+
+    @cached_property
+    def store_buffer(self) -> MacroBuffer:
+        """The buffer that a macro tile of the destination is put together in, if it is."""
+        return macro_buffer(self, "dst")
+
+    def buffer(self, side: SideName) -> MacroBuffer:
+        """The one of these two of a side."""
+        return self.load_buffer if side == "src" else self.store_buffer
 
     def buffer_bytes(self, side: SideName) -> int:
         """Bytes of the buffer that a macro tile of a side goes through, if it does."""
-        if (self.load if side == "src" else self.store) in ("normal", "nontemporal"):
-            return 0
-        _, elements = self.load_stage if side == "src" else self.store_stage
-        return elements * self.stage_width(side)
+        return self.buffer(side).bytes if self.is_buffered(side) else 0
 
-    def stage_width(self, side: SideName) -> int:
-        """Bytes of an element in the buffer of a side."""
-        if self._takes_apart(side):
-            return 1
-        return self.widths.dst if side == "dst" else self.widths.moved
+    @property
+    def has_buffers(self) -> bool:
+        """Whether macro tiles lie in a buffer on some side."""
+        return any(map(self.is_buffered, SIDES))
 
-    def _takes_apart(self, side: SideName) -> bool:
-        """Whether elements that share bytes of memory have one each in the buffer of a side."""
-        return self.widths.per_byte(side) > 1 and not (side == "src" and self.gathers_converted)
-
-    def _stage(self, side: SideName, run_digits: tuple[int, ...], run: int) -> tuple[tuple[int, ...], int]:
-        """
-        Runs one after the other, an odd number of lines apart.
-
-        A register is a small piece of many runs: a power of two apart, they would evict each other from the first
-        cache (f64 transposes with 16-byte registers took 2.4 times as long).
-
-        Around a run of elements that share bytes is room for their neighbours in its first byte and its last; short
-        ones share lines.
-        """
-        line = LINE // self.stage_width(side)
-        if self._takes_apart(side):
-            run += 2 * (self.widths.per_byte(side) - 1)
-            line = min(line, 1 << (run - 1).bit_length())
-        strides = [digit.src if side == "src" else digit.dst for digit in self.copy.digits]
-        stride = (-(-run // line) | 1) * line
-        for position in sorted(range(len(strides)), key=lambda g: strides[g]):
-            if position not in run_digits:
-                strides[position] = stride
-                stride *= self.macro[position]
-        return tuple(strides), stride
+    @property
+    def fits_stack(self) -> bool:
+        """Whether no buffer of a macro tile is larger than one may be."""
+        return max(map(self.buffer_bytes, SIDES)) <= MAX_STAGE_BYTES
 
 
 def is_power_of_two(number: int) -> bool:

@@ -20,7 +20,7 @@ from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.copies.strided_copy import axis_sides
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
-from layoutc.planning.plans.plan import MAX_STAGE_BYTES
+from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines

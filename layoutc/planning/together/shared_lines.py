@@ -17,7 +17,8 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import best_box
 from layoutc.planning.moves.plan_copy import needs_box, plan_moved
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
-from layoutc.planning.plans.plan import MAX_STAGE_BYTES, CopyPlan
+from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count

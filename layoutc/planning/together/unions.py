@@ -47,7 +47,7 @@ class Union:
 
     def _distance(self, step: int, size: int) -> int:
         """So many elements of such a size apart in the destination: how many they are apart in the buffer."""
-        strides, _ = self.plan.store_stage
+        strides = self.plan.store_buffer.strides
         unit, digits = self.plan.element_bytes, self.plan.copy.digits
         apart_in = [g for g, steps in enumerate(self.plan.macro) if steps > 1 and g not in self.plan.run_digits]
         rows = [(digits[g].dst * unit, strides[g] * unit) for g in apart_in]

@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 
 from layoutc.planning.conversions.shared_bytes import digits_apart
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.plans.macro_buffers import MacroBuffer
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.planned.byte_stage import ByteStage
@@ -36,10 +37,10 @@ class BufferedCopy(TiledCopy):
         self.store_stage = self._made_store_stage(moved, memory)
         of_tiles, shares = moved, dict(self.shares)
         if self.load_stage is not None:
-            of_tiles = replace(of_tiles, load="normal", prefetch=0, copy=_inside(of_tiles, "src", plan.load_stage[0]))
+            of_tiles = replace(of_tiles, load="normal", prefetch=0, copy=_inside(of_tiles, "src", plan.load_buffer))
             self.tile_source, shares["src"] = self.load_stage.buffer, 1
         if self.store_stage is not None:
-            of_tiles = replace(of_tiles, store="normal", copy=_inside(of_tiles, "dst", moved.store_stage[0]))
+            of_tiles = replace(of_tiles, store="normal", copy=_inside(of_tiles, "dst", moved.store_buffer))
             self.target, shares["dst"] = self.store_stage.buffer, 1
         self.shares = shares
         self.tile_plan = replace(of_tiles, per_byte=(shares["src"], shares["dst"]))
@@ -135,17 +136,16 @@ class LineCopy(TiledCopy):
 
 def tiled_copy(nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int) -> TiledCopy:
     """One planned copy, straight or through buffers, prepared."""
-    is_straight = plan.load == "normal" and plan.store in ("normal", "nontemporal")
     has_lines = plan.copies_runs and memory.sums is None
-    copy = (TiledCopy if is_straight else LineCopy if has_lines else BufferedCopy)(nest, plan, memory, threads)
+    copy = (TiledCopy if not plan.has_buffers else LineCopy if has_lines else BufferedCopy)(nest, plan, memory, threads)
     copy.prepare()
     return copy
 
 
-def _inside(plan: CopyPlan, side: SideName, strides: Sequence[int]) -> StridedCopy:
+def _inside(plan: CopyPlan, side: SideName, buffer: MacroBuffer) -> StridedCopy:
     """The copy as its tiles see it: one side is a buffer, in which nothing carries."""
     digits: list[CopyDigit] = []
-    for digit, stride in zip(plan.copy.digits, strides, strict=True):
+    for digit, stride in zip(plan.copy.digits, buffer.strides, strict=True):
         carries = tuple((name, carry) for name, carry in digit.carries if name != side)
         moved = replace(digit, src=stride) if side == "src" else replace(digit, dst=stride)
         digits.append(replace(moved, carries=carries))

@@ -76,8 +76,8 @@ class ByteStage:
         self.start = LINE
         """where the first row begins: before it lie the elements that share its first byte"""
         if image is None:
-            strides, elements = plan.load_stage if is_source else plan.store_stage
-            self.allocas.append(buffer(I8, LINE + elements))
+            strides = plan.buffer(side).strides
+            self.allocas.append(buffer(I8, LINE + plan.buffer(side).elements))
             self.buffer: SSAValue = self.allocas[0].results[0]
             self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         else:

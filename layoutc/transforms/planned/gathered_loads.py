@@ -58,8 +58,7 @@ class GatheredLoads:
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, inner: Sequence[Steps], ratio: int):
         self.nest, self.plan, self.memory, self.inner, self.ratio = nest, plan, memory, inner, ratio
-        strides, elements = plan.load_stage
-        self.strides: list[Stride] = [stride * ratio for stride in strides]
+        self.strides: list[Stride] = [stride * ratio for stride in plan.load_buffer.strides]
         self.bytes = None
         """the buffer that rows go through first which begin inside of bytes: there each element has one"""
         if plan.converted_bytes and not gathers_bytes(plan):
@@ -67,7 +66,7 @@ class GatheredLoads:
         self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
         self.source_element = memory.converted_from or memory.element
-        alloca = buffer(memory.element, elements * ratio)
+        alloca = buffer(memory.element, plan.load_buffer.elements * ratio)
         self.allocas = [alloca, *([] if self.bytes is None else self.bytes.allocas)]
         """to be put on the stack: of the function, or of each thread"""
         self.source = memory.source if self.bytes is None else self.bytes.buffer

@@ -55,8 +55,7 @@ class StoreStage:
         self.line = LINE // memory.element_bytes
         """elements of the memory in a line"""
         self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
-        strides, elements = plan.store_stage
-        self.strides: list[Stride] = [stride * self.ratio for stride in strides]
+        self.strides: list[Stride] = [stride * self.ratio for stride in plan.store_buffer.strides]
         self.allocas: list[memref.AllocaOp] = []
         """to be put on the stack: of the function, or of each thread"""
         self.buffer = memory.source
@@ -64,7 +63,7 @@ class StoreStage:
         self.ahead = plan.prefetch * self.ratio if in_source else 0
         """how far ahead of it each line asks for another one"""
         if not in_source:
-            alloca = buffer(memory.element, elements * self.ratio)
+            alloca = buffer(memory.element, plan.store_buffer.elements * self.ratio)
             self.allocas.append(alloca)
             self.buffer = alloca.results[0]
             self.buffer.name_hint = "store_stage"
