@@ -131,7 +131,7 @@ def _check_numbers(plan: CopyPlan) -> None:
     if any(shared != 1 and (width != 1 or shared not in (2, 4)) for width, shared in shares):
         raise LayoutcError("elements that share bytes are 1/2 or 1/4 of one")
     is_late = plan.converted_bytes and plan.widths.converted_at == "dst" and not plan.merges
-    if is_late and not all(d.is_whole for d in plan.copy.digits):
+    if is_late and not plan.copy.is_whole:
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
     if plan.fetches and (plan.store != "normal" or not (plan.source_lanes or plan.target_lanes)):
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")

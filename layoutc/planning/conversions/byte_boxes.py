@@ -26,7 +26,7 @@ LEAST_ROW = 16
 
 def byte_box(copy: StridedCopy, widths: Widths, target: Machine, computed: int) -> CopyPlan | None:
     """The best plan of a copy of elements that share bytes as a box between buffers; None if it has none."""
-    if copy.is_fill or any(digit.is_uneven for digit in copy.digits):
+    if copy.is_fill or copy.is_uneven:
         return None
     before = None if not computed else _converted_before(copy, widths, target)
     plans = [plan for plan in (before, _converted_inside(copy, widths, target)) if plan is not None]
@@ -37,7 +37,7 @@ def _converted_inside(copy: StridedCopy, widths: Widths, target: Machine) -> Cop
     """A box that is converted when it is stored, or loaded where registers of such narrow elements are not merged."""
     held = max(widths.src, widths.dst)
     is_late = merges_registers(target.vector, target.shuffles, widths.src)
-    is_early = widths.dst > widths.src and all(digit.is_whole for digit in copy.digits)
+    is_early = widths.dst > widths.src and copy.is_whole
     if best_box(copy, held, target, over_gaps=False) is None or not (is_late or is_early):
         return None
     box = replace(boxed(copy, held, target, over_gaps=False), element_bytes=widths.src, converted_bytes=widths.dst)

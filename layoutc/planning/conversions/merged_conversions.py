@@ -51,7 +51,7 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     held = max(widths.src, widths.dst)
     if widths.are_packed or copy.is_fill:
         return None
-    if not all(digit.is_whole for digit in copy.digits) or best_box(copy, held, target) is None:
+    if not copy.is_whole or best_box(copy, held, target) is None:
         return None
     box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
     sides: tuple[SideName, ...] = ("src", "dst") if widens else ("dst",)

@@ -56,7 +56,7 @@ def _may_be_shorter(plan: CopyPlan) -> bool:
     if not plan.converted_bytes or plan.gathers_converted or not plan.source_lanes or plan.merges:
         return False
     keeps_lines = plan.store != "nontemporal" or plan.widths.converted_at == "dst"
-    return keeps_lines and all(digit.is_whole for digit in plan.copy.digits)
+    return keeps_lines and plan.copy.is_whole
 
 
 def _shortened(plan: CopyPlan, share: int, packed: Collection[int]) -> CopyPlan:

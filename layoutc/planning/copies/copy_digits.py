@@ -157,6 +157,21 @@ class StridedCopy:
         """Elements that are stored."""
         return prod(digit.extent for digit in self.digits)
 
+    @property
+    def first_partial(self) -> int | None:
+        """The first digit that is loaded in part, if there is one."""
+        return next((g for g, digit in enumerate(self.digits) if not digit.is_whole), None)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all steps of all digits are loaded."""
+        return all(digit.is_whole for digit in self.digits)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether some digit carries in its own way on each side."""
+        return any(digit.is_uneven for digit in self.digits)
+
 
 Sized = tuple[StridedCopy, int]
 """a copy, and the bytes of its elements"""

@@ -52,7 +52,7 @@ def has_few_lanes(plan: CopyPlan) -> bool:
     """Whether many elements are converted on their way between the memories, few of them at once, or each by itself."""
     if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
         return False
-    is_whole = all(digit.is_whole for digit in plan.copy.digits)
+    is_whole = plan.copy.is_whole
     lanes, half = converted_lanes(plan), plan.vector_bytes // max(CONVERTED_LANE, plan.widths.src, plan.widths.dst) // 2
     return is_whole and lanes <= max(plan.vector_bytes // REGISTER_PER_LANE, min(HALF_LANES, half))
 

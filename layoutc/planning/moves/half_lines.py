@@ -33,7 +33,7 @@ def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     if plan.store != "staged" or plan.load != "normal" or plan.merges or target.llc_is_far or plan.vector_bytes != LINE:
         return plan
-    if plan.widths.are_packed or not all(digit.is_whole for digit in plan.copy.digits):
+    if plan.widths.are_packed or not plan.copy.is_whole:
         return plan
     if len(plan.source_lanes) != 1 or len(plan.target_lanes) != 1:
         return plan

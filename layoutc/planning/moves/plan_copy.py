@@ -179,7 +179,7 @@ def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:
 
 def _mostly_zero(copy: StridedCopy, element: int, target: Machine) -> int | None:
     """A digit that lanes take a part of, of which all tiles but the first are zero: a fill has longer stores."""
-    if target.streams_whole_lines or all(digit.is_whole for digit in copy.digits):
+    if target.streams_whole_lines or copy.is_whole:
         return None
     lanes = choose_lanes(copy, Widths(element, element), target)[1]
     if not lanes:

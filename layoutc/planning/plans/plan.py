@@ -173,7 +173,7 @@ class CopyPlan:
         if not self.stages_stores or self.load != "normal" or self.copy.is_fill or self.converted_bytes:
             return False
         in_source = self.source_run_digits[: len(self.run_digits)] == self.run_digits
-        is_whole = all(digit.is_whole for digit in self.copy.digits) and self.macro != self.extents
+        is_whole = self.copy.is_whole and self.macro != self.extents
         return in_source and is_whole and self.run * self.element_bytes >= COPIED_RUN
 
     def macro_step(self, position: int) -> int:

@@ -161,7 +161,7 @@ def _measured(group: Sequence[Sized]) -> list[Measured]:
 
 def _apart_from_zeros(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
     """A copy, or what it loads and the zeros beside that, where both are an odd number and make short lanes."""
-    partial = next((g for g, digit in enumerate(copy.digits) if not digit.is_whole), None)
+    partial = copy.first_partial
     lanes = lane_count(choose_lanes(copy, Widths(size, size), target)[1])
     if partial is None or lanes * size >= PIECE_BYTES:
         yield copy, size
