@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
-from layoutc.planning.conversions.plan_conversions import Converting, converting_plans
+from layoutc.planning.conversions.converting import Converting
+from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.running_sums import with_running_sums
 from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles

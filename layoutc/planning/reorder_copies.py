@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.merged_conversions import has_box
-from layoutc.planning.conversions.plan_conversions import has_padded_tile
+from layoutc.planning.conversions.padded_conversions import has_padded_tile
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_copies import Joins
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy
@@ -65,7 +65,7 @@ def joined_moves(
         return apart
     copies, widths = copies_of(source, destination, conversion, joins="all")
     is_more = len(copies) > len(apart)  # than what steps leave
-    if widths.are_packed or is_more or not any(digit.is_uneven for copy in copies for digit in copy.digits):
+    if widths.are_packed or is_more or not any(copy.is_uneven for copy in copies):
         return apart
     joined = [piece for copy in copies for piece in pieces(copy, element, target)]
     over_gaps = [sized for sized in apart if loads_over_gaps(sized[0])]
@@ -110,7 +110,7 @@ def _joined_conversions(
     tried: list[Sequence[StridedCopy]] = []
     for joins, along in ways:
         joined, _ = copies_of(source, destination, conversion, joins, along)
-        uneven = [copy for copy in joined if any(digit.is_uneven for digit in copy.digits)]
+        uneven = [copy for copy in joined if copy.is_uneven]
         if not uneven and along is None and joins == "whole":
             break
         if joined in tried:
@@ -125,5 +125,5 @@ def _joined_conversions(
 
 def _has_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
     """Whether a tile holds all of the axes that a copy has as one digit, converted in it or before."""
-    is_whole = all(digit.is_whole for digit in copy.digits)
+    is_whole = copy.is_whole
     return has_box(copy, widths, target) if is_whole else has_padded_tile(copy, widths, target)

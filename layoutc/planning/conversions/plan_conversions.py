@@ -8,10 +8,11 @@ from functools import lru_cache
 from math import prod
 
 from layoutc.planning.conversions.byte_boxes import byte_box
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.even_copies import even_copies, with_even_macro
 from layoutc.planning.conversions.merged_conversions import merged_plan
+from layoutc.planning.conversions.padded_conversions import padded_plan
 from layoutc.planning.conversions.plan_cost import least_cost, parts_cost, plan_cost
-from layoutc.planning.conversions.row_conversions import Converting, row_by_row
 from layoutc.planning.conversions.shared_bytes import (
     can_be_buffered,
     fits_macro,
@@ -22,16 +23,13 @@ from layoutc.planning.conversions.shared_bytes import (
     with_macro_along,
 )
 from layoutc.planning.conversions.tile_conversions import gathered_lines, gathered_plan, in_order, straight_plan
-from layoutc.planning.conversions.zeros_apart import box_suits
 from layoutc.planning.copies.copy_digits import StridedCopy, cut_after, without_partial
 from layoutc.planning.copies.promotion import in_bytes
-from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, of_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
-from layoutc.planning.moves.plan_copy import needs_box, pieces, plan_copy, plan_moved, without_lanes
+from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved, without_lanes
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.reasons import because, forget_copies, next_copy, silently
 
@@ -42,11 +40,11 @@ ELEMENTS = 64
 def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator[CopyPlan]:
     """The copies, each by itself; what is padding becomes zero, and no converted zero."""
     for copy in copies:
-        if any(digit.is_uneven for digit in copy.digits) and all(digit.is_whole for digit in copy.digits):
+        if copy.is_uneven and copy.is_whole:
             box = merged_plan(copy, how.widths, how.target, how.streams)
             assert box is not None, "what is joined has a box"
             yield box
-        elif (padded := _padded_plan(copy, how)) is not None:
+        elif (padded := padded_plan(copy, how)) is not None:
             yield padded
         else:
             yield from _plans_or_box(copy, how)
@@ -58,9 +56,9 @@ def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
 
     Whole lines that go past the caches gain more: with a box a transpose of s4 to s8 took 3.4 times as long.
     """
-    partial = _first_partial(copy) is not None
+    partial = copy.first_partial is not None
     plans = [] if partial else [*_plans(copy, how)]
-    if not (parts_are_a_box(copy, _by_registers(how)) if partial else _box_suits(copy, plans, how)):
+    if not (parts_are_a_box(copy, how.by_registers) if partial else _box_suits(copy, plans, how)):
         return [*_plans(copy, how)] if partial else plans
     forget_copies(len(plans))
     next_copy()
@@ -90,14 +88,6 @@ def parts_are_a_box(copy: StridedCopy, how: Converting) -> bool:
         return _box_suits(copy, [*_plans(copy, how)], how)
 
 
-def _by_registers(how: Converting) -> Converting:
-    """
-    What decides whether a copy is one or several: it follows from the registers alone, as who reads the plan has other
-    caches.
-    """
-    return replace(how, target=of_registers(how.target.vector, how.target.shuffles), streams=False)
-
-
 def pass_caches(plans: Iterable[CopyPlan]) -> bool:
     """Whether some plan writes whole lines past the caches, and converts as many elements at once as it should."""
     return any(plan.store in ("nontemporal", "staged") and not has_few_lanes(plan) for plan in plans)
@@ -113,7 +103,7 @@ def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 
 def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy, or plans of its parts."""
-    partial = _first_partial(copy) if how.adds else _apart(copy, how)
+    partial = copy.first_partial if how.adds else _apart(copy, how)
     whole = in_bytes(copy, how.widths.dst_per_byte) if how.moves or copy.is_fill else None
     if partial is not None:
         yield from converting_plans(without_partial(copy, partial), how)
@@ -137,12 +127,7 @@ def _apart(copy: StridedCopy, how: Converting) -> int | None:
     if how.widths.dst_per_byte > 1:
         # Zeros are none of the values that are converted, as those are narrowed first; the next copy has half a byte.
         return without_lanes(copy, how.widths, how.target)
-    return _first_partial(copy)
-
-
-def _first_partial(copy: StridedCopy) -> int | None:
-    """The first digit that is loaded in part."""
-    return next((i for i, digit in enumerate(copy.digits) if not digit.is_whole), None)
+    return copy.first_partial
 
 
 def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
@@ -153,7 +138,7 @@ def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
         yield from _apart_plans(copy, with_buffers(plan), how)
         return
     forget_copies(1)
-    partial = _first_partial(copy)
+    partial = copy.first_partial
     if partial is not None:
         yield from converting_plans(without_partial(copy, partial), replace(how, adds=False, moves=False))
         return
@@ -214,39 +199,6 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
         yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
     else:
         yield plan
-
-
-def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
-    """Whether tiles hold both what a copy converts into a buffer, and the zeros beside it."""
-    by_registers = of_registers(target.vector, target.shuffles)
-    plan = _padded_plan(copy, Converting(widths, by_registers, streams=False, threads=1, adds=False, moves=False))
-    if plan is not None:
-        forget_copies(1)
-    return plan is not None
-
-
-def _padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
-    """
-    The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
-
-    None if there are no such tiles, or elements share bytes, stay what they are, or are added to others.
-    """
-    widths = how.widths
-    moved = Widths(widths.dst, widths.dst)
-    if how.adds or how.moves or copy.is_fill or (partial := _first_partial(copy)) is None or widths.are_packed:
-        return None
-    if needs_box(copy, moved, how.target) and not box_suits(copy, partial, moved.dst, how.target):
-        return None
-    whole = how.target.vector // max(widths.src, widths.dst)
-
-    def planned(how: Converting) -> CopyPlan | None:
-        return row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
-
-    by_registers = _by_registers(how)
-    if planned(by_registers) is None:
-        return None
-    forget_copies(1)
-    return planned(how) or planned(by_registers)
 
 
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.gathered_rows import row_digits
-from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
 from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
@@ -40,36 +40,6 @@ ROWS_AHEAD = 8
 """times as many rows as lie between one and what it asks for are in a macro tile at least: its last ones ask in vain"""
 NARROWED_PIECE = 128
 """bytes of a row of elements that become narrower, in a macro tile that leaves a buffer by whole lines"""
-QUOTIENT_BITS = 512
-"""of registers in which quotients that become integers are made of products"""
-
-
-@dataclass(frozen=True, slots=True)
-class Converting:
-    """What the copies of a reorder have in common whose elements are converted, or share bytes."""
-
-    widths: Widths
-    target: Machine
-    streams: bool
-    threads: int
-    adds: bool
-    """whether what the destination holds counts, so that nothing is stored twice"""
-    moves: bool
-    """whether elements stay what they are"""
-    divisor: int | None = None
-    """the list of parameters by whose reciprocals, made for each, elements become integers"""
-    asked: int | None = None
-    """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
-    copies: int = 1
-    """of elements that are there"""
-    computed: int = COMPUTED
-    """bytes of an element while it is converted; 0 if it stays what it is"""
-
-    @property
-    def kept(self) -> int | None:
-        """The list of parameters of which registers as wide as quotients make something that many rows may share."""
-        wide = self.target.vector * 8 == QUOTIENT_BITS
-        return (self.asked if self.divisor is None else self.divisor) if wide and not self.streams else None
 
 
 def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
@@ -175,7 +145,7 @@ def _with_far_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
 def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> MacroShape:
     """The shape of macro tiles with more of rows that are divided by one number, whose reciprocal serves them all."""
     _, row = next(contiguous(plan.copy, "src"))
-    divides = how.divisor is not None and how.target.vector * 8 == QUOTIENT_BITS and not row.params[how.divisor]
+    divides = how.divisor is not None and how.makes_quotients and not row.params[how.divisor]
     if divides and how.streams and not how.target.llc_is_far:
         return GATHERED_DIVIDED_NEAR
     return GATHERED_DIVIDED if divides else shape

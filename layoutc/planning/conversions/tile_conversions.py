@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.gathered_rows import is_transposed
 from layoutc.planning.conversions.merged_conversions import converts_few, filled, merged_plan, takes_less
 from layoutc.planning.conversions.params_outside import with_params_outside
-from layoutc.planning.conversions.row_conversions import Converting, row_by_row
+from layoutc.planning.conversions.row_conversions import row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.colliding_rows import rows_collide, transposes

@@ -8,9 +8,9 @@ from math import prod
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans, pass_caches
 from layoutc.planning.conversions.plan_cost import least_cost, parts_cost
-from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS

@@ -8,8 +8,8 @@ from math import gcd, prod
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans
-from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy

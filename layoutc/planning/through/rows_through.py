@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, parts_cost
-from layoutc.planning.conversions.row_conversions import Converting
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.moves.boxes import BOX_GAIN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from layoutc.planning.conversions.row_conversions import Converting
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, merged, unfused, without_partial
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved
@@ -37,7 +37,7 @@ def plans_alone(sized: Sized, target: Machine, streams: bool, most: int) -> Iter
 
 def _parts(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
     """What a copy loads, and fills of the rest."""
-    partial = None if copy.is_fill else next((g for g, digit in enumerate(copy.digits) if not digit.is_whole), None)
+    partial = None if copy.is_fill else copy.first_partial
     if partial is None:
         yield copy, size
         return
@@ -70,4 +70,4 @@ def with_small_conversions(
 
 def _goes_by_elements(plan: CopyPlan) -> bool:
     """Whether elements are converted in tiles that could go without."""
-    return bool(plan.converted_bytes and plan.target_lanes and all(digit.is_whole for digit in plan.copy.digits))
+    return bool(plan.converted_bytes and plan.target_lanes and plan.copy.is_whole)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.merged_conversions import has_box
-from layoutc.planning.conversions.plan_conversions import Converting, converting_plans
+from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, merged, unfused
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import PAGE
@@ -118,7 +119,7 @@ def _planned(turn: StridedCopy, alone: CopyPlan, how: Converting) -> list[CopyPl
     """The plans of a turn of a copy."""
     if not alone.converted_bytes:
         return [plan_moved(turn, alone.element_bytes, how.target, how.streams)]
-    is_box = any(digit.is_uneven for digit in turn.digits) and all(digit.is_whole for digit in turn.digits)
+    is_box = turn.is_uneven and turn.is_whole
     if is_box and not has_box(turn, how.widths, how.target):
         return []
     return list(converting_plans([turn], how))

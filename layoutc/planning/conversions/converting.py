@@ -1,0 +1,54 @@
+"""What the copies of a reorder have in common whose elements are converted, or share bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from layoutc.planning.conversions.plan_cost import COMPUTED
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine, of_registers
+
+QUOTIENT_BITS = 512
+"""of registers in which quotients that become integers are made of products"""
+
+
+@dataclass(frozen=True, slots=True)
+class Converting:
+    """How each of these copies is planned: its elements, the machine, and what becomes of values."""
+
+    widths: Widths
+    target: Machine
+    streams: bool
+    threads: int
+    adds: bool
+    """whether what the destination holds counts, so that nothing is stored twice"""
+    moves: bool
+    """whether elements stay what they are"""
+    divisor: int | None = None
+    """the list of parameters by whose reciprocals, made for each, elements become integers"""
+    asked: int | None = None
+    """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
+    copies: int = 1
+    """of elements that are there"""
+    computed: int = COMPUTED
+    """bytes of an element while it is converted; 0 if it stays what it is"""
+
+    @property
+    def makes_quotients(self) -> bool:
+        """Whether registers are those in which quotients that become integers are made of products."""
+        return self.target.vector * 8 == QUOTIENT_BITS
+
+    @property
+    def kept(self) -> int | None:
+        """The list of parameters of which registers as wide as quotients make something that many rows may share."""
+        if self.streams or not self.makes_quotients:
+            return None
+        return self.asked if self.divisor is None else self.divisor
+
+    @property
+    def by_registers(self) -> Converting:
+        """
+        What decides whether a copy is one or several: it follows from the registers alone, as who reads the plan has
+        other caches.
+        """
+        return replace(self, target=of_registers(self.target.vector, self.target.shuffles), streams=False)

@@ -1,0 +1,68 @@
+"""
+Conversions of what is loaded in part, in tiles that hold both what rows became in a buffer, and the zeros beside it.
+
+What is padding becomes zero, and no converted zero: elsewhere both are copies of their own.
+"""
+
+from __future__ import annotations
+
+from layoutc.planning.conversions.converting import Converting
+from layoutc.planning.conversions.row_conversions import row_by_row
+from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
+from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine
+from layoutc.planning.moves.boxes import best_box
+from layoutc.planning.moves.plan_copy import instructions, needs_box, pieces
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.reasons import forget_copies
+
+APART_GAIN = 0.5
+"""Both are copies of their own if they need less than this share of a box's instructions: they may share lines."""
+
+
+def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
+    """
+    The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
+
+    None if there are no such tiles, or elements share bytes, stay what they are, or are added to others.
+    """
+    widths = how.widths
+    moved = Widths(widths.dst, widths.dst)
+    if how.adds or how.moves or copy.is_fill or (partial := copy.first_partial) is None or widths.are_packed:
+        return None
+    if needs_box(copy, moved, how.target) and not _is_worth_a_box(copy, partial, moved.dst, how.target):
+        return None
+    whole = how.target.vector // max(widths.src, widths.dst)
+
+    def planned(how: Converting) -> CopyPlan | None:
+        return row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
+
+    by_registers = how.by_registers
+    if planned(by_registers) is None:
+        return None
+    forget_copies(1)
+    return planned(how) or planned(by_registers)
+
+
+def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+    """Whether tiles hold both what a copy converts into a buffer, and the zeros beside it."""
+    how = Converting(widths, target, streams=False, threads=1, adds=False, moves=False)
+    plan = padded_plan(copy, how.by_registers)
+    if plan is not None:
+        forget_copies(1)
+    return plan is not None
+
+
+def _is_worth_a_box(copy: StridedCopy, partial: int, element: int, target: Machine) -> bool:
+    """
+    Whether a copy of elements of so many bytes, of which a digit is loaded in part, has a box that is worth it.
+
+    A box has all of that digit: of 49 rows and 15 of zeros 16 elements each, where a row by itself fills registers.
+    """
+    box = best_box(copy, element, target)
+    if box is None or copy.is_uneven:
+        return box is not None
+    parts = [piece for part in without_partial(copy, partial) for piece in pieces(part, element, target)]
+    there = instructions((sized for sized in parts if not sized[0].is_fill), target)
+    stores = sum(zeros.elements * bytes for zeros, bytes in parts if zeros.is_fill) / target.vector
+    return there + stores >= APART_GAIN * box[0] * copy.elements
