@@ -30,7 +30,7 @@ NO_RULES = {
     "machine.ALIGNMENT",
     "machine.MAX_ALIGNMENT",
     "machine.MERGED_VECTOR",
-    "choose.BYTE",
+    "param_lists.BYTE",
     "pairs.WORD_BYTES",
     "padded.WORD_BYTES",
     "plan_cost.COMPUTED",

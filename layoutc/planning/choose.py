@@ -8,6 +8,7 @@ from dataclasses import replace
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.converting import Converting
+from layoutc.planning.conversions.param_lists import asked_list, divisor_list, packed_lists
 from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.running_sums import with_running_sums
@@ -15,7 +16,6 @@ from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles
 from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError
-from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
 from layoutc.planning.moves.fetched_rows import with_fetched_rows
@@ -32,9 +32,6 @@ from layoutc.planning.through.rows_through import rows_through
 from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.together.small_copies import with_small_conversions
 from layoutc.planning.together.together_conversions import with_shared_loops
-
-BYTE = 8
-"""bits, below which parameters are taken out of bytes that they share"""
 
 
 def choose_plan(
@@ -79,31 +76,6 @@ def _with_running_sums(
     return found
 
 
-def _divisor(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
-    """Which list of parameters integers are the quotients by, if one is."""
-    spread = as_spread(source, destination, conversion)
-    scale = spread.dst_scale
-    is_divided = scale is not None and scale.axes and not spread.reciprocal and destination.element_type.is_integer
-    return spread.groupings.index(scale.grouping) if scale is not None and is_divided else None
-
-
-def _asked(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> int | None:
-    """Which list of parameters integers are scaled by to bf16, or else which share bytes, if one is."""
-    spread = as_spread(source, destination, conversion)
-    scale = spread.src_scale
-    is_asked = scale is not None and scale.axes and source.element_type.is_integer
-    if scale is not None and is_asked and destination.element_type.name == "bf16" and spread.scales_alone:
-        return spread.groupings.index(scale.grouping)
-    return next(iter(_packed(source, destination, conversion)), None)
-
-
-def _packed(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> list[int]:
-    """Which lists of parameters have values that share bytes."""
-    spread = as_spread(source, destination, conversion)
-    packed = (param for param in spread.params.values() if param.axes and param.type.bits < BYTE)
-    return [spread.groupings.index(param.grouping) for param in packed]
-
-
 def _plan(
     source: MemoryDesc,
     destination: MemoryDesc,
@@ -113,39 +85,57 @@ def _plan(
     goes_through: bool | None = None,
 ) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
-    moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    adds, divisor = bool(conversion.sum), _divisor(source, destination, conversion)
-    asked = _asked(source, destination, conversion)
+    types = source.element_type, destination.element_type
+    spread, moves = as_spread(source, destination, conversion), conversion.arithmetic(*types) == "move"
+    how = Converting(
+        widths_of(source, destination),
+        target,
+        streams=False,
+        threads=threads,
+        adds=bool(conversion.sum),
+        moves=moves,
+        divisor=divisor_list(spread, types[1]),
+        asked=asked_list(spread, *types),
+    )
     straight = None if moves else copies_that_convert(source, destination, conversion, target)
     buffered = best_buffer(source, destination, target, conversion, straight and len(straight[0]))
     if buffered is not None:
         threads = worthwhile(threads, source, destination, len(buffered.halves))
         streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
-        widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
-        how = Converting(widths, target, streams, threads, adds, moves, divisor, asked)
-        return Plan(plan_through(buffered, how), threads)
-    images = best_images(source, destination, widths_of(source, destination), conversion, target)
+        return Plan(plan_through(buffered, replace(how, streams=streams, threads=threads)), threads)
+    images = best_images(source, destination, how.widths, conversion, target)
     try:
         copies, widths = straight or copies_of(source, destination, conversion)
     except NotStridedError:
         if images is None:
             raise
-        copies, widths = (), widths_of(source, destination)
-    if not moves or widths.are_packed:
-        computed = COMPUTED if not moves_between(source, destination, conversion) else 0 if moves else 1
-        how = Converting(widths, target, False, threads, adds, moves, divisor, asked, computed=computed)
-        return _converting_plan(source, destination, conversion, copies, images, how, goes_through)
-    threads = worthwhile(threads, source, destination, len(copies))
+        copies, widths = (), how.widths
+    how = replace(how, widths=widths)
+    if moves and not widths.are_packed:
+        return _moving_plan(source, destination, conversion, copies, how)
+    how = replace(how, computed=COMPUTED if not moves_between(source, destination, conversion) else 0 if moves else 1)
+    return _converting_plan(source, destination, conversion, copies, images, how, goes_through)
+
+
+def _moving_plan(
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    copies: Sequence[StridedCopy],
+    how: Converting,
+) -> Plan:
+    """The plan of copies that move elements of whole bytes as they are; of as many threads as are asked for at most."""
+    target, element = how.target, how.widths.dst
+    threads = worthwhile(how.threads, source, destination, len(copies))
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
-    moved = [piece for copy in copies for piece in pieces(copy, widths.dst, target)]
+    moved = [piece for copy in copies for piece in pieces(copy, element, target)]
     if len(copies) > 1:
-        moved = joined_moves(source, destination, moved, conversion, widths.dst, target)
+        moved = joined_moves(source, destination, moved, conversion, element, target)
     if threads > 1 and not streams and gains_past_caches_early(moved, destination.size_bytes, target):
         because("caches", "past them, as in them rows would evict each other or leave a buffer; one thread goes too")
         streams = True
-    if destination.size_bytes < target.l2:
-        return Plan(parts_in_cache(moved, target, streams), threads)
-    return Plan(parts_past_it(moved, target, streams), threads)
+    parts = parts_in_cache if destination.size_bytes < target.l2 else parts_past_it
+    return Plan(parts(moved, target, streams), threads)
 
 
 def _converting_plan(
@@ -177,4 +167,4 @@ def _converting_plan(
     shares = len(plans) > 1 and destination.size_bytes >= how.target.l2
     parts = with_shared_loops(plans, how) if shares else plans
     parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
-    return Plan(parts_with_shorter_tiles(parts, _packed(source, destination, conversion)), threads)
+    return Plan(parts_with_shorter_tiles(parts, packed_lists(as_spread(source, destination, conversion))), threads)

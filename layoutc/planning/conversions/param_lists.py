@@ -1,0 +1,36 @@
+"""
+Lists of parameters that tiles treat in ways of their own, by their numbers: those of `params` of a copy's digits.
+
+The conversions are as copies see them (`spread_params.as_spread`).
+"""
+
+from __future__ import annotations
+
+from layoutc.conversion import Conversion
+from layoutc.element_type import ElementType
+
+BYTE = 8
+"""bits, below which parameters are taken out of bytes that they share"""
+
+
+def divisor_list(conversion: Conversion, destination: ElementType) -> int | None:
+    """The list that integers are the quotients by, if one is."""
+    scale = conversion.dst_scale
+    if scale is None or not scale.axes or conversion.reciprocal or not destination.is_integer:
+        return None
+    return conversion.groupings.index(scale.grouping)
+
+
+def asked_list(conversion: Conversion, source: ElementType, destination: ElementType) -> int | None:
+    """The list that integers are scaled by to bf16, or else the first whose values share bytes, if one is."""
+    scale = conversion.src_scale
+    is_asked = source.is_integer and destination.name == "bf16" and conversion.scales_alone
+    if scale is not None and scale.axes and is_asked:
+        return conversion.groupings.index(scale.grouping)
+    return next(iter(packed_lists(conversion)), None)
+
+
+def packed_lists(conversion: Conversion) -> list[int]:
+    """The lists whose values share bytes."""
+    packed = (param for param in conversion.params.values() if param.axes and param.type.bits < BYTE)
+    return [conversion.groupings.index(param.grouping) for param in packed]
