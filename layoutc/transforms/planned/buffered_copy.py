@@ -48,7 +48,7 @@ class BufferedCopy(TiledCopy):
 
     def _made_load_stage(self, plan: CopyPlan, memory: Memory) -> GatheredLoads | ByteStage | None:
         if plan.load == "staged":
-            return GatheredLoads(self.nest, plan, memory, self.inner, self.ratio)
+            return GatheredLoads(self.nest, plan, memory, self.inner)
         return ByteStage(self.nest, plan, memory.source, "src") if plan.load == "unpacked" else None
 
     def _made_store_stage(self, plan: CopyPlan, memory: Memory) -> StoreStage | ByteStage | None:
@@ -100,7 +100,7 @@ class BufferedCopy(TiledCopy):
             return None
         run, steps = plan.source_run_digits, [plan.loaded_steps(g) for g in range(len(plan.macro))]
         rows = run_loops(plan, run, steps)
-        ahead = LinesAhead(plan, self.memory, self.memory.source, self.outer, rows, run[0], self.ratio)
+        ahead = LinesAhead(plan, self.memory, self.memory.source, self.outer, rows, run[0])
         at = ahead.take_turns(loops, outer) if plan.macro_tiles_of_a_line > 1 else outer
         return lambda loops, number, turns: ahead.ask(loops, at, self.src_strides, number, turns)
 

@@ -55,7 +55,7 @@ class ElementBody:
         self.type = VectorType(copy.memory.element, [copy.ratio]) if copy.ratio > 1 else None
         """an element of the plan may be several of the memory"""
         self.zero: SSAValue | None = copy.memory.zero
-        steps, at_once = list(self._steps()), max(1, copy.plan.vector_bytes // max(1, copy.memory.widest_bytes))
+        steps, at_once = list(self._steps()), max(1, copy.plan.vector_bytes // copy.memory.widest_bytes)
         self.groups = [steps[start : start + at_once] for start in range(0, len(steps), at_once)]
         """the steps of elements that are converted at once"""
         self.empty: dict[tuple[Attribute, int], SSAValue] = {}

@@ -53,11 +53,12 @@ class GatheredLoads:
     """
     The buffer of a macro tile of the source, and how it is filled.
 
-    `inner` are the loops over the tiles of a macro tile, `ratio` the elements of the memory in one of the plan.
+    `inner` are the loops over the tiles of a macro tile.
     """
 
-    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, inner: Sequence[Steps], ratio: int):
-        self.nest, self.plan, self.memory, self.inner, self.ratio = nest, plan, memory, inner, ratio
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, inner: Sequence[Steps]):
+        self.nest, self.plan, self.memory, self.inner = nest, plan, memory, inner
+        self.ratio = ratio = memory.ratio(plan)
         self.strides: list[Stride] = [stride * ratio for stride in plan.load_buffer.strides]
         self.bytes = None
         """the buffer that rows go through first which begin inside of bytes: there each element has one"""
@@ -65,7 +66,7 @@ class GatheredLoads:
             self.bytes = ByteStage(nest, taken_apart(plan), memory.source, "src")
         self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
-        self.source_element = memory.converted_from or memory.element
+        self.source_element = memory.source_element
         alloca = buffer(memory.element, plan.load_buffer.elements * ratio)
         self.allocas = [alloca, *([] if self.bytes is None else self.bytes.allocas)]
         """to be put on the stack: of the function, or of each thread"""
@@ -136,7 +137,7 @@ class GatheredLoads:
     @property
     def _at_once(self) -> int:
         """Lanes of what is widest on the way."""
-        return self.plan.vector_bytes // max(self.memory.element_bytes, self.memory.widest_bytes)
+        return self.plan.vector_bytes // self.memory.widest_bytes
 
     def fill(
         self,
@@ -189,7 +190,7 @@ class GatheredLoads:
 
     def ask_ahead(self, loops: TileLoops, outer: Sequence[Term], inner: Sequence[Term], src: Sequence[Stride]) -> None:
         """A tile asks for its share of the lines of the next macro tile: by its number, the next ones of all."""
-        ahead = LinesAhead(self.plan, self.memory, self.source, (), self.rows, row_digits(self.plan)[0], self.ratio)
+        ahead = LinesAhead(self.plan, self.memory, self.source, (), self.rows, row_digits(self.plan)[0])
         ahead.ask(loops, outer, src, numbered(self.inner, inner), prod(loop.count for loop in self.inner))
 
     @property

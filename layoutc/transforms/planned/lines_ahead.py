@@ -25,8 +25,8 @@ class LinesAhead:
     """
     The lines of a macro tile's runs in the source, as far ahead as the plan asks for them.
 
-    `outer` are the loops over macro tiles; the runs go along the digit `row`, `rows` are loops over the others. `ratio`
-    is the elements of the memory in one of the plan, and `source` what is loaded from.
+    `outer` are the loops over macro tiles; the runs go along the digit `row`, `rows` are loops over the others.
+    `source` is what is loaded from.
     """
 
     def __init__(
@@ -37,10 +37,10 @@ class LinesAhead:
         outer: Sequence[Steps],
         rows: Sequence[Steps],
         row: int,
-        ratio: int,
     ):
-        self.plan, self.source, self.outer, self.ratio = plan, source, outer, ratio
-        self.one = vector_type(memory.converted_from or memory.element, 1)
+        self.plan, self.source, self.outer = plan, source, outer
+        self.ratio = ratio = memory.ratio(plan)
+        self.one = vector_type(memory.source_element, 1)
         line = LINE * ratio // plan.element_bytes
         lines = -(-plan.source_run * ratio // line)
         self.lines = [*rows, Steps.of(row, line, lines * line)]
@@ -95,12 +95,12 @@ class LinesAhead:
 
 def ask_in_turn(plan: CopyPlan, memory: Memory, loops: TileLoops, terms: Sequence[Term], tile: SSAValue) -> None:
     """A tile that is loaded from there asks for its share of the lines that it, and others, take parts of."""
-    lines, ratio = lines_in_turn(plan), 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+    lines, ratio = lines_in_turn(plan), memory.ratio(plan)
     assert lines is not None, "plans whose tiles ask are checked"
     turn = TileLoops.position(terms, lines.digit) // lines.extent % lines.turns
     later = apply(loops.builder, turn * ((lines.step - lines.before) * ratio), loops.counters, "later")
     first = Place(inserted(loops.builder, sum_of(tile, later)))
-    one = vector_type(memory.converted_from or memory.element, 1)
+    one = vector_type(memory.source_element, 1)
     for row in lines.rows:
         place = further(loops.builder, loops.nest, first, 0, row * ratio)
         loops.builder.insert(load(memory.source, place, one, plan.prefetch * ratio))

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 
-from xdsl.builder import Builder
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 
 from layoutc.dialects.memory import mlir_element_type
-from layoutc.element_type import ElementType, element_type
 from layoutc.memref_prefetch import PrefetchOp
-from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Through, Together
-from layoutc.transforms.building.joined_lanes import all_joined
-from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.plain.plain_nest import COMMENT, build_zero, comment
 from layoutc.transforms.planned.buffered_copy import tiled_copy
@@ -26,14 +20,8 @@ from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.through_nest import build_through
 from layoutc.transforms.planned.together_nest import TogetherNest
 from layoutc.transforms.sums.running_sums import RunningSums
-from layoutc.transforms.values.convert_integers import as_number, has_table
-from layoutc.transforms.values.converting_functions import ConvertingFunctions, Param
-from layoutc.transforms.values.element_access import BYTE, Conversions, from_register, to_register
-from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.register_parts import Calls, Join, RegisterPart
-
-LEAST_REGISTER = 16
-"""bytes of a register: codes that do not fill one are widened before they have a sign, if they become f32"""
+from layoutc.transforms.values.element_access import Conversions
+from layoutc.transforms.values.register_conversion import RegisterConversion, in_bytes
 
 
 def build_planned_nest(
@@ -46,21 +34,17 @@ def build_planned_nest(
     sums: RunningSums | None = None,
 ) -> None:
     """The copies of a plan, one after the other, with the conversion that goes with them, and running sums, if any."""
-    read, written = _in_bytes(nest, source), _in_bytes(nest, target)
+    read, written = in_bytes(nest, source), in_bytes(nest, target)
     needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
     zero = build_zero(nest, written) if needs_zero else None
     element = written.desc.element_type
     memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero, sums=sums)
     if conversions is not None:
-        loaded = mlir_element_type(read.desc.element_type)
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
-        converting = Converting(nest, conversions, vector_bytes, plan.copies[0].shuffles)
-        adds, widest = bool(conversions.conversion.sum), conversions.widest_bytes
-        memory = replace(memory, converted_from=loaded, adds=adds, widest_bytes=widest)
-        memory = replace(memory, convert=converting.convert, call=converting.call, call_joining=converting.joining)
+        conversion = RegisterConversion(nest, conversions, vector_bytes, plan.copies[0].shuffles)
         fills_early = needs_zero and any(isinstance(part, Through) and part.converts_rows for part in plan.parts)
         loaded_zero = build_zero(nest, read) if fills_early else None
-        memory = replace(memory, converted_bytes=read.desc.element_type.bits // 8, loaded_zero=loaded_zero)
+        memory = replace(memory, conversion=conversion, loaded_zero=loaded_zero)
     made: list[Operation] = []
     for part in plan.parts:
         if isinstance(part, Together):
@@ -85,128 +69,3 @@ def _read_by_mlir(first: Operation) -> Operation:
     while isinstance(first, PrefetchOp) and first.next_op is not None:
         first = first.next_op
     return first
-
-
-def _in_bytes(nest: NestBuilder, buffer: Buffer) -> Buffer:
-    """A buffer as vectors take it: MLIR packs vectors of i1 to bits, and has none of s4 in memory."""
-    if buffer.desc.element_type.bits < 8:
-        return replace(buffer, desc=replace(buffer.desc, element_type=element_type("s8")))
-    if buffer.desc.element_type.name != "boolean":
-        return buffer
-    return Buffer(nest.bytes_of(buffer.memory), replace(buffer.desc, element_type=BYTE))
-
-
-@dataclass(frozen=True)
-class Converting:
-    """What converts the elements of a planned reorder, in registers of so many bytes."""
-
-    nest: NestBuilder
-    conversions: Conversions
-    vector_bytes: int
-    shuffles: Shuffles
-
-    @cached_property
-    def functions(self) -> ConvertingFunctions:
-        """Those that are called."""
-        return ConvertingFunctions(self.nest, self.conversions, self._stored, self.vector_bytes)
-
-    def convert(
-        self, builder: Builder, loaded: SSAValue, count: int | None, params: PieceParams, old: SSAValue | None
-    ) -> SSAValue:
-        """What is stored for a value that was loaded, or for the lanes of a vector."""
-        if (found := self.functions.of_bytes(builder, loaded, count)) is not None:
-            return found
-        at_once = self._at_once(count)
-
-        def param(name: str, start: int) -> SSAValue:
-            return params.part(start, at_once).value(self.nest, self.conversions, name, at_once)
-
-        return self._stored(self.nest, builder, loaded, count, param, old)
-
-    def call(
-        self,
-        builder: Builder,
-        register: SSAValue,
-        part: RegisterPart,
-        count: int,
-        params: PieceParams,
-        old: SSAValue | None,
-        calls: Calls,
-    ) -> SSAValue:
-        """What is stored for a part of a register, by a function if calls are made."""
-        if calls.are_made and not self.functions.are_of_bytes:
-            starts = range(0, count, self._at_once(count) or count)
-            found = self.functions.converted(builder, register, part, starts, params, old, calls.share_params)
-            if found is not None:
-                return found
-        return self.convert(builder, part[1](builder, register), count, params, old)
-
-    def joining(
-        self, builder: Builder, piece: Attribute, count: int, params: Sequence[PieceParams], join: Join, calls: Calls
-    ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
-        """What gives a register for its pieces, if a function that is called converts and joins them."""
-        if not calls.are_made or self.functions.are_of_bytes:
-            return None
-        starts = range(0, count, self._at_once(count) or count)
-        return self.functions.joining(builder, piece, starts, params, calls.share_params, join)
-
-    def _at_once(self, count: int | None) -> int | None:
-        """How many lanes are converted at once: compilers take vectors apart that are wider than the registers."""
-        return None if count is None else min(count, max(1, self.vector_bytes // self.conversions.widest_bytes))
-
-    def _stored(
-        self,
-        nest: NestBuilder,
-        builder: Builder,
-        loaded: SSAValue,
-        count: int | None,
-        param: Param,
-        old: SSAValue | None,
-    ) -> SSAValue:
-        """What is stored for lanes, with constants ahead of a nest."""
-        conversions, at_once = self.conversions, self._at_once(count)
-        lanes = Lanes(builder, nest, count)
-        source, target = (_in_vectors(buffer.desc.element_type) for buffer in (conversions.source, conversions.target))
-        value = to_register(lanes, loaded, source)
-        before = None if old is None else to_register(lanes, old, target)
-        is_looked_up = has_table(conversions.source.desc.element_type, at_once)
-        if not conversions.goes_by_f32 or not (is_looked_up or (count or 0) < LEAST_REGISTER):
-            conversions, value = _with_sign(lanes, conversions, value)
-        found: list[SSAValue] = []
-        for start in range(0, count or 1, at_once or 1):
-            here = replace(lanes, count=at_once)
-            old_part = None if before is None else lanes.part(before, start, at_once)
-            part = lanes.part(value, start, at_once)
-            found.append(_converted(here, conversions, lambda name, at=start: param(name, at), part, old_part))
-        return from_register(lanes, all_joined(builder, nest, found, self.shuffles, "joined"), target)
-
-
-def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:
-    """All lanes at once of integers that share bytes with the sign that their codes lack: integers of 8 bits."""
-    source = conversions.source
-    type = source.desc.element_type
-    if lanes.count is None or type.bits >= 8 or not type.is_integer or type.integer_range[0] == 0:
-        return conversions, value
-    return replace(conversions, source=_in_bytes(lanes.nest, source)), as_number(lanes, value, type)
-
-
-def _converted(
-    lanes: Lanes, conversions: Conversions, param: Callable[[str], SSAValue], value: SSAValue, old: SSAValue | None
-) -> SSAValue:
-    """A value of the target from one of the source; booleans are bytes on both sides."""
-    source, target = (buffer.desc.element_type for buffer in (conversions.source, conversions.target))
-    value = _as_truth(lanes, value, source)
-    before = None if old is None else _as_truth(lanes, old, target)
-    result = conversions.converted_with(lanes, value, param, before)
-    return lanes.widen(result, 8, is_signed=False, name="value") if target.name == "boolean" else result
-
-
-def _as_truth(lanes: Lanes, value: SSAValue, element: ElementType) -> SSAValue:
-    return lanes.compare("ne", value, 0, "is_true") if element.name == "boolean" else value
-
-
-def _in_vectors(element: ElementType) -> ElementType:
-    """What lanes hold of an element: a byte of a boolean, and of those that share bytes."""
-    if element.name == "boolean":
-        return BYTE
-    return element if element.bits >= 8 else element_type("s8")

@@ -15,7 +15,7 @@ from layoutc.planning.plans.turns import Through
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.planned.buffered_copy import tiled_copy
-from layoutc.transforms.planned.copy_memory import Memory, unchanged
+from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.image_rows import ImageRows
 from layoutc.transforms.planned.tiled_nest import Around, TiledCopy
 from layoutc.transforms.values.tile_loops import Steps, TileLoops
@@ -46,7 +46,7 @@ def build_through(nest: NestBuilder, through: Through, memory: Memory, threads: 
         loops.builder.insert(buffer)
     terms = terms or loops.serial(moving)
     apart = [0] * len(through.loops)
-    src = [loop.src // memory.loaded_bytes for loop in through.loops]
+    src = [loop.src // memory.source_bytes for loop in through.loops]
     dst = [loop.dst // memory.element_bytes for loop in through.loops]
     params = [loop.params for loop in through.loops]
     made: list[Operation] = []
@@ -68,7 +68,7 @@ def _copy(nest: NestBuilder, through: Through, part: _Part, number: int) -> Tile
 def _halves(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp], Sequence[_Part]]:
     """What goes into the buffer, and what leaves it: one of the two converts, if anything does."""
     into, out_of = memory, memory.as_gathered
-    if memory.converted_from is not None and not any(copy.converted_bytes for copy in through.into):
+    if memory.conversion is not None and not any(copy.converted_bytes for copy in through.into):
         into, out_of = memory.as_loaded, memory
     buffer = vector_ops.buffer(into.element, through.buffer_bytes // into.element_bytes)
     apart = buffer.results[0]
@@ -86,19 +86,19 @@ def _images(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
         return _converted_apart(through, memory)
     row = Memory(memory.source, memory.target, byte, 1, None)
     # Rows convert, on one way, where copies between images move elements as they are.
-    convert = memory.convert if through.converts_rows else unchanged
-    between = memory if convert is unchanged else memory.as_gathered
+    conversion = memory.conversion if through.converts_rows else None
+    between = memory if conversion is None else memory.as_gathered
     if through.into:
-        buffers.append(_image(memory.element if convert is not unchanged else byte, through.buffer_bytes, "apart"))
+        buffers.append(_image(byte if conversion is None else memory.element, through.buffer_bytes, "apart"))
         image = buffers[-1].results[0]
-        parts.append(_Part(through.into, replace(row, target=image, convert=convert), True, False))
-        between, convert = replace(between, source=image), unchanged
-    elif convert is not unchanged:
+        parts.append(_Part(through.into, replace(row, target=image, conversion=conversion), True, False))
+        between, conversion = replace(between, source=image), None
+    elif conversion is not None:
         between = memory.as_loaded
     if through.out_of:
         buffers.append(_image(between.element, through.image_bytes, "joined"))
         image = buffers[-1].results[0]
-        row = replace(row, source=image, convert=convert)
+        row = replace(row, source=image, conversion=conversion)
         between = replace(between, target=image)
     parts.append(_Part(through.between, between, not through.into, not through.out_of))
     if through.out_of:

@@ -60,7 +60,7 @@ class VectorBody:
         self.begin_earlier = begin_earlier(plan, self.loads[0], self.program.load_piece)
         """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
         self.stores = self.program.stores()
-        self.element, self.source_element = copy.memory.element, copy.memory.converted_from or copy.memory.element
+        self.element, self.source_element = copy.memory.element, copy.memory.source_element
         self.converts_loads = plan.widths.converted_at == "src"
         moved = self.element if self.converts_loads else self.source_element
         width = integer_type(8 * plan.widths.moved)
@@ -230,7 +230,8 @@ class VectorBody:
             return None
         lanes, params = self.program.load_piece, [PieceParams(self.site.params, piece.params) for piece in found]
         type = vector_type(self.source_element, lanes)
-        convert = self.copy.memory.call_joining(self.builder, type, lanes, params, self.join, self.calls)
+        conversion = self.copy.memory.conversion
+        convert = conversion and conversion.joining(self.builder, type, lanes, params, self.join, self.calls)
         return None if convert is None else convert([self._raw_piece(piece, base, lanes) for piece in found])
 
     def _zero(self, lanes: int) -> SSAValue:
@@ -306,8 +307,10 @@ class VectorBody:
         self, value: SSAValue, piece: Piece, lanes: int, target: SSAValue | None = None, part: RegisterPart = WHOLE
     ) -> SSAValue:
         """The lanes of a piece, that part of a register, as they are stored; `target` is where, if that is known."""
-        memory, old = self.copy.memory, None
-        if memory.adds:
+        conversion, old = self.copy.memory.conversion, None
+        if conversion is None:
+            return value
+        if conversion.adds:
             assert target is not None, "a sum is made where elements are stored"
             count = self.copy.in_memory("dst", lanes)
             old = inserted(self.builder, vector_ops.load(self.copy.target, target, vector_type(self.element, count)))
@@ -316,8 +319,8 @@ class VectorBody:
         params = PieceParams(self.site.params, piece.params)
         if self.converts_loads and lanes < self.program.lanes:
             # What is joined is no function's, but that of all of the register.
-            return memory.convert(self.builder, value, lanes, params, old)
-        return memory.call(self.builder, value, part, lanes, params, old, self.calls)
+            return conversion.convert(self.builder, value, lanes, params, old)
+        return conversion.call(self.builder, value, part, lanes, params, old, self.calls)
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
         """Where a piece begins."""

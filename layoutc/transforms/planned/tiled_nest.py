@@ -42,7 +42,7 @@ class TiledCopy:
 
     def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: Memory, threads: int):
         self.nest, self.plan, self.memory, self.threads = nest, plan, memory, threads
-        self.ratio = 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+        self.ratio = memory.ratio(plan)
         widths = plan.widths
         self.shares = {side: widths.per_byte(side) if plan.target_lanes else 1 for side in SIDES}
         """elements of each side that have an offset together, as vectors begin and end with bytes"""

@@ -51,7 +51,7 @@ class StoreStage:
         self.nest, self.plan, self.memory = nest, plan, memory
         self.last = plan.run_digits[-1]
         self.step = plan.macro_step(self.last) if step is None else step
-        self.ratio = 1 if plan.converted_bytes else plan.element_bytes // memory.element_bytes
+        self.ratio = memory.ratio(plan)
         self.line = LINE // memory.element_bytes
         """elements of the memory in a line"""
         self.lanes = min(plan.vector_bytes, LINE) // memory.element_bytes
