@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutc.targets.words.c_text import broken
-from layoutc.targets.words.c_vector_types import KINDS, VECTOR_TYPE, VectorType
+from layoutc.targets.words.c_vector_types import KINDS, VECTOR_TYPE, VectorType, beside_zeros, macro, unpacked_lanes
 
 RESIZED = rf"resize_({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for the names of the macros; the types are groups 1 and 3"""
@@ -28,9 +28,7 @@ def resize_helper(source: VectorType, target: VectorType) -> str:
     name = f"resize_{source}_{target}"
     lines = ["#if defined(__clang__)", f"#define {name}(x) __builtin_convertvector(x, {target})"]
     for condition, statements in _native(source, target):
-        parts = (f"const {source} x_ = (x)", *statements)
-        body = [f"#define {name}(x)", "  __extension__ ({", *(f"    {part};" for part in parts), "  })"]
-        lines += [f"#elif {condition}", " \\\n".join(body)]
+        lines += [f"#elif {condition}", macro(name, "x", f"const {source} x_ = (x)", *statements)]
     return "\n".join((*lines, "#else", f"#define {name}(x) \\", f"  {_by_steps('x', source, target)}", "#endif"))
 
 
@@ -90,10 +88,8 @@ def _unpacked(source: VectorType, target: VectorType) -> list[str]:
     register = f"(low_){{(long long)({KINDS['u'][source.bytes * 8]})x_, 0}}"
     while bits < target.bits:
         type = VectorType("u", bits, 8 * REGISTER // bits)
-        both = f"({type}){register}", f"({type}){{0}}"
-        lanes = ", ".join(f"{lane}, {lane + type.lanes}" for lane in range(type.lanes // 2))
-        both = ", ".join(both if source.kind == "u" else reversed(both))
-        lines.append(f"const {type} w{2 * bits}_ = __builtin_shufflevector({both}, {lanes})")
+        both = beside_zeros(register, type, above=source.kind == "u")
+        lines.append(f"const {type} w{2 * bits}_ = __builtin_shufflevector({both}, {unpacked_lanes(type)})")
         bits, register = 2 * bits, f"w{2 * bits}_"
     whole = VectorType(target.kind, bits, 8 * REGISTER // bits)
     found = f"({whole}){register}" if source.kind == "u" else f"(({whole}){register} >> {bits - source.bits})"

@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_types import is_vector, once_per_type
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.walk import operands
 
@@ -145,17 +145,16 @@ def _by_unpacking(name: str, word: str, source: Named, target: Named) -> str:
     taken, bits = "(x)", source.bits
     while bits < target.bits:
         type = Named("u", bits, SMALL_BITS // bits)
-        both = f"({type}){taken}", f"({type}){{0}}"
+        both = beside_zeros(taken, type, above=word == WORDS["low"])
         half = "n" if 2 * source.bits == target.bits else "(n) / 2" if bits == source.bits else "(n) % 2"
-        taken = f"unpacked_{type}({', '.join(both if word == WORDS['low'] else reversed(both))}, {half})"
+        taken = f"unpacked_{type}({both}, {half})"
         bits *= 2
     shifted = f" >> {target.bits - source.bits}" if word == WORDS["signed"] else ""
     return f"#define {name}(x, n) \\\n  {broken(f'(({target}){taken}{shifted})')}"
 
 
 def _unpacked(type: Named) -> str:
-    half = type.lanes // 2
-    lanes = ", ".join(f"{half} * (h) + {lane + first}" for lane in range(half) for first in (0, type.lanes))
+    lanes = unpacked_lanes(type, f"{type.lanes // 2} * (h) + ")
     return f"#define unpacked_{type}(a, b, h) \\\n  {broken(f'__builtin_shufflevector(a, b, {lanes})')}"
 
 

@@ -47,3 +47,18 @@ def macro(name: str, parameters: str, *statements: str) -> str:
     """A macro whose value is that of its last statement."""
     body = (f"    {statement};" for statement in statements)
     return " \\\n".join((f"#define {name}({parameters})", "  __extension__ ({", *body, "  })"))
+
+
+def beside_zeros(value: str, type: VectorType, *, above: bool) -> str:
+    """
+    The operands of a shuffle that unpacks a value with zeros, in lanes of twice as many bits: the zeros are `above`
+    each of its lanes, as of a number without a sign, or below it.
+    """
+    both = f"({type}){value}", f"({type}){{0}}"
+    return ", ".join(both if above else reversed(both))
+
+
+def unpacked_lanes(type: VectorType, begin: str = "") -> str:
+    """The lanes of that shuffle: those of both operands in turn, of the first half or from `begin` on."""
+    lanes = ((lane, lane + type.lanes) for lane in range(type.lanes // 2))
+    return ", ".join(f"{begin}{lane}" for pair in lanes for lane in pair)
