@@ -176,7 +176,7 @@ class MapAttr(LayoutAttr):
             except ParseError:
                 raise
             except LayoutcError as error:
-                parser.raise_error(getattr(error, "message", str(error)), start, end_of_text(parser, start))
+                parser.raise_error(error.message, start, end_of_text(parser, start))
             except Exception as error:
                 message = parser_fault(error)
                 if message is None:

@@ -36,6 +36,10 @@ from layoutc.layout import Layout
 ShapedType: TypeAlias = MemRefType[Any] | TensorType[Any]
 
 
+class DynamicShapeError(LayoutcError):
+    """A type with a dimension that is not known, which the message names."""
+
+
 def is_memref(type: Attribute) -> TypeIs[MemRefType[Any]]:
     """Whether a type is a memref."""
     return type.__class__ is MemRefType
@@ -60,7 +64,7 @@ def memory_desc(type: ShapedType) -> MemoryDesc:
     """
     shape, element = type.get_shape(), element_type(str(type.get_element_type()))
     if DYNAMIC_INDEX in shape:
-        raise LayoutcError(f"{type} has a dynamic dimension, expected a static shape")
+        raise DynamicShapeError(f"{type} has a dynamic dimension, expected a static shape")
     match layout_of(type):
         case NoneAttr():
             return MemoryDesc(shape, element, Layout.row_major(len(shape)))

@@ -20,7 +20,7 @@ class TypeTextError(LayoutcError):
     """A text that is no type; `column` is the place of the fault."""
 
     def __init__(self, message: str, column: int):
-        self.message, self.column = message, column
+        self.column = column
         super().__init__(message)
 
 

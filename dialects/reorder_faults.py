@@ -28,7 +28,7 @@ def find_argument_fault(
         try:
             found = memory_desc(type)
         except LayoutcError as error:
-            return 2 + position, f"{name}: {getattr(error, 'message', error)}"
+            return 2 + position, f"{name}: {error.message}"
         if found.element_type != desc.element_type and name in PARAMS:
             wanted += f"; in the conversion, `: {found.element_type}` behind a parameter is its type"
         is_dense = found.layout == Layout.row_major(found.rank) and found.is_dense
@@ -62,7 +62,7 @@ def find_fault(source: Attribute, target: Attribute, conversion: Conversion = NO
         try:
             descs.append(memory_desc(type))
         except LayoutcError as error:
-            return position, getattr(error, "message", str(error))
+            return position, error.message
     try:
         conversion.check(*descs)
     except LayoutcError as error:

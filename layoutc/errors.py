@@ -6,6 +6,11 @@ from __future__ import annotations
 class LayoutcError(ValueError):
     """Bad input. The message is lower case and names what was got and what was expected."""
 
+    @property
+    def message(self) -> str:
+        """What is wrong, on one line: without the text that `str()` may quote."""
+        return str(self.args[0]) if self.args else ""
+
 
 class NotationError(LayoutcError):
     """
@@ -16,7 +21,7 @@ class NotationError(LayoutcError):
     """
 
     def __init__(self, text: str, column: int, message: str):
-        self.text, self.column, self.message = text, column, message
+        self.text, self.column = text, column
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[NotationError], tuple[str, int, str]]:
@@ -42,7 +47,7 @@ class PlanError(LayoutcError):
     """
 
     def __init__(self, line: int, text: str, column: int | None, message: str):
-        self.line, self.text, self.column, self.message = line, text, column, message
+        self.line, self.text, self.column = line, text, column
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[PlanError], tuple[int, str, int | None, str]]:

@@ -44,7 +44,7 @@ def read(text: str) -> Reading:
     except TypeTextError as error:
         scanner.fail(error.message, error.column)
     except LayoutcError as error:
-        scanner.fail(getattr(error, "message", str(error)), 0)
+        scanner.fail(error.message, 0)
     strides = () if desc.strides == dense_strides(desc.physical_shape) else desc.strides
     return Reading(
         desc.layout,

@@ -33,7 +33,7 @@ from xdsl.pattern_rewriter import (
 from xdsl.utils.exceptions import VerifyException
 
 from layoutc.dialects.attributes import LayoutAttr, MapAttr, TagAttr
-from layoutc.dialects.memory import ShapedType, is_memref, is_shaped, layout_of, memory_desc
+from layoutc.dialects.memory import DynamicShapeError, ShapedType, is_memref, is_shaped, layout_of, memory_desc
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import with_place
 from layoutc.errors import LayoutcError
@@ -71,13 +71,15 @@ def _misfit(attribute: Attribute) -> str | None:
 
 
 def _why_misfit(type: ShapedType) -> str | None:
+    """Why a type has no memory, with its name; None if its layout is not ours, or fits."""
     if not isinstance(layout_of(type), LayoutAttr):
         return None
     try:
         memory_desc(type)
+    except DynamicShapeError as error:
+        return error.message
     except LayoutcError as error:
-        fault = str(getattr(error, "message", error))
-        return fault if fault.startswith(str(type)) else f"{type}: {fault}"
+        return f"{type}: {error.message}"
     return None
 
 
