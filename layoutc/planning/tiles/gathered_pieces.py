@@ -24,11 +24,11 @@ LEAST_SHUFFLES = 3.5
 LEAST_SPARED = 0.7
 """shuffles for each load more, where any is a single one: with 0.6 or less tiles took 1.0 to 1.3 of the time"""
 
-Held = tuple[Register, Elements]
+Loaded = tuple[Register, Elements]
 """a register as loaded, and the elements of its lanes"""
 
 
-def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> Sequence[Held]:
+def gathered(rows: Sequence[Loaded], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> Sequence[Loaded]:
     """The registers of rows, or those of pieces of them where shuffles take longest."""
     lengths = [_length(row) for row in rows]
     pieces = next((count for count in PIECES if lanes // count <= min(lengths)), 0)
@@ -41,7 +41,9 @@ def gathered(rows: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by:
     return found if _gains(rows, found, wanted, lanes, by) else rows
 
 
-def _gains(rows: Sequence[Held], found: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> bool:
+def _gains(
+    rows: Sequence[Loaded], found: Sequence[Loaded], wanted: tuple[Elements, ...], lanes: int, by: Shuffles
+) -> bool:
     """Whether registers of pieces take less than those of rows."""
     after = _shuffles(found, wanted, lanes, by)
     if by != "single":
@@ -50,15 +52,15 @@ def _gains(rows: Sequence[Held], found: Sequence[Held], wanted: tuple[Elements, 
     return spared > 0 and spared >= LEAST_SPARED * (_loads(found) - _loads(rows))
 
 
-def _shuffles(held: Sequence[Held], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> int:
+def _shuffles(held: Sequence[Loaded], wanted: tuple[Elements, ...], lanes: int, by: Shuffles) -> int:
     return shuffles(merge(tuple(elements for _, elements in held), wanted, lanes, by), by)
 
 
-def _loads(held: Sequence[Held]) -> int:
+def _loads(held: Sequence[Loaded]) -> int:
     return sum(len(set(register.pieces)) for register, _ in held)
 
 
-def _length(row: Held) -> int:
+def _length(row: Loaded) -> int:
     """The elements of a row, 0 if there are gaps between them."""
     (piece,) = row[0].pieces
     assert piece is not None
@@ -67,7 +69,7 @@ def _length(row: Held) -> int:
     return 0 if piece.mask & (piece.mask + 1) else piece.mask.bit_length()
 
 
-def _pieces(row: Held, length: int, size: int) -> Iterator[tuple[int, Piece, Elements]]:
+def _pieces(row: Loaded, length: int, size: int) -> Iterator[tuple[int, Piece, Elements]]:
     """A row by pieces, the last of which begins earlier, and where they begin."""
     (whole,), elements = row[0].pieces, row[1]
     assert whole is not None
@@ -76,9 +78,9 @@ def _pieces(row: Held, length: int, size: int) -> Iterator[tuple[int, Piece, Ele
         yield start, Piece(whole.offset + start), elements[start : start + size]
 
 
-def _of_pieces(pieces: list[tuple[int, Piece, Elements]], count: int) -> list[Held]:
+def _of_pieces(pieces: list[tuple[int, Piece, Elements]], count: int) -> list[Loaded]:
     """Registers of pieces that lie equally far from the beginning of their rows."""
-    found: list[Held] = []
+    found: list[Loaded] = []
     pieces.sort(key=lambda piece: piece[0])
     for _, group in groupby(pieces, key=lambda piece: piece[0]):
         together = list(group)

@@ -18,7 +18,7 @@ from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
-from layoutc.planning.tiles.gathered_pieces import Held, gathered
+from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
 from layoutc.planning.tiles.tile import Piece, Register
 
 Runs = list[tuple[int, int]]
@@ -63,7 +63,7 @@ class MergedTile:
         return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles)
 
     @cached_property
-    def registers(self) -> Sequence[Held]:
+    def registers(self) -> Sequence[Loaded]:
         """What is loaded: a row, or pieces of rows, and their elements."""
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
