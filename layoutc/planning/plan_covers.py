@@ -14,7 +14,7 @@ from layoutc.planning.plans.copy_text import copy_text
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.through.through import Buffered
-from layoutc.planning.together.together import restored
+from layoutc.planning.together.turn_copies import restored
 
 Sized = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""

@@ -24,7 +24,8 @@ from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes
 from layoutc.planning.together.next_turn import for_next_turn
-from layoutc.planning.together.together import Measured, alike, moved_groups, reduced, with_runs
+from layoutc.planning.together.together import Measured, alike, moved_groups, with_runs
+from layoutc.planning.together.turn_copies import reduced
 from layoutc.planning.together.unions import unions
 
 ROWS_TURN_PART = 16

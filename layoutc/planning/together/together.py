@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, lcm, prod
 
-from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import (
     SIDES,
     CopyDigit,
@@ -20,12 +19,11 @@ from layoutc.planning.copies.copy_digits import (
     Sized,
     StridedCopy,
     contiguous,
-    falling,
-    merged,
 )
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.turns import SharedLoop
+from layoutc.planning.together.turn_copies import loop_of, reduced, step_of
 
 Measured = tuple[StridedCopy, Widths]
 """a copy, and the bytes of its elements on both sides"""
@@ -134,8 +132,8 @@ def _has_whole_lines(copy: StridedCopy, widths: Widths, side: SideName) -> bool:
 def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     """Loops over the digits that all copies have, slowest first; none if what is left is too much for a macro tile."""
     copy, widths = next((each for each in group if not each[0].is_fill), group[0])
-    found = [loop for digit in copy.digits if digit.is_whole and (loop := _loop_of(digit, widths)) is not None]
-    shared = [loop for loop in found if all(_step(loop, *other) in other[0].digits for other in group)]
+    found = [loop for digit in copy.digits if digit.is_whole and (loop := loop_of(digit, widths)) is not None]
+    shared = [loop for loop in found if all(step_of(loop, *other) in other[0].digits for other in group)]
     left = max(sum(map(_moved_bytes, group)) // prod(loop.extent for loop in shared), 1)  # of elements that share bytes
     if left > budget:
         return ()
@@ -169,12 +167,6 @@ def _least_steps(loop: SharedLoop, shared: Sequence[SharedLoop]) -> int:
         return 1
     shares = any(other.src > 0 and _in_a_line(other) > 1 for other in shared if other != loop)
     return min(MIN_STEP, max(GROWN_RUN // loop.dst, 1)) if shares else MIN_STEP
-
-
-def _loop_of(digit: CopyDigit, widths: Widths) -> SharedLoop | None:
-    """A loop over the steps of a digit; None where they are no whole bytes apart."""
-    src, dst = widths.bytes("src", digit.src), widths.bytes("dst", digit.dst)
-    return None if src is None or dst is None else SharedLoop(digit.extent, 1, src, dst, digit.params)
 
 
 def _neighbours(loop: SharedLoop, widths: Widths) -> list[int]:
@@ -251,36 +243,6 @@ def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
     return (*(loop for loop in loops if loop not in near), *near)
 
 
-def _step(loop: SharedLoop, copy: StridedCopy, widths: Widths, extent: int | None = None) -> CopyDigit | None:
-    """
-    The digit of a copy that a loop takes steps of; None if these are no whole elements.
-
-    A fill counts its destination on both sides, and has no parameters.
-    """
-    extent = loop.extent if extent is None else extent
-    dst = widths.elements("dst", loop.dst)
-    src = dst if copy.is_fill else widths.elements("src", loop.src)
-    return None if src is None or dst is None else CopyDigit(extent, src, dst, extent, (), _params(loop, copy))
-
-
-def _params(loop: SharedLoop, copy: StridedCopy) -> tuple[int, ...]:
-    """How far a step of a loop is in the parameters of a copy."""
-    return loop.params if copy.params else ()
-
-
-def reduced(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
-    """What a copy does in one macro tile of the loops."""
-    steps = {_step(loop, copy, widths): _step(loop, copy, widths, loop.step) for loop in loops}
-    digits = (steps.get(digit) or digit for digit in copy.digits)
-    return replace(copy, digits=tuple(digit for digit in digits if digit.extent > 1))
-
-
-def of_one_step(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
-    """What a copy that was `reduced` does in one step of all loops."""
-    parts = [_step(loop, copy, widths, loop.step) for loop in loops]
-    return replace(copy, digits=tuple(digit for digit in copy.digits if digit not in parts))
-
-
 def with_runs(
     loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int, has_lines: bool = False
 ) -> tuple[SharedLoop, ...]:
@@ -301,24 +263,3 @@ def with_runs(
         turns.insert(0, replace(loop, step=step))
         left *= step
     return _line_by_line(turns)
-
-
-def restored(copy: StridedCopy, widths: Widths, loops: Sequence[SharedLoop]) -> StridedCopy:
-    """
-    The copy that `reduced` was given, with its digits by falling stride of the destination.
-
-    Raises LayoutcError if the copy has not the digits of the loops.
-    """
-    digits = list(copy.digits)
-    for loop in loops:
-        part, whole = _step(loop, copy, widths, loop.step), _step(loop, copy, widths)
-        has_part = loop.step == 1 or part in digits
-        if part is None or whole is None or not has_part or len(part.params) != len(copy.params):
-            step = ", ".join(map(str, (loop.src, loop.dst, *loop.params)))
-            raise LayoutcError(f"a copy has no digit {loop.step}x({step}), in bytes, of the loops around it")
-        if loop.step > 1:
-            digits.remove(part)
-        digits.append(whole)
-    digits.sort(key=falling)
-    whole = replace(copy, digits=tuple(digits))
-    return merged(whole) if copy.is_fill else whole

@@ -23,7 +23,8 @@ from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.together.plan_together import TURN_PART
 from layoutc.planning.together.shared_lines import largest_of, target_of_steps
-from layoutc.planning.together.together import Measured, alike, groups, line_bytes, reduced, restored
+from layoutc.planning.together.together import Measured, alike, groups, line_bytes
+from layoutc.planning.together.turn_copies import reduced, restored
 
 LEAST_SAVED = 0.04
 """of what copies move of lines one after the other: as much less must they move together"""

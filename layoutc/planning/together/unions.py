@@ -14,7 +14,7 @@ from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, StridedCopy
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
-from layoutc.planning.together.together import of_one_step
+from layoutc.planning.together.turn_copies import of_one_step
 
 
 @dataclass(frozen=True)
