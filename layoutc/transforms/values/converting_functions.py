@@ -38,7 +38,7 @@ Param = Callable[[str, int], SSAValue]
 """a parameter by its name, for the lanes from one on that are converted at once"""
 Body = Callable[[NestBuilder, Builder, SSAValue, int | None, Param, SSAValue | None], SSAValue]
 """what is stored for the lanes of a register, given the parameters, and what the destination holds if that counts"""
-Key = tuple[int, range, tuple[Attribute, ...], Attribute | None, tuple[int, ...], Join | None]
+Key = tuple[RegisterPart, range, tuple[Attribute, ...], Attribute | None, tuple[int, ...], Join | None]
 """
 the part of a register and its lanes, the types of what is given and of what the destination holds, how many values each
 parameter has, and how pieces are joined
@@ -115,7 +115,7 @@ class ConvertingFunctions:
         if is_beside and not (shares_params and self.conversions.target.desc.element_type.name != "bf16"):
             return None
         counts = tuple(map(len, used.values()))
-        key = part[0], starts, tuple(types), None if old is None else old.type, counts, join
+        key = part, starts, tuple(types), None if old is None else old.type, counts, join
         if key not in self.known:
             self.known[key] = self._made(types, part, starts, old, used, join)
         function = self.known[key]
@@ -125,7 +125,7 @@ class ConvertingFunctions:
         """What a function gives for lanes that are a byte each and become one; None if none is called."""
         if not self.are_of_bytes or count is None or count < LEAST_LANES:
             return None
-        key = 0, range(0, count, count), (loaded.type,), None, (), None
+        key = WHOLE, range(0, count, count), (loaded.type,), None, (), None
         if key not in self.known:
             self.known[key] = self._made([loaded.type], WHOLE, key[1], None, {}, None)
         function = self.known[key]
@@ -171,7 +171,7 @@ class ConvertingFunctions:
         block.add_op(end)
         builder = Builder(InsertPoint.before(end))
         before = None if old is None else others[0]
-        loaded = [part[1](builder, argument) for argument in given]
+        loaded = [part.take(builder, argument) for argument in given]
         nest = NestBuilder(end)
         made: list[SSAValue] = []
         for number, value in enumerate(loaded):

@@ -88,7 +88,7 @@ class RegisterConversion:
             found = self.functions.converted(builder, register, part, starts, params, old, calls.share_params)
             if found is not None:
                 return found
-        return self.convert(builder, part[1](builder, register), count, params, old)
+        return self.convert(builder, part.take(builder, register), count, params, old)
 
     def joining(
         self, builder: Builder, piece: Attribute, count: int, params: Sequence[PieceParams], join: Join, calls: Calls

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
 from xdsl.dialects import vector
@@ -24,22 +24,29 @@ CALLED_FROM = 8
 CALLS_OF_EACH = 4
 """calls of the function for each part of a register, at least"""
 
-RegisterPart = tuple[int, Callable[[Builder, SSAValue], SSAValue]]
-"""which part of a register is converted, by its number, and what takes it out"""
-WHOLE: RegisterPart = (0, lambda _, register: register)
+
+@dataclass(frozen=True)
+class RegisterPart:
+    """Which part of a register is converted, by its number, and what takes it out."""
+
+    number: int
+    take: Callable[[Builder, SSAValue], SSAValue] = field(compare=False)
+
+
+WHOLE = RegisterPart(0, lambda _, register: register)
 
 
 def part_of_register(number: int, lanes: int, of: int, element: Attribute, converted: Attribute) -> RegisterPart:
     """So many lanes out of more of `element`, as those that are converted."""
 
-    def part(builder: Builder, register: SSAValue) -> SSAValue:
+    def take(builder: Builder, register: SSAValue) -> SSAValue:
         if lanes < of:
             mask = range(number * lanes, (number + 1) * lanes)
             register = inserted(builder, vector_ops.shuffle(register, register, mask, element, "part"))
         type = vector_type(converted, lanes)
         return register if register.type == type else inserted(builder, vector_ops.bitcast(register, type))
 
-    return number, part
+    return RegisterPart(number, take)
 
 
 @dataclass(frozen=True)
