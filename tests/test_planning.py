@@ -169,17 +169,14 @@ def place(copy: StridedCopy, side: SideName, position: list[int], piece: Piece) 
 
 
 def run_tile(program: TileProgram | MergedTile, position: list[int], read: NDArray, written: NDArray) -> None:
-    piece = program.load_piece
     if program.plan.copy.is_fill:
         registers = [[0] * program.lanes for _ in program.stores()]
     else:
         lanes: list[list[int]] = []
         for register in program.loads(position):
             starts = [None if p is None else place(program.plan.copy, "src", position, p) for p in register.pieces]
-            size = register.inserted or piece
+            size = program.lanes // len(register.pieces)
             values = [v for at in starts for v in ([0] * size if at is None else read[at : at + size])]
-            if register.inserted:
-                values += values[:size] * ((program.lanes - len(values)) // size)
             (mask,) = {0 if p is None else p.mask for p in register.pieces}
             rest = [0] * program.lanes if mask else [POISON] * program.lanes
             loaded = [value if not mask or mask >> lane & 1 else 0 for lane, value in enumerate(values)]
