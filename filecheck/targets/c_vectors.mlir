@@ -151,3 +151,36 @@ func.func @large(%src : memref<4xf32>, %dst : memref<4194304xf32>) {
   vector.maskedstore %dst[%c5], %three, %value : memref<4194304xf32>, vector<4xi1>, vector<4xf32>
   func.return
 }
+
+// First lanes that are one plain store go so anywhere.
+// CHECK-LABEL: void pair(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:    const f32x4 [[VALUE:\w+]] = load_f32x4(src);
+// CHECK-NEXT:    memcpy(dst, &[[VALUE]], 8);
+// CHECK-NEXT:  }
+func.func @pair(%src : memref<4xf32>, %dst : memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %two = arith.constant dense<[true, true, false, false]> : vector<4xi1>
+  %value = vector.load %src[%c0] : memref<4xf32>, vector<4xf32>
+  vector.maskedstore %dst[%c0], %two, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
+  func.return
+}
+
+// A register of 64 bytes that is used twice is loaded once, wherever it has another use.
+// CHECK-LABEL: void twice(const double *restrict src, double *restrict dst) {
+// CHECK-NEXT:    const f64x8 [[TWICE:\w+]] = load_once_f64x8(src);
+// CHECK-NEXT:    store_f64x8(dst, [[TWICE]]);
+// CHECK-NEXT:    store_f64x8(dst + 8, [[TWICE]]);
+// CHECK-NEXT:    const f64x8 [[SINGLE:\w+]] = load_f64x8(src + 8);
+// CHECK-NEXT:    store_f64x8(dst + 16, [[SINGLE]]);
+// CHECK-NEXT:  }
+func.func @twice(%src : memref<16xf64>, %dst : memref<24xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %twice = vector.load %src[%c0] : memref<16xf64>, vector<8xf64>
+  vector.store %twice, %dst[%c0] : memref<24xf64>, vector<8xf64>
+  vector.store %twice, %dst[%c8] : memref<24xf64>, vector<8xf64>
+  %single = vector.load %src[%c8] : memref<16xf64>, vector<8xf64>
+  vector.store %single, %dst[%c16] : memref<24xf64>, vector<8xf64>
+  func.return
+}
