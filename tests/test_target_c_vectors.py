@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import layoutc
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
+from layoutc.targets.spelling.c_names import is_identifier
 from layoutc.targets.words.c_text import wrapped
 from tests.c_programs import COMPILERS, ELEMENTS, compiled, compiler_named, emitted, parsed
 from tests.interpreting import parallel
@@ -523,6 +525,28 @@ def test_names_of_vectors_are_reserved(compiler: str, tmp_path: Path) -> None:
     memory = np.arange(16, dtype=np.float32)
     for program in programs(text, compiler, tmp_path):
         assert program("f", [POINTER] + [INDEX] * len(names), INDEX)(pointer(memory), *range(1, 9)) == sum(range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("dims", "source", "destination", "types"),
+    [
+        ((14, 14, 22, 4, 12), "abcde", "bdaec", ("s8", "s8")),
+        ((3, 24, 24), "abc", "acb", ("bf16", "bf16")),
+        ((8, 64, 64), "abc", "acb", ("f8_e4m3", "f32")),
+        ((8, 64, 64), "abc", "aCb16c", ("f32", "bf16")),
+        ((8, 64, 64), "abc", "abc", ("f4_e2m1", "f32")),
+    ],
+)
+def test_names_that_a_file_defines_are_reserved(
+    dims: tuple[int, ...], source: str, destination: str, types: tuple[str, str]
+) -> None:
+    """A kernel of one of these names would be taken for the macro."""
+    sides = (layoutc.desc(layout, dims, type) for layout, type in zip((source, destination), types, strict=True))
+    text = layoutc.Kernel(*sides, target="avx512").c_source
+    names = re.findall(r"^ *#define (\w+)\(|^typedef \w+ (\w+) ", text, re.MULTILINE)
+    defined = {name for pair in names for name in pair if name and not name.startswith("reorder_")}
+    assert defined
+    assert [name for name in sorted(defined) if is_identifier(name)] == []
 
 
 def test_no_line_is_wide() -> None:

@@ -22,6 +22,7 @@ RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_((first|some|once)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$"
     rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$"
+    rf"|(all|rounded_\w+)_{VECTOR_TYPE}$|\w+_{VECTOR_TYPE}_table$"
 )
 """a regular expression for the names that are, or might be, defined here"""
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from layoutc.targets.helpers.c_helpers import HELPERS
 from layoutc.targets.helpers.c_vector_helpers import RESERVED_NAME
+from layoutc.targets.words.c_joined import DEFINITIONS as JOINS
 
 
 def _words(text: str) -> list[str]:
@@ -60,7 +61,7 @@ LIBRARY = frozenset(
 IN_MACRO = "_in"
 """what the names of variables end in that are in macros made of functions; those in helpers end in `_`"""
 
-RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS))
+RESERVED = frozenset((*KEYWORDS, *CPLUSPLUS, *MACROS, *TYPES_AND_CALLS, *HELPERS, *JOINS))
 
 
 @lru_cache(maxsize=4096)
