@@ -541,7 +541,7 @@ def test_names_that_a_file_defines_are_reserved(
     dims: tuple[int, ...], source: str, destination: str, types: tuple[str, str]
 ) -> None:
     """A kernel of one of these names would be taken for the macro."""
-    sides = (layoutc.desc(layout, dims, type) for layout, type in zip((source, destination), types, strict=True))
+    sides = layoutc.desc(source, dims, types[0]), layoutc.desc(destination, dims, types[1])
     text = layoutc.Kernel(*sides, target="avx512").c_source
     names = re.findall(r"^ *#define (\w+)\(|^typedef \w+ (\w+) ", text, re.MULTILINE)
     defined = {name for pair in names for name in pair if name and not name.startswith("reorder_")}
