@@ -58,14 +58,19 @@ def _print_load(printer: FunctionPrinter, op: vector.LoadOp) -> None:
         _print_prefetch(printer, op, address)
     if id(result) not in printer.mentioned:
         return
-    load = "load_once" if _is_read_again(result) else "load"
+    load = "load_once" if _is_read_again(base, result) else "load"
     loaded = call(f"{load}_{vector_name(typed(result))}", address)
     printer.define(op, Expression(loaded.text, reads=True))
 
 
-def _is_read_again(lanes: SSAValue) -> bool:
-    """Whether a compiler may load a wide register of lanes at each of several uses."""
-    return vector_bytes(typed(lanes)) == LOADED_ONCE_BYTES and lanes.has_more_than_one_use()
+def _is_read_again(base: SSAValue, lanes: SSAValue) -> bool:
+    """
+    Whether a compiler may load a wide register of lanes at each of several uses, from a cache.
+
+    What comes from memory is waited for, in whatever order the compiler finds best.
+    """
+    is_wide = vector_bytes(typed(lanes)) == LOADED_ONCE_BYTES
+    return is_wide and lanes.has_more_than_one_use() and not _is_large_argument(root(base))
 
 
 def _print_store(printer: FunctionPrinter, op: vector.StoreOp) -> None:
