@@ -184,3 +184,18 @@ func.func @twice(%src : memref<16xf64>, %dst : memref<24xf64>) {
   vector.store %single, %dst[%c16] : memref<24xf64>, vector<8xf64>
   func.return
 }
+
+// Out of what is too large for the caches the compiler loads as it finds best.
+// CHECK-LABEL: void twice_large(const double *restrict src, double *restrict dst) {
+// CHECK-NEXT:    const f64x8 [[TWICE:\w+]] = load_f64x8(src);
+// CHECK-NEXT:    store_f64x8(dst, [[TWICE]]);
+// CHECK-NEXT:    store_f64x8(dst + 8, [[TWICE]]);
+// CHECK-NEXT:  }
+func.func @twice_large(%src : memref<2097152xf64>, %dst : memref<16xf64>) {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %twice = vector.load %src[%c0] : memref<2097152xf64>, vector<8xf64>
+  vector.store %twice, %dst[%c0] : memref<16xf64>, vector<8xf64>
+  vector.store %twice, %dst[%c8] : memref<16xf64>, vector<8xf64>
+  func.return
+}
