@@ -433,6 +433,22 @@ def test_what_is_padded_is_one_copy() -> None:
     assert copy.copy.elements == destination.span
 
 
+def test_what_is_padded_is_one_copy_where_elements_of_the_source_share_bytes() -> None:
+    """Half lines of what is loaded and of zeros are stored together, as whole lines past the caches."""
+    dims = (138, 14, 229, 24)
+    source, destination = desc("dabc", dims, "s4"), desc("Dbca8d2d", dims, "f32")
+    whole, padded = choose_plan(source, destination, machine("avx512")).copies
+    assert (padded.load, padded.store, padded.gathers_converted) == ("staged", "nontemporal", True)
+    assert whole.copy.elements + padded.copy.elements == destination.span
+
+
+def test_what_is_padded_is_apart_in_the_caches_where_that_takes_fewer_instructions() -> None:
+    """Registers of 64 elements of a row are unpacked by one load, and would be converted row by row into a buffer."""
+    source, destination = desc("acbd", (14, 2, 57, 60), "s4"), desc("abdC24c", (14, 2, 57, 60), "f32")
+    loaded, zeros = choose_plan(source, destination, machine("avx512")).copies
+    assert (loaded.load, zeros.copy.is_fill) == ("normal", True)
+
+
 @pytest.mark.parametrize(
     ("target", "source", "destination"),
     [

@@ -28,7 +28,7 @@ def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     widths = how.widths
     moved = Widths(widths.dst, widths.dst)
-    if how.adds or how.moves or copy.is_fill or (partial := copy.first_partial) is None or widths.are_packed:
+    if how.adds or how.moves or copy.is_fill or (partial := copy.first_partial) is None or widths.dst_per_byte > 1:
         return None
     if needs_box(copy, moved, how.target) and not _is_worth_a_box(copy, partial, moved.dst, how.target):
         return None
