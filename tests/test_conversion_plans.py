@@ -442,6 +442,16 @@ def test_what_is_padded_is_one_copy_where_elements_of_the_source_share_bytes() -
     assert whole.copy.elements + padded.copy.elements == destination.span
 
 
+def test_rows_that_are_converted_first_are_read_line_after_line() -> None:
+    """What a macro tile leaves of the lines and pages of a row is taken by the next ones, not by another pass."""
+    source, destination = desc("acb", (96, 170, 3169), "s32"), desc("bca", (96, 170, 3169), "s4")
+    (copy,) = choose_plan(source, destination, machine("avx512")).copies
+    assert copy.gathers_converted
+    inner = copy.outer_order[-1]
+    assert copy.copy.digits[inner].src == 1
+    assert copy.macro[inner] < copy.copy.digits[inner].extent
+
+
 def test_what_is_padded_is_apart_in_the_caches_where_that_takes_fewer_instructions() -> None:
     """Registers of 64 elements of a row are unpacked by one load, and would be converted row by row into a buffer."""
     source, destination = desc("acbd", (14, 2, 57, 60), "s4"), desc("abdC24c", (14, 2, 57, 60), "f32")
