@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit
 
@@ -84,64 +84,103 @@ class Side:
         return cut // piece.cut * piece.stride
 
 
-@dataclass(frozen=True)
-class Axis:
-    """Two sides of an axis, and the parameters along it, with the cuts that nest on all, largest first."""
+class Axis(NamedTuple):
+    """
+    An axis, several that one side flattens, or a part of one: both sides, parameters along it, and its joins.
+
+    The coordinates below `dim` are loaded, those up to the destination's padding are stored.
+    """
 
     src: Side
     dst: Side
     params: tuple[Side, ...]
-    cuts: tuple[int, ...]
+    dim: int
     joins: Joins = "none"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """All that has blocks along it."""
+        return self.src, self.dst, *self.params
+
+    @property
+    def has_plain_params(self) -> bool:
+        """Whether the values of parameters are as far apart everywhere along it."""
+        return all(len(side.pieces) == 1 for side in self.params)
+
+    def shifted(self, by: int) -> Axis:
+        """The axis with its coordinates counted from one of them."""
+        src, dst, *params = (side.shifted(by) for side in self.sides)
+        return Axis(src, dst, tuple(params), max(self.dim - by, 0), self.joins)
+
+    def at(self, start: int, *digits: CopyDigit) -> StridedCopy:
+        """Digits from a coordinate on."""
+        params = tuple(side.at(start) for side in self.params)
+        return StridedCopy(self.src.at(start), self.dst.at(start), digits, params=params)
+
+    def digit(self, extent: int, cut: int) -> CopyDigit:
+        """Steps of `cut` coordinates."""
+        return CopyDigit(extent, self.src.stride(cut), self.dst.stride(cut), extent, params=self.param_steps(cut))
+
+    def param_steps(self, cut: int) -> tuple[int, ...]:
+        """Values between coordinates that are `cut` apart, in each list of parameters."""
+        return tuple(side.stride(cut) for side in self.params)
+
+
+@dataclass(frozen=True)
+class CutAxis:
+    """An axis, with the cuts that nest on all of its sides, largest first."""
+
+    axis: Axis
+    cuts: tuple[int, ...]
 
     def joined(self, parts: Iterable[StridedCopy], start: int, dim: int, stop: int) -> list[StridedCopy]:
         """The parts that cover coordinates start..stop, as one if they may be, and are short."""
         found = [*parts]
-        may = self.joins == "all" or (self.joins == "whole" and stop <= dim)
-        if may and len(found) > 1 and stop - start <= MAX_JOINED and all(len(side.pieces) == 1 for side in self.params):
+        may = self.axis.joins == "all" or (self.axis.joins == "whole" and stop <= dim)
+        if may and len(found) > 1 and stop - start <= MAX_JOINED and self.axis.has_plain_params:
             digit = self._uneven(start, min(dim, stop) - start, stop - start)
             if digit is not None:
-                digit = replace(digit, params=tuple(side.stride(1) for side in self.params))
-                params = tuple(side.at(start) for side in self.params)
-                return [StridedCopy(self.src.at(start), self.dst.at(start), (digit,), params=params)]
+                return [self.axis.at(start, replace(digit, params=self.axis.param_steps(1)))]
         return found
 
     def _uneven(self, start: int, loaded: int, extent: int) -> CopyDigit | None:
         """Coordinates as one digit; none if they do not begin with a block of each side, or none is loaded."""
         if loaded <= 0:
             return None
-        digit = axis_digit(extent, loaded, self.src.carry(loaded), self.dst.carry(extent))
-        sides: tuple[tuple[Side, int, SideName], ...] = ((self.src, loaded, "src"), (self.dst, extent, "dst"))
+        src, dst, *_ = self.axis
+        digit = axis_digit(extent, loaded, src.carry(loaded), dst.carry(extent))
+        sides: tuple[tuple[Side, int, SideName], ...] = ((src, loaded, "src"), (dst, extent, "dst"))
         for side, count, name in sides:
             if any(digit.offset(name, v) != side.at(start + v) - side.at(start) for v in range(count)):
                 return None
         return digit
 
-    def stepped(self, step: int, dim: int) -> Iterator[StridedCopy]:
+    def stepped(self, step: int) -> Iterator[StridedCopy]:
         """
         All coordinates from a block's start, in steps that no block cuts: one copy, and what is loaded in part or not.
 
         The steps are a digit that carries on each side in its own way.
         """
+        src, dst, _, dim, _ = self.axis
         count, cuts = dim // step, (step, *(cut for cut in self.cuts if cut < step))
         if count:
-            steps = axis_digit(count, count, self.src.carry(count, step), self.dst.carry(count, step))
-            steps = replace(steps, params=tuple(side.stride(step) for side in self.params))
+            steps = axis_digit(count, count, src.carry(count, step), dst.carry(count, step))
+            steps = replace(steps, params=self.axis.param_steps(step))
             whole = self.box(cuts, 0, 1, 1)
             yield replace(whole, digits=(steps, *whole.digits))
         at = count * step
         if at < dim:
-            stop = min(at + step, self.dst.padded)
+            stop = min(at + step, dst.padded)
             yield from self.cover(cuts, at, dim, stop)
             at = stop
         yield from self.padding(at, cuts)
 
     def padding(self, at: int, cuts: tuple[int, ...]) -> Iterator[StridedCopy]:
         """What follows a block of the first of these cuts, all of it padding: by blocks of the destination."""
-        step = cuts[0]
-        blocks = [cut for cut in sorted({step, *(piece.cut for piece in self.dst.pieces)}) if cut >= step]
+        step, dst = cuts[0], self.axis.dst
+        blocks = [cut for cut in sorted({step, *(piece.cut for piece in dst.pieces)}) if cut >= step]
         for cut, larger in zip(blocks, (*blocks[1:], None), strict=True):
-            stop = self.dst.padded if larger is None else min(-(-at // larger) * larger, self.dst.padded)
+            stop = dst.padded if larger is None else min(-(-at // larger) * larger, dst.padded)
             if empty := (stop - at) // cut:
                 below = (cut, *(c for c in reversed(blocks) if c < cut), *cuts[1:])
                 yield self.box(below, at, empty, 0)
@@ -189,9 +228,10 @@ class Axis:
             return False
         extent = -(-(stop - start) // cuts[0])
         if dim < stop:
-            stride = _finest(self.dst, cuts)
+            stride = _finest(self.axis.dst, cuts)
             return stride is not None and stride < FINE and extent * cuts[0] == stop - start and extent <= MAX_PARTIAL
-        pairs = ((self.src, self.dst), (self.dst, self.src))
+        src, dst, *_ = self.axis
+        pairs = ((src, dst), (dst, src))
         return extent > 1 and any(_finest(one, cuts) == 1 and _lies_apart(other, cuts) for one, other in pairs)
 
     def _apart(self, cuts: tuple[int, ...], start: int, dim: int, stop: int) -> Iterator[StridedCopy]:
@@ -199,7 +239,7 @@ class Axis:
         extent, (whole, rest) = -(-(stop - start) // cuts[0]), divmod(min(dim, stop) - start, cuts[0])
         for part, is_before in self._around(cuts[1:], start, rest, cuts[0]):
             loaded = whole + is_before
-            largest = self._digit(extent if dim < stop else loaded, cuts[0])
+            largest = self.axis.digit(extent if dim < stop else loaded, cuts[0])
             yield replace(part, digits=(replace(largest, loaded=loaded), *part.digits))
 
     def _around(self, cuts: tuple[int, ...], start: int, at: int, stop: int) -> Iterator[tuple[StridedCopy, bool]]:
@@ -215,15 +255,9 @@ class Axis:
     def box(self, cuts: tuple[int, ...], start: int, count: int, loaded: int) -> StridedCopy:
         """`count` values of the largest digit, and all of the smaller ones."""
         extents = (count, *(large // small for large, small in pairwise(cuts)))
-        digits = [self._digit(extent, cut) for extent, cut in zip(extents, cuts, strict=True)]
+        digits = [self.axis.digit(extent, cut) for extent, cut in zip(extents, cuts, strict=True)]
         digits[0] = replace(digits[0], loaded=loaded)
-        params = tuple(side.at(start) for side in self.params)
-        return StridedCopy(self.src.at(start), self.dst.at(start), tuple(digits), params=params)
-
-    def _digit(self, extent: int, cut: int) -> CopyDigit:
-        """Steps of `cut` coordinates."""
-        steps = tuple(side.stride(cut) for side in self.params)
-        return CopyDigit(extent, self.src.stride(cut), self.dst.stride(cut), extent, params=steps)
+        return self.axis.at(start, *digits)
 
 
 def _finest(side: Side, cuts: Sequence[int]) -> int | None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import gcd, lcm
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copies.axis_copies import Axis, Joins, Side
+from layoutc.planning.copies.axis_copies import Axis, CutAxis, Side
 from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy
 
 MAX_SEGMENTS = 256
@@ -19,35 +19,33 @@ class NotStridedError(LayoutcError):
     """The reorder has no form as strided copies; the plain plan serves."""
 
 
-def bordered(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
+def copies_along(axis: Axis) -> tuple[StridedCopy, ...]:
     """The coordinates of an axis and the destination's padding of it, without the border between them."""
+    dst, dim = axis.dst, axis.dim
     if not dst.high:
-        yield from _from_a_block(src, dst, params, dim, joins)
-        return
-    yield from _from_a_block(src, replace(dst, padded=dim), params, dim, joins)
+        return (*_from_a_block(axis),)
     padding = dst.shifted(dim + dst.high)
-    if padding.padded:
-        yield from _from_a_block(padding, padding, params, 0, joins)
+    zeros = _from_a_block(axis._replace(src=padding, dst=padding, dim=0)) if padding.padded else ()
+    return (*_from_a_block(axis._replace(dst=replace(dst, padded=dim))), *zeros)
 
 
-def _from_a_block(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
+def _from_a_block(axis: Axis) -> Iterator[StridedCopy]:
     """
     Coordinates as `segments` has them, of sides that may start within a block, behind a border.
 
     What lies before the first coordinate at which all blocks start is cut wherever one does.
     """
-    sides = (src, dst, *params)
-    origin = _origin(sides, dst.padded)
+    stop = axis.dst.padded
+    origin = _origin(axis.sides, stop)
     if origin is None:
-        yield from segments(src, dst, params, dim, joins)
+        yield from segments(axis)
         return
     if origin:
-        cuts = {piece.cut for side in sides for piece in side.pieces} - {1}
-        for start, stop in pairwise([*_edges(sides, cuts, origin), origin]):
-            yield from Axis(src, dst, params, (1,)).cover((1,), start, dim, stop)
-    if origin < dst.padded:
-        src, dst, *params_from = (side.shifted(origin) for side in sides)
-        yield from segments(src, dst, tuple(params_from), max(dim - origin, 0), joins)
+        cuts = {piece.cut for side in axis.sides for piece in side.pieces} - {1}
+        for start, end in pairwise([*_edges(axis.sides, cuts, origin), origin]):
+            yield from CutAxis(axis, (1,)).cover((1,), start, axis.dim, end)
+    if origin < stop:
+        yield from segments(axis.shifted(origin))
 
 
 def _origin(sides: Sequence[Side], stop: int) -> int | None:
@@ -71,40 +69,37 @@ def _edges(sides: Sequence[Side], cuts: Collection[int], stop: int) -> list[int]
     return sorted(found)
 
 
-def segments(src: Side, dst: Side, params: tuple[Side, ...], dim: int, joins: Joins) -> Iterator[StridedCopy]:
+def segments(axis: Axis) -> Iterator[StridedCopy]:
     """Coordinates up to the destination's padding, those below `dim` loaded, as copies and fills of one axis."""
-    sides = (src, dst, *params)
-    nests = all(side.starts_blocks for side in sides)
-    cuts = sorted({1, *(p.cut for side in sides for p in side.pieces if p.cut < dst.padded or not nests)})
+    dim, stop = axis.dim, axis.dst.padded
+    nests = all(side.starts_blocks for side in axis.sides)
+    cuts = sorted({1, *(p.cut for side in axis.sides for p in side.pieces if p.cut < stop or not nests)})
     nesting = [cut for cut in cuts if cut == 1 or (nests and all(n % cut == 0 for n in cuts if n > cut))]
     shared = nesting if len(nesting) == len(cuts) else [c for c in nesting if c < min(set(cuts) - set(nesting))]
-    walk = Axis(src, dst, params, tuple(reversed(shared)), joins)
+    walk = CutAxis(axis, tuple(reversed(shared)))
     odd = [cut for cut in cuts if cut not in shared]
     if not odd:
-        yield from walk.joined(walk.cover(walk.cuts, 0, dim, dst.padded), 0, dim, dst.padded)
-    elif joins == "steps" and nests and all(len(side.pieces) == 1 for side in params):
-        yield from walk.stepped(gcd(*odd), dim)
+        yield from walk.joined(walk.cover(walk.cuts, 0, dim, stop), 0, dim, stop)
+    elif axis.joins == "steps" and nests and axis.has_plain_params:
+        yield from walk.stepped(gcd(*odd))
     else:
-        yield from walk.joined(_periods(walk, odd, dim), 0, dim, dst.padded)
+        yield from walk.joined(_periods(walk, odd), 0, dim, stop)
 
 
-def _periods(walk: Axis, odd: Sequence[int], dim: int) -> Iterator[StridedCopy]:
+def _periods(walk: CutAxis, odd: Sequence[int]) -> Iterator[StridedCopy]:
     """Periods of an axis whose blocks do not nest, cut where a block begins, and the last one."""
-    src, dst, params = walk.src, walk.dst, walk.params
-    sides = (src, dst, *params)
+    axis, dim, padded = walk.axis, walk.axis.dim, walk.axis.dst.padded
     period = lcm(*odd)
-    inside = _edges(sides, odd, period)
+    inside = _edges(axis.sides, odd, period)
     whole = dim // period
     if whole:
-        steps, (in_src, in_dst) = (
-            tuple(side.at(period) - side.at(0) for side in sides) for sides in (params, (src, dst))
-        )
-        outer = CopyDigit(whole, in_src, in_dst, whole, params=steps)
+        in_src, in_dst, *steps = (side.at(period) - side.at(0) for side in axis.sides)
+        outer = CopyDigit(whole, in_src, in_dst, whole, params=tuple(steps))
         spans = pairwise([*inside, period])
         found = (part for start, stop in spans for part in walk.cover(walk.cuts, start, stop, stop))
         for part in walk.joined(found, 0, period, period):
             yield replace(part, digits=(outer, *part.digits))
-    edges = {base + edge for base in range(whole * period, dst.padded, period) for edge in inside}
-    spans = pairwise([*sorted(e for e in edges if e < dst.padded), dst.padded])
+    edges = {base + edge for base in range(whole * period, padded, period) for edge in inside}
+    spans = pairwise([*sorted(e for e in edges if e < padded), padded])
     found = (part for start, stop in spans for part in walk.cover(walk.cuts, start, dim, stop))
-    yield from walk.joined(found, whole * period, dim, dst.padded)
+    yield from walk.joined(found, whole * period, dim, padded)

@@ -14,13 +14,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
-from typing import NamedTuple
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.equality import NormalGroup
 from layoutc.param import Grouping
-from layoutc.planning.copies.axis_copies import Joins, Piece, Side
-from layoutc.planning.copies.axis_segments import MAX_SEGMENTS, NotStridedError, bordered
+from layoutc.planning.copies.axis_copies import Axis, Joins, Piece, Side
+from layoutc.planning.copies.axis_segments import MAX_SEGMENTS, NotStridedError, copies_along
 from layoutc.planning.copies.copy_digits import StridedCopy, merged
 
 MOST_COPIES = 32
@@ -52,7 +51,7 @@ def strided_copies(
     without a common form, or where the copies are too many for their elements.
     """
     src_offset, dst_offset, axes = axis_sides(source, destination, groupings, joins, along)
-    parts = _few_parts(axes) if steps else [axis.copies for axis in axes]
+    parts = _few_parts(axes) if steps else [*map(copies_along, axes)]
     _check_count(prod(map(len, parts)), destination.elements)
     copies = (
         StridedCopy(
@@ -72,11 +71,11 @@ def axis_sides(
     groupings: tuple[Grouping, ...] = (),
     joins: Joins = "none",
     along: int | None = None,
-) -> tuple[int, int, list[AxisSides]]:
+) -> tuple[int, int, list[Axis]]:
     """The first element's offsets, and each axis; several as one where a side flattens them. Raises NotStridedError."""
     (src_offset, src_groups), (dst_offset, dst_groups) = source.normal_form, destination.normal_form
     axes = [
-        AxisSides(
+        Axis(
             side_of(source, axes, src_groups),
             side_of(destination, axes, dst_groups),
             tuple(_param_side(grouping, axes, destination.dims) for grouping in groupings),
@@ -88,44 +87,18 @@ def axis_sides(
     return src_offset, dst_offset, axes
 
 
-class AxisSides(NamedTuple):
-    """An axis, or several that one side flattens: both sides, parameters along it, its coordinates, and its joins."""
-
-    src: Side
-    dst: Side
-    params: tuple[Side, ...]
-    dim: int
-    joins: Joins
-
-    @property
-    def copies(self) -> tuple[StridedCopy, ...]:
-        """Its coordinates as copies and fills."""
-        return tuple(bordered(*self))
-
-    @property
-    def stepped(self) -> tuple[StridedCopy, ...]:
-        """The same as one digit of steps, and what is loaded in part or not."""
-        return self._replace(joins="steps").copies
-
-    @property
-    def has_short_steps(self) -> bool:
-        """Whether neighbours lie together on a side, of which steps would leave a few elements together."""
-        is_fastest = 1 in (self.src.pieces[0].stride, self.dst.pieces[0].stride)
-        return is_fastest and gcd(*(p.cut for side in self[:2] for p in side.pieces if p.cut > 1)) < LEAST_STEP
-
-
 def count_segments(source: MemoryDesc, destination: MemoryDesc) -> int:
     """How many copies there are without steps; about how many, if an axis has too many segments."""
     counts: list[int] = []
     for axis in axis_sides(source, destination)[2]:
         try:
-            counts.append(len(axis.copies))
+            counts.append(len(copies_along(axis)))
         except NotStridedError:
             counts.append(MAX_SEGMENTS)
     return prod(counts)
 
 
-def _few_parts(axes: Sequence[AxisSides]) -> list[tuple[StridedCopy, ...]]:
+def _few_parts(axes: Sequence[Axis]) -> list[tuple[StridedCopy, ...]]:
     """
     The copies of each axis; of axes with the most, those that steps need, until all together are few enough.
 
@@ -134,17 +107,29 @@ def _few_parts(axes: Sequence[AxisSides]) -> list[tuple[StridedCopy, ...]]:
     parts = [_parts(axis) for axis in axes]
     for number in sorted(range(len(axes)), key=lambda number: -len(parts[number])):
         count = prod(map(len, parts))
-        if count > (MAX_SEGMENTS if axes[number].has_short_steps else MOST_COPIES):
-            parts[number] = min(parts[number], axes[number].stepped, key=len)
+        if count > (MAX_SEGMENTS if _has_short_steps(axes[number]) else MOST_COPIES):
+            parts[number] = min(parts[number], _stepped(axes[number]), key=len)
     return parts
 
 
-def _parts(axis: AxisSides) -> tuple[StridedCopy, ...]:
+def _parts(axis: Axis) -> tuple[StridedCopy, ...]:
     """The copies of an axis, in steps if its segments are too many."""
     try:
-        return axis.copies
+        return copies_along(axis)
     except NotStridedError:
-        return axis.stepped
+        return _stepped(axis)
+
+
+def _stepped(axis: Axis) -> tuple[StridedCopy, ...]:
+    """The same as one digit of steps, and what is loaded in part or not."""
+    return copies_along(axis._replace(joins="steps"))
+
+
+def _has_short_steps(axis: Axis) -> bool:
+    """Whether neighbours lie together on a side, of which steps would leave a few elements together."""
+    sides = axis.src, axis.dst
+    is_fastest = any(side.pieces[0].stride == 1 for side in sides)
+    return is_fastest and gcd(*(p.cut for side in sides for p in side.pieces if p.cut > 1)) < LEAST_STEP
 
 
 def _check_count(copies: int, elements: int) -> None:

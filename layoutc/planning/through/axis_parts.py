@@ -11,27 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import lcm
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from layoutc.planning.copies.axis_copies import PARTIAL, Axis, Side
-from layoutc.planning.copies.axis_segments import segments
+from layoutc.planning.copies.axis_copies import PARTIAL, Axis, CutAxis, Side
+from layoutc.planning.copies.axis_segments import copies_along, segments
 from layoutc.planning.copies.copy_digits import StridedCopy, cut_after, merged
-from layoutc.planning.copies.strided_copy import AxisSides
 
 SHORT_AXIS, LONG_AXIS = 256, 1 << 10
 """coordinates of an axis that a turn has all of, where it would be several copies; those of which it may have all"""
 
 Turn = TypeVar("Turn")
-
-
-class Blocks(NamedTuple):
-    """A period of an axis, or its rest: both sides, parameters, and the coordinates that are loaded and stored."""
-
-    src: Side
-    dst: Side
-    params: tuple[Side, ...]
-    loaded: int
-    stored: int
 
 
 def steps_of(side: Side, stop: int) -> Iterator[tuple[int, int]]:
@@ -50,7 +39,7 @@ class Part:
     """
 
     copy: StridedCopy
-    blocks: Blocks | None = None
+    blocks: Axis | None = None
 
     @property
     def is_fill(self) -> bool:
@@ -71,18 +60,18 @@ class Part:
         """What the destination has of it, as copies of a reorder to itself."""
         if self.blocks is None:
             return [self.copy]
-        inner = segments(self.blocks.dst, self.blocks.dst, (), self.blocks.stored, "none")
-        return [sum_of((self.copy, each)) for each in inner]
+        dst = self.blocks.dst
+        return [sum_of((self.copy, each)) for each in segments(Axis(dst, dst, (), dst.padded))]
 
 
-def ways_of(axes: Sequence[AxisSides]) -> list[tuple[bool, ...]]:
+def ways_of(axes: Sequence[Axis]) -> list[tuple[bool, ...]]:
     """Of each axis, whether a turn has all of it, or a part; what is usual is first."""
     return [*product(*map(_has_all, axes))]
 
 
-def _has_all(axis: AxisSides) -> tuple[bool, ...]:
+def _has_all(axis: Axis) -> tuple[bool, ...]:
     is_short = axis.dim <= SHORT_AXIS
-    is_cut = axis.dim <= LONG_AXIS and (period_of(axis) is not None or len(axis.copies) > 1)
+    is_cut = axis.dim <= LONG_AXIS and (period_of(axis) is not None or len(copies_along(axis)) > 1)
     return (is_short, not is_short) if is_cut else (is_short,)
 
 
@@ -93,7 +82,7 @@ def in_parts(ways: Sequence[tuple[bool, ...]]) -> list[tuple[bool, ...]]:
 
 def turns_of(
     base: StridedCopy,
-    axes: Sequence[AxisSides],
+    axes: Sequence[Axis],
     turn_of: Callable[[Sequence[Part]], Turn | None],
     whole: Sequence[bool],
 ) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
@@ -104,9 +93,9 @@ def turns_of(
 
     None where a part has no turn, an axis has a border, or groups of parameters cut one.
     """
-    if any(side.low or side.high for axis in axes for side in axis[:2]):
+    if any(side.low or side.high for axis in axes for side in (axis.src, axis.dst)):
         return None
-    if any(len(side.pieces) > 1 for axis in axes for side in axis.params):
+    if not all(axis.has_plain_params for axis in axes):
         return None
     turns: list[Turn] = []
     fills: list[StridedCopy] = []
@@ -132,23 +121,25 @@ def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
     return []
 
 
-def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
+def _parts_of(axis: Axis, whole: bool) -> list[Part]:
     """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
     period = period_of(axis)
-    if period is None and (len(axis.copies) == 1 or not whole):
-        return [Part(copy) for copy in axis.copies]
+    if period is None and (len(copies_along(axis)) == 1 or not whole):
+        return [Part(copy) for copy in copies_along(axis)]
     if whole:
         none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
-        return [Part(none, Blocks(axis.src, axis.dst, axis.params, axis.dim, axis.dst.padded))]
+        return [Part(none, axis)]
     assert period is not None
-    src, dst, periods = axis.src, axis.dst, axis.dim // period * period
-    walk = Axis(src, dst, axis.params, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
+    dst, periods = axis.dst, axis.dim // period * period
+    walk = CutAxis(axis, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
     found: list[Part] = []
-    inner = [replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period)) for side in (src, dst)]
 
-    def blocks(loaded: int, stored: int) -> Blocks:
-        sides = replace(inner[0], padded=stored), replace(inner[1], padded=stored)
-        return Blocks(*sides, axis.params, loaded, stored)
+    def blocks(loaded: int, stored: int) -> Axis:
+        src, dst = (
+            replace(side, pieces=tuple(piece for piece in side.pieces if piece.cut < period), padded=stored)
+            for side in (axis.src, axis.dst)
+        )
+        return axis._replace(src=src, dst=dst, dim=loaded)
 
     at = 0
     for number, cut in enumerate(walk.cuts):
@@ -157,18 +148,17 @@ def _parts_of(axis: AxisSides, whole: bool) -> list[Part]:
         at += count * cut
     if periods < axis.dim:
         at = min(periods + period, dst.padded)
-        rest = StridedCopy(src.at(periods), dst.at(periods), (), params=tuple(side.at(periods) for side in axis.params))
-        found.append(Part(rest, blocks(axis.dim - periods, at - periods)))
+        found.append(Part(axis.at(periods), blocks(axis.dim - periods, at - periods)))
     # Padding need not be whole periods, but blocks of the destination start here.
     below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
-    return found + [Part(each) for each in Axis(dst, dst, (), below).padding(at, below)]
+    return found + [Part(each) for each in CutAxis(Axis(dst, dst, (), 0), below).padding(at, below)]
 
 
-def _cuts(axis: AxisSides) -> list[int]:
-    return sorted({p.cut for side in axis[:2] for p in side.pieces if 1 < p.cut < axis.dst.padded})
+def _cuts(axis: Axis) -> list[int]:
+    return sorted({p.cut for side in (axis.src, axis.dst) for p in side.pieces if 1 < p.cut < axis.dst.padded})
 
 
-def period_of(axis: AxisSides) -> int | None:
+def period_of(axis: Axis) -> int | None:
     """Coordinates after which blocks of both sides that do not divide each other start anew; None if all do."""
     cuts = _cuts(axis)
     periods = ((lcm(*cuts[:number]), *cuts[number:]) for number in range(len(cuts) + 1))

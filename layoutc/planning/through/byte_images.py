@@ -16,15 +16,15 @@ from math import prod
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
 from layoutc.planning.conversions.shared_bytes import MOST_BUFFERED
-from layoutc.planning.copies.axis_copies import Joins, Piece, Side
-from layoutc.planning.copies.axis_segments import NotStridedError, segments
+from layoutc.planning.copies.axis_copies import Axis, Joins, Piece, Side
+from layoutc.planning.copies.axis_segments import NotStridedError
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.copies.strided_copy import axis_sides
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, steps_of, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import Part, in_parts, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.through import copies_in, halves_of, loops_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
@@ -91,7 +91,7 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
     blocks = [part.blocks for part in chosen if part.blocks is not None]
-    size = prod((*(digit.extent for digit in partial), *(each.stored for each in blocks)))
+    size = prod((*(digit.extent for digit in partial), *(each.dst.padded for each in blocks)))
     if size > MOST_TURN_BYTES:
         return None
     # An element that shares a byte has one in the images, and counts as one in the loops.
@@ -111,11 +111,11 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     held = [CopyDigit(loop.step, one, other, loop.step, params=loop.params) for loop, one, other in steps]
     ends = zip(partial, src.images[len(loops) :], dst.images[len(loops) :], strict=False)
     held += [replace(digit, src=one, dst=other) for digit, one, other in ends]
-    inner = zip(blocks, src.sides, dst.sides, strict=True)
+    sides = zip(blocks, src.sides, dst.sides, strict=True)
+    imaged = [each._replace(src=one, dst=other) for each, one, other in sides]
     copy = replace(starts, src=src.start, dst=dst.start, digits=tuple(held))
     try:
-        found = (segments(one, other, each.params, each.loaded, joins) for each, one, other in inner)
-        between = copies_in(copy, found, converts=True)
+        between = copies_in(copy, (each._replace(joins=joins) for each in imaged), converts=True)
     except NotStridedError:
         if src.has_image == dst.has_image:
             raise
@@ -123,8 +123,6 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     into = tuple(src.copies()) if src.has_image else ()
     out_of = tuple(dst.copies()) if dst.has_image else ()
     if src.has_image != dst.has_image:
-        sides = zip(blocks, src.sides, dst.sides, strict=True)
-        imaged = [each._replace(src=one, dst=other) for each, one, other in sides]
         wide: SideName = "dst" if src.has_image else "src"
         halves = halves_of(copy, imaged, wide, wide, 1)
         if not between or sum(map(len, halves)) < len(between):
@@ -155,13 +153,13 @@ class _Rows:
         loops: Sequence[SharedLoop],
         widths: Widths,
         partial: Sequence[CopyDigit],
-        blocks: Sequence[Blocks],
+        blocks: Sequence[Axis],
     ) -> _Rows | None:
         """None where elements overlap."""
         is_source = side == "src"
         strides = [(getattr(loop, side) // widths.of(side), loop.step) for loop in loops]
         strides += ((getattr(digit, side), digit.loaded if is_source else digit.extent) for digit in partial)
-        memory = [replace(each.src, padded=each.loaded) if is_source else each.dst for each in blocks]
+        memory = [replace(each.src, padded=each.dim) if is_source else each.dst for each in blocks]
         strides += ((stride, count) for each in memory for count, stride in steps_of(each, each.padded))
         if widths.per_byte(side) == 1:
             return cls(
@@ -190,7 +188,7 @@ class _Rows:
         held = tuple(CopyDigit(count, *step, count) for step, count in found)
         start = (self.base, self.start) if is_source else (self.start, self.base)
         sides = (self.memory, self.sides) if is_source else (self.sides, self.memory)
-        inner = (segments(one, other, (), one.padded, "none") for one, other in zip(*sides, strict=True))
+        inner = (Axis(one, other, (), one.padded) for one, other in zip(*sides, strict=True))
         yield from copies_in(StridedCopy(*start, held), inner, converts=False)
 
 

@@ -14,7 +14,7 @@ from math import gcd, prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.param import Grouping
-from layoutc.planning.copies.axis_copies import Piece, Side
+from layoutc.planning.copies.axis_copies import Axis, Piece, Side
 from layoutc.planning.copies.axis_segments import segments
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy, merged
 from layoutc.planning.copies.strided_copy import axis_sides
@@ -22,7 +22,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Blocks, Part, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import Part, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.together.together import even_step, grown, page_by_page
 
@@ -101,14 +101,14 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
     blocks = [part.blocks for part in chosen if part.blocks is not None]
-    size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.loaded for each in blocks)))
+    size = widths.moved * prod((*(digit.loaded for digit in partial), *(each.dim for each in blocks)))
     if size > MOST_TURN_BYTES:
         return None
 
     def on(side: SideName) -> Places:
         steps = [
             *(each for digit in partial for each in digit.all_steps(side)),
-            *(each for part in blocks for each in steps_of(getattr(part, side), part.loaded)),
+            *(each for part in blocks for each in steps_of(getattr(part, side), part.dim)),
         ]
         return tuple((extent, stride * widths.of(side)) for extent, stride in steps)
 
@@ -124,25 +124,25 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
 
 
 def halves_of(
-    copy: StridedCopy, blocks: Sequence[Blocks], order: SideName, converted_at: SideName, element: int
+    copy: StridedCopy, blocks: Sequence[Axis], order: SideName, converted_at: SideName, element: int
 ) -> tuple[tuple[StridedCopy, ...], tuple[StridedCopy, ...]]:
     """A copy of blocks as copies into a buffer that has none, with its digits in the order of a side, and out of it."""
     places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in copy.digits]
-    places += (((each.src if order == "src" else each.dst).stride(1), each.loaded) for each in blocks)
+    places += (((each.src if order == "src" else each.dst).stride(1), each.dim) for each in blocks)
     strides = _strides(places, element)
     first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(copy.digits, strides, strict=False)]
     last = [replace(digit, src=at) for digit, at in zip(copy.digits, strides, strict=False)]
-    rows = [Side((Piece(1, at),), each.loaded) for each, at in zip(blocks, strides[len(copy.digits) :], strict=True)]
+    rows = [Side((Piece(1, at),), each.dim) for each, at in zip(blocks, strides[len(copy.digits) :], strict=True)]
     into, out_of = replace(copy, dst=0, digits=tuple(first)), replace(copy, src=0, digits=tuple(last))
-    apart = (segments(each.src, row, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
-    joined = (segments(row, each.dst, each.params, each.loaded, "none") for each, row in zip(blocks, rows, strict=True))
+    apart = (each._replace(dst=row) for each, row in zip(blocks, rows, strict=True))
+    joined = (each._replace(src=row) for each, row in zip(blocks, rows, strict=True))
     is_early = converted_at == "src"
     return copies_in(into, apart, is_early), copies_in(out_of, joined, not is_early)
 
 
-def copies_in(base: StridedCopy, segments: Iterable[Iterable[StridedCopy]], converts: bool) -> tuple[StridedCopy, ...]:
+def copies_in(base: StridedCopy, axes: Iterable[Axis], converts: bool) -> tuple[StridedCopy, ...]:
     """Half of a turn: a copy for each segment of each axis, which has parameters if it is the half that `converts`."""
-    found = (sum_of((base, *parts)) for parts in product(*map(tuple, segments)))
+    found = (sum_of((base, *parts)) for parts in product(*map(segments, axes)))
     return tuple(merged(copy if converts else _moved(copy)) for copy in found)
 
 
