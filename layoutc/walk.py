@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar, cast
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -47,6 +48,7 @@ def operands(op: Operation) -> Sequence[SSAValue]:
     return op._operands
 
 
-def predicate(op: Operation) -> int:
-    """The number of the word that a comparison is by; `op.predicate` looks it up by its name each time."""
-    return cast("IntegerAttr[Any]", op.properties["predicate"]).value.data
+def relation(op: Operation) -> str:
+    """The word that a comparison is by: `olt`; `op.predicate` looks its number up by name each time."""
+    words = arith.CMPF_COMPARISON_OPERATIONS if op.__class__ is arith.CmpfOp else arith.CMPI_COMPARISON_OPERATIONS
+    return words[cast("IntegerAttr[Any]", op.properties["predicate"]).value.data]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layoutc.targets.helpers.c_whole import all_lanes
-from layoutc.targets.patterns.bf16_ops import LANES, Narrowed, helper_of
+from layoutc.targets.patterns.bf16_ops import Narrowed, helper_of
 from layoutc.targets.words.c_expressions import Expression, call
 from layoutc.targets.words.c_vector_types import VectorType, macro
+from layoutc.targets.words.vectors import F32_LANES
 
 SUBNORMAL, ANY_NAN = 0x20, 0x81
 """classes of numbers that `vfpclassps` asks for"""
@@ -22,7 +23,7 @@ CONDITION = "#if defined(__AVX512BF16__) && defined(__AVX512DQ__)"
 
 def bf16_needs(used: set[str]) -> set[str]:
     """The helpers that those for bf16 call."""
-    return {f"{ARE_USUAL}_f32x{LANES}"} if any(name.startswith("narrow_scaled_") for name in used) else set()
+    return {f"{ARE_USUAL}_f32x{F32_LANES}"} if any(name.startswith("narrow_scaled_") for name in used) else set()
 
 
 def narrow_bf16(type: VectorType) -> str:
@@ -47,7 +48,7 @@ def narrow_bf16_normal(type: VectorType) -> str:
 
 def narrow_bf16_scaled(type: VectorType) -> str:
     """The same of integers that parameters scaled, of which is asked whether they are usual."""
-    params = "pqrs"[: MOST_PARAMS * -(-type.lanes // LANES)]
+    params = "pqrs"[: MOST_PARAMS * -(-type.lanes // F32_LANES)]
     return _narrow("narrow_scaled", type, f"({USUAL_NAN:#x} & nan_)", 0, params)
 
 
@@ -77,16 +78,16 @@ def are_usual(type: VectorType) -> str:
 
 def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "") -> str:
     """The macro for registers, or for pairs of them; `params` are those that scaled them."""
-    part = VectorType("f", 32, min(type.lanes, LANES))
+    part = VectorType("f", 32, min(type.lanes, F32_LANES))
     rounded, called = f"rounded_{name}_bf16_{part}", f"{name}_bf16_{type}"
     rule, more = _rule(rounded, part, nan), "".join(f", {param}" for param in params)
-    if type.lanes < LANES:
+    if type.lanes < F32_LANES:
         return f"{rule}\n\n#define {called}(x) {rounded}(x)"
-    if type.lanes == LANES:
+    if type.lanes == F32_LANES:
         portable = f"#define {called}(x{more}) {rounded}(x)"
         native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes, params)
     else:
-        both = f"__builtin_shufflevector({{}}, {{}}, {', '.join(map(str, range(2 * LANES)))})"
+        both = f"__builtin_shufflevector({{}}, {{}}, {', '.join(map(str, range(2 * F32_LANES)))})"
         halves = both.format(f"{rounded}(a)", f"{rounded}(b)")
         portable = f"#define {called}(a, b{more}) \\\n  {halves}"
         ruled = both.format(f"{rounded}(number_)", f"{rounded}(other_)")
@@ -112,7 +113,7 @@ def _rule(name: str, type: VectorType, nan: str) -> str:
 
 def _native(name: str, parameters: str, lanes: int, ruled: str, classes: int, params: str) -> str:
     """By the instruction, after which it is asked whether a lane is of these classes, if any."""
-    codes, number = f"u16x{lanes}", f"f32x{LANES}"
+    codes, number = f"u16x{lanes}", f"f32x{F32_LANES}"
     first, *others = parameters.split(", ")
     given = [f"const {number} number_ = ({first})", *(f"const {number} other_ = ({other})" for other in others)]
     if others:

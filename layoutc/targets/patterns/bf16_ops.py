@@ -11,29 +11,20 @@ from math import isnan
 from typing import Any, NamedTuple, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    Float32Type,
-    FloatAttr,
-    VectorType,
-)
+from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, FloatAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.patterns.c_quotient import stands_beside
-from layoutc.targets.patterns.wide_parts import CASTS
 from layoutc.targets.words.c_types import once_per_type
-from layoutc.walk import operands, predicate
+from layoutc.targets.words.vectors import CASTS, F32_LANES, as_shuffled, is_f32_register, shuffled
+from layoutc.walk import operands, relation
 
 IS_NORMAL = "layout.is_normal"
 """discardable attribute of what is narrowed to bf16: no number is subnormal"""
 IS_SCALED = "layout.is_scaled"
 """the same, where each is an integer, less a parameter if there is one, times a parameter"""
-LANES = 16
-"""of a register of f32 that processors narrow"""
-SIDE_BY_SIDE = b"".join(lane.to_bytes(8, "little") for lane in range(2 * LANES))
-"""the lanes of a shuffle that puts two such registers side by side, as `lanes_of` has them"""
+SIDE_BY_SIDE = as_shuffled(range(2 * F32_LANES))
+"""the lanes of a shuffle that puts two such registers side by side"""
 NARROWING = (arith.TruncFOp, vector.ShuffleOp)
 """ops whose text may be made from what is behind their operands, so that ops between have none"""
 
@@ -64,7 +55,7 @@ def narrowed(op: Operation) -> Narrowed | None:
     """What an op narrows: a truncf, or a shuffle that puts two of them side by side. None for other ops."""
     if op.__class__ is not vector.ShuffleOp:
         return _truncated(cast("arith.TruncFOp", op)) if op.__class__ is arith.TruncFOp else None
-    if lanes_of(op) != SIDE_BY_SIDE:
+    if shuffled(op) != SIDE_BY_SIDE:
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
     if low is None or high is None or low.kind != high.kind:
@@ -73,16 +64,11 @@ def narrowed(op: Operation) -> Narrowed | None:
     return Narrowed((*low.numbers, *high.numbers), low.has_usual_nan, low.is_normal, params)
 
 
-def lanes_of(shuffle: Operation) -> bytes:
-    """The lanes of a shuffle, as the IR keeps them: 8 bytes of each."""
-    return cast("DenseArrayBase[Any]", shuffle.properties["mask"]).data.data
-
-
 def helper_of(found: Narrowed) -> str:
     """The helper that narrows so many registers."""
     usual = "narrow_scaled_bf16" if found.params else "narrow_usual_bf16"
     word = usual if found.has_usual_nan else "narrow_normal_bf16" if found.is_normal else "narrow_bf16"
-    return f"{word}_f32x{LANES * len(found.numbers)}"
+    return f"{word}_f32x{F32_LANES * len(found.numbers)}"
 
 
 def _narrowed_once(value: SSAValue) -> Narrowed | None:
@@ -95,7 +81,7 @@ def _narrowed_once(value: SSAValue) -> Narrowed | None:
 
 def _truncated(op: arith.TruncFOp) -> Narrowed | None:
     (given,) = operands(op)
-    if not (_is_register(given.type) and _is_bf16(op.results[0].type)):
+    if not (is_f32_register(given.type) and _is_bf16(op.results[0].type)):
         return None
     number = _with_any_nan(given)
     if number is None:
@@ -116,11 +102,6 @@ def _scaled_by(product: SSAValue, op: Operation) -> Sequence[SSAValue]:
 
 
 @once_per_type
-def _is_register(type: Attribute) -> bool:
-    return isinstance(type, VectorType) and type == VectorType(Float32Type(), [LANES])
-
-
-@once_per_type
 def _is_bf16(type: Attribute) -> bool:
     return isinstance(type, VectorType) and isinstance(cast("VectorType[Any]", type).element_type, BFloat16Type)
 
@@ -134,7 +115,7 @@ def _with_any_nan(value: SSAValue) -> SSAValue | None:
     if not isinstance(asked := condition.owner, arith.CmpfOp):
         return None
     lhs, rhs = operands(asked)
-    is_nan = arith.CMPF_COMPARISON_OPERATIONS[predicate(asked)] == "uno"
+    is_nan = relation(asked) == "uno"
     return no if is_nan and lhs is rhs is no and _is_usual_nan(yes) else None
 
 

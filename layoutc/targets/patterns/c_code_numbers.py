@@ -11,19 +11,18 @@ The instruction asks for the low bits alone, so that one is what four, and a shi
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.targets.words.vectors import is_f32_register, splat
 from layoutc.walk import operands
 
 NUMBER_OF_CODE = "number_of_code"
-LANES = 16
-"""f32 of a register, and numbers of a code"""
+CODES = 16
+"""as many as a register has f32"""
 STEPS = ((arith.SubiOp, 8), (arith.XOrIOp, 8), (arith.AndIOp, 15))
 """from the integer back to what holds the code"""
 
@@ -32,13 +31,8 @@ def code_of(op: Operation) -> SSAValue | None:
     """What holds the codes in its low bits whose numbers an op gives, if it does."""
     if op.__class__ is not arith.SIToFPOp:
         return None
-    type: Any = op.results[0].type
     (value,) = operands(op)
-    if (
-        not isinstance(op.results[0].type, VectorType)
-        or type.get_shape() != (LANES,)
-        or not isinstance(type.element_type, Float32Type)
-    ):
+    if not is_f32_register(op.results[0].type):
         return None
     for kind, number in STEPS:
         if value.owner.__class__ is not kind:
@@ -51,7 +45,7 @@ def code_of(op: Operation) -> SSAValue | None:
 
 def number_of_code(type: Named) -> str:
     """The macro, by the instruction or by the four steps."""
-    numbers = ", ".join(f"{code - 2 * (code & 8)}.0f" for code in range(LANES))
+    numbers = ", ".join(f"{code - 2 * (code & 8)}.0f" for code in range(CODES))
     name, codes = f"{NUMBER_OF_CODE}_{type}", f"({type.mask})(code)"
     return f"""#define {name}_table (({type}){{{numbers}}})
 #if defined(__clang__) && defined(__AVX512F__)

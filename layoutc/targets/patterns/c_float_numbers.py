@@ -28,10 +28,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.patterns.wide_parts import part_of
 from layoutc.targets.words.c_vector_types import macro
-from layoutc.walk import operands, predicate
+from layoutc.targets.words.vectors import F32_LANES, splat
+from layoutc.walk import operands, relation
 
 NUMBER_OF_F8, NUMBER_OF_F4 = "number_of_f8_e4m3", "number_of_f4_e2m1"
 ONE_STEP = "(defined(__znver3__) || defined(__znver4__) || defined(__znver5__))"
@@ -45,8 +45,6 @@ CODES, REGISTER, WORD, QUIET = 128, 64, 4, 0x7FC0
 """without a sign; bytes of a register; bytes of a lane; the upper half of the f32 that is a quiet NaN"""
 F4_SCALE, F4_SHIFT, F4_APART, F4_BITS, F4_CODES = 16384.0, 12, 3, -0x7200, 16
 """what f16 is multiplied by; places that codes go up, and down with their sign; the bits that then count; all codes"""
-LANES = 16
-"""f32 of a register"""
 
 
 class FloatCodes(NamedTuple):
@@ -63,7 +61,7 @@ def float_codes(op: Operation) -> FloatCodes | None:
         return None
     half = _behind(operands(op)[0], (arith.ExtFOp, None), (arith.BitcastOp, None))
     code = None if half is None else _f8_code(half) if scale == SCALE else _f4_code(half)
-    if code is None or cast("VectorType[Any]", code.type).get_shape() != (LANES,):
+    if code is None or cast("VectorType[Any]", code.type).get_shape() != (F32_LANES,):
         return None
     found = part_of(code, "upper", 8, 32)
     if found is not None:
@@ -106,7 +104,7 @@ def _is_for_nan(more: SSAValue, bits: SSAValue) -> bool:
         return False
     compared = cast("Operation", asked.owner)
     every, last = operands(compared)
-    is_equal = arith.CMPI_COMPARISON_OPERATIONS[predicate(compared)] == "eq"
+    is_equal = relation(compared) == "eq"
     return is_equal and splat(last) == LAST and _behind(every, (arith.OrIOp, SIGN)) is bits
 
 

@@ -15,21 +15,21 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.bf16_ops import lanes_of
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
+from layoutc.targets.words.vectors import as_shuffled, shuffled
 
 LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
 REGISTER, WORD, REGISTERS = 64, 4, 4
 """bytes of a register, bytes of a word, and how many registers become one"""
 LANES = REGISTER // WORD
-EVEN = {count: b"".join((2 * lane).to_bytes(8, "little") for lane in range(count)) for count in (32, 64)}
-"""every second lane of two registers, as `lanes_of` has them"""
+EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (32, 64)}
+"""every second lane of two registers"""
 VECTOR = f"__attribute__((vector_size({REGISTER})))"
 
 
 def low_bytes(op: Operation) -> Sequence[SSAValue] | None:
     """The four registers of pairs whose every fourth byte a shuffle leaves, if nobody else uses what is between."""
-    if op.__class__ is not vector.ShuffleOp or lanes_of(op) != EVEN[REGISTER]:
+    if op.__class__ is not vector.ShuffleOp or shuffled(op) != EVEN[REGISTER]:
         return None
     pairs = [_even_pairs(operand) for operand in op.operands]
     return None if None in pairs else [value for pair in pairs for value in cast("Sequence[SSAValue]", pair)]
@@ -44,7 +44,7 @@ def _even_pairs(value: SSAValue) -> Sequence[SSAValue] | None:
         return None
     # Words that are looked at as pairs: what was loaded as pairs has no text where nothing mentions it directly.
     are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.owner.operands)
-    return pairs.owner.operands if are_words and lanes_of(pairs.owner) == EVEN[REGISTER // 2] else None
+    return pairs.owner.operands if are_words and shuffled(pairs.owner) == EVEN[REGISTER // 2] else None
 
 
 def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
@@ -55,7 +55,7 @@ def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
     if not isinstance(pairs, vector.ShuffleOp) or not pairs.result.has_one_use() or type.element_type.bitwidth != 8:
         return None
     are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.operands)
-    return pairs.operands if are_words and lanes_of(pairs) == EVEN[REGISTER // 2] else None
+    return pairs.operands if are_words and shuffled(pairs) == EVEN[REGISTER // 2] else None
 
 
 def low_bytes_prelude(used: set[str]) -> list[str]:

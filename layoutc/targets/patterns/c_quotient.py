@@ -20,19 +20,18 @@ x > t, and q off by less than one; else it is u, and q off by less than (x + 1) 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, Float32Type, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.words.c_vector_types import VectorType as Lanes
 from layoutc.targets.words.c_vector_types import macro
+from layoutc.targets.words.vectors import F32_LANES, is_f32_register
 
 TO_INTEGER = "layout.to_integer"
 """discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
-LANES = 16
-"""f32 in a register: divisions of half of them take half as long, and the other instructions do not"""
 USUAL = range(-60, 61)
 """exponents of constants by which nothing comes near to what a product overflows at, or loses places at"""
 MANY = 2
@@ -45,16 +44,16 @@ def quotient_helper(op: Operation) -> str | None:
     """The macro for a division, if it is made of products."""
     if not is_by_products(op):
         return None
-    return f"{'quotient_usual' if _is_usual(op.operands[1]) else 'quotient'}_f32x{LANES}"
+    return f"{'quotient_usual' if _is_usual(op.operands[1]) else 'quotient'}_f32x{F32_LANES}"
 
 
 def is_by_products(op: Operation) -> bool:
-    """Whether a division becomes integers, and its divisor is used again."""
-    type = cast("VectorType[Any]", op.results[0].type)
-    if TO_INTEGER not in op.attributes or not isinstance(type.element_type, Float32Type):
-        return False
-    divisor = op.operands[1]
-    return type.get_shape() == (LANES,) and _is_used_again(divisor, op)
+    """
+    Whether a division becomes integers, and its divisor is used again.
+
+    Half as many divisions take half as long, and the other instructions do not.
+    """
+    return TO_INTEGER in op.attributes and is_f32_register(op.results[0].type) and _is_used_again(op.operands[1], op)
 
 
 def _is_used_again(divisor: SSAValue, op: Operation) -> bool:

@@ -15,8 +15,8 @@ from typing import NamedTuple, cast
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.patterns.wide_parts import CASTS
+from layoutc.targets.words.vectors import splat
 from layoutc.walk import operands
 
 

@@ -15,9 +15,9 @@ from typing import Any, cast
 from xdsl.dialects.builtin import VectorType as Lanes
 from xdsl.ir import Operation
 
-from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.words.c_types import lane_count, width
 from layoutc.targets.words.c_vector_types import VectorType, macro
+from layoutc.targets.words.vectors import splat
 from layoutc.walk import operands
 
 CHOOSING_BITS = 512

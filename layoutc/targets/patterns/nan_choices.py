@@ -19,17 +19,13 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import Float32Type, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.whole_ops import splat
-from layoutc.targets.words.c_types import once_per_type
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
-from layoutc.walk import operands, predicate
+from layoutc.targets.words.vectors import F32_LANES, is_f32_register, splat
+from layoutc.walk import operands, relation
 
-LANES = 16
-"""of a register of f32 that has such an instruction"""
 QUIET = 1 << 22
 """the bit that a quiet NaN has"""
 KEPT, TAKEN, MADE_QUIET = 0, 1, 2
@@ -57,21 +53,16 @@ def nan_choice(op: Operation) -> NanChoice | None:
     if asked.__class__ is not arith.CmpfOp:
         return None
     lhs, rhs = operands(cast("Operation", asked))
-    if lhs is not rhs or not _is_register(lhs.type):
+    if lhs is not rhs or not is_f32_register(lhs.type):
         return None
-    if arith.CMPF_COMPARISON_OPERATIONS[predicate(cast("Operation", asked))] != "uno":
+    if relation(cast("Operation", asked)) != "uno":
         return None
     if lhs is no:
-        return NanChoice(f"{USUAL_NAN}_f32x{LANES}", (yes, no))
+        return NanChoice(f"{USUAL_NAN}_f32x{F32_LANES}", (yes, no))
     number, quiet = lhs.owner, yes.owner
     is_same = isinstance(number, arith.BitcastOp) and number.input is no
     is_quiet = isinstance(quiet, arith.OrIOp) and quiet.lhs is no and splat(quiet.rhs) == QUIET
-    return NanChoice(f"{QUIET_NAN}_f32x{LANES}", (no,)) if is_same and is_quiet else None
-
-
-@once_per_type
-def _is_register(type: Attribute) -> bool:
-    return isinstance(type, VectorType) and type == VectorType(Float32Type(), [LANES])
+    return NanChoice(f"{QUIET_NAN}_f32x{F32_LANES}", (no,)) if is_same and is_quiet else None
 
 
 def usual_nan(type: Named) -> str:

@@ -18,10 +18,11 @@ from typing import NamedTuple, cast
 from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.wide_parts import CASTS, SMALL_BITS, lane_bits, lanes_in
+from layoutc.targets.patterns.wide_parts import SMALL_BITS
 from layoutc.targets.words.c_text import broken
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in
 from layoutc.walk import operands
 
 NAME = rf"narrowed_({VECTOR_TYPE})_({VECTOR_TYPE})"

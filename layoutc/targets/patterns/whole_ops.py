@@ -14,17 +14,15 @@ Before, of which the text is that of the last op, from %x, %s and %zero_point:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.c_quotient import LANES, is_by_products
+from layoutc.targets.patterns.c_quotient import is_by_products
 from layoutc.targets.patterns.two_products import Integers, two_products
-from layoutc.targets.words.c_types import once_per_type
-from layoutc.walk import operands, predicate
+from layoutc.targets.words.vectors import F32_LANES, splat
+from layoutc.walk import operands, relation
 
 TO_LOW_BITS = 12582912.0
 """what is added to a number so that its low bits are the integer"""
@@ -60,7 +58,7 @@ class Whole(NamedTuple):
     def helper(self) -> str:
         """The macro that makes them."""
         word = "whole" if self.factors is None else "whole_known"
-        return f"{word}_f32x{LANES}" if self.zero_point is None else f"{word}_shifted_f32x{LANES}"
+        return f"{word}_f32x{F32_LANES}" if self.zero_point is None else f"{word}_shifted_f32x{F32_LANES}"
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -72,7 +70,7 @@ def whole(op: Operation) -> Whole | None:
     """The chain that an op ends, if it is one and products make it; unsigned integers have no choice at its end."""
     if op.__class__ is arith.SelectOp and splat(operands(op)[1]) == 0.0:
         asked, total = operands(op)[0].owner, operands(op)[2].owner
-        if not (isinstance(asked, arith.CmpfOp) and isinstance(total, arith.AddfOp)) or _word(asked) != "uno":
+        if not (isinstance(asked, arith.CmpfOp) and isinstance(total, arith.AddfOp)) or relation(asked) != "uno":
             return None
         found = _chain(total)
         return found if found and asked.lhs is asked.rhs and asked.lhs is _clamped(total)[0] else None
@@ -101,7 +99,7 @@ def _clamped(total: Operation) -> tuple[SSAValue | None, float | None, float | N
     return number, low, high
 
 
-def _extremum(value: SSAValue | None, relation: str) -> tuple[SSAValue | None, float | None]:
+def _extremum(value: SSAValue | None, word: str) -> tuple[SSAValue | None, float | None]:
     """The first operand and the constant that a choice compares like this."""
     op = None if value is None else value.owner
     if op.__class__ is not arith.SelectOp:
@@ -111,23 +109,5 @@ def _extremum(value: SSAValue | None, relation: str) -> tuple[SSAValue | None, f
     if not isinstance(asked, arith.CmpfOp):
         return None, None
     lhs, rhs = operands(asked)
-    is_it = lhs is yes and rhs is no and _word(asked) == relation
+    is_it = lhs is yes and rhs is no and relation(asked) == word
     return (yes, splat(no)) if is_it else (None, None)
-
-
-def _word(op: arith.CmpfOp) -> str:
-    return arith.CMPF_COMPARISON_OPERATIONS[predicate(op)]
-
-
-def splat(value: SSAValue) -> float | None:
-    """The number that all lanes of a constant are."""
-    op = value.owner
-    return _splat(cast("arith.ConstantOp", op).properties["value"]) if op.__class__ is arith.ConstantOp else None
-
-
-@once_per_type
-def _splat(value: Attribute) -> float | None:
-    if not isinstance(value, DenseIntOrFPElementsAttr):
-        return None
-    values = cast("Sequence[float]", value.get_values())
-    return float(values[0]) if value.is_splat() else None

@@ -17,20 +17,16 @@ import re
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.whole_ops import splat
 from layoutc.targets.words.c_text import broken
-from layoutc.targets.words.c_types import is_vector, once_per_type
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
+from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
 from layoutc.walk import operands
 
 WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp)
 """ops that may take a part of a register"""
-CASTS = (vector.BitcastOp, arith.BitcastOp)
-"""ops that give the same bits another type"""
 REGISTER_BITS, SMALL_BITS = 512, 128
 """of the registers whose parts are taken"""
 WIDE = {8: (16, 32), 16: (32,)}
@@ -117,18 +113,6 @@ def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
     lanes = op.mask.get_values()
     follow = register is second and lanes == tuple(range(lanes[0], lanes[0] + len(lanes)))
     return (register, lanes[0]) if follow else None
-
-
-@once_per_type
-def lane_bits(type: Attribute) -> int:
-    """Bits of a lane of a vector, or none."""
-    return cast("VectorType[IntegerType]", type).element_type.bitwidth if isinstance(type, VectorType) else 0
-
-
-def lanes_in(value: SSAValue) -> int:
-    """Lanes of a value that is a vector of one axis, or none."""
-    shape = cast("VectorType[IntegerType]", value.type).get_shape() if is_vector(value.type) else ()
-    return shape[0] if len(shape) == 1 else 0
 
 
 def wide_parts_prelude(used: set[str]) -> list[str]:

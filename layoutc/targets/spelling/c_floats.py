@@ -19,6 +19,7 @@ from layoutc.targets.words.c_expressions import (
     unary,
 )
 from layoutc.targets.words.c_types import is_float, scalar_name, width
+from layoutc.walk import relation
 
 FLOAT_RELATIONS = {
     "oeq": "{} == {}",
@@ -42,11 +43,11 @@ def spell_cmpf(site: Site) -> Expression:
     op = site.op
     assert isinstance(op, arith.CmpfOp)
     _check_float(op)
-    predicate = arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    word = relation(op)
     lhs, rhs = site.operands
-    if predicate in ("true", "false"):
-        return known(predicate == "true", lhs, rhs)
-    template = FLOAT_RELATIONS[predicate]
+    if word in ("true", "false"):
+        return known(word == "true", lhs, rhs)
+    template = FLOAT_RELATIONS[word]
     reads = lhs.reads or rhs.reads
     if template.startswith("{}"):
         return binary(template.split()[1], lhs, rhs)

@@ -22,6 +22,7 @@ from layoutc.targets.words.c_expressions import (
     wide,
 )
 from layoutc.targets.words.c_types import integer_name, is_boolean, scalar_name, width
+from layoutc.walk import relation
 
 INDEX = IndexType()
 
@@ -150,19 +151,18 @@ RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=
 def spell_cmpi(site: Site) -> Expression:
     op, operands = site.op, site.operands
     assert isinstance(op, arith.CmpiOp)
-    predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    relation, type = predicate[-2:], op.lhs.type
-    if predicate not in ("eq", "ne") and is_boolean(type):
-        raise no_spelling(op, f"{predicate} on i1")
+    word, type = relation(op), op.lhs.type
+    if word not in ("eq", "ne") and is_boolean(type):
+        raise no_spelling(op, f"{word} on i1")
     if operands[0].text == operands[1].text:
-        return known(relation in ("eq", "le", "ge"), *operands)
-    if predicate[0] == "u":
-        limit = _unsigned_limit(relation, operands)
+        return known(word[-2:] in ("eq", "le", "ge"), *operands)
+    if word[0] == "u":
+        limit = _unsigned_limit(word[-2:], operands)
         if limit is not None:
             return limit
         if not all(site.bounds[operand].is_natural for operand in op.operands):
             operands = [unsigned(operand, type) for operand in operands]
-    return binary(RELATIONS[relation], *operands)
+    return binary(RELATIONS[word[-2:]], *operands)
 
 
 def _unsigned_limit(relation: str, operands: Sequence[Expression]) -> Expression | None:

@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.patterns.mask_choices import choice_by, gains_by_choice
 from layoutc.targets.spelling.c_context import Site, Spelling
+from layoutc.targets.spelling.c_integers import RELATIONS
 from layoutc.targets.spelling.c_lane_types import (
     check_number,
     element_of,
@@ -25,7 +26,7 @@ from layoutc.targets.spelling.c_lane_types import (
 from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import is_boolean, is_vector, lane_count, mask_name, vector_name, width
-from layoutc.walk import operands, predicate
+from layoutc.walk import operands, relation
 
 
 def _as_mask(expression: Expression, bits: int) -> Expression:
@@ -66,14 +67,11 @@ def _compared(site: Site, relation: str, kind: str) -> Expression:
     return _as_mask(mask, bits)._replace(compared=(choice_by(kind, relation), f"{lhs.text}, {rhs.text}"))
 
 
-INTEGER_RELATIONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-
-
 def spell_cmpi(site: Site) -> Expression:
     assert isinstance(site.op, arith.CmpiOp)
     check_number(site)
-    word = arith.CMPI_COMPARISON_OPERATIONS[predicate(site.op)]
-    return _compared(site, INTEGER_RELATIONS[word[-2:]], "u" if word[0] == "u" else "i")
+    word = relation(site.op)
+    return _compared(site, RELATIONS[word[-2:]], "u" if word[0] == "u" else "i")
 
 
 FLOAT_RELATIONS = {"oeq": "==", "ogt": ">", "oge": ">=", "olt": "<", "ole": "<=", "une": "!="}
@@ -83,7 +81,7 @@ NEGATED_RELATIONS = {"ugt": "<=", "uge": "<", "ult": ">=", "ule": ">"}
 def spell_cmpf(site: Site) -> Expression:
     assert isinstance(site.op, arith.CmpfOp)
     check_number(site)
-    word, (lhs, rhs) = arith.CMPF_COMPARISON_OPERATIONS[predicate(site.op)], operands(site.op)
+    word, (lhs, rhs) = relation(site.op), operands(site.op)
     if word in FLOAT_RELATIONS:
         return _compared(site, FLOAT_RELATIONS[word], "f")
     if word in NEGATED_RELATIONS:
@@ -112,8 +110,8 @@ def spell_select(site: Site) -> Expression:
     if is_boolean(element_of(site.op.results[0])):
         raise no_spelling(site.op, f"of {type}")
     # A comparison that has a name is a variable, which compilers want to be used.
-    if not site.operands[0].is_name and (relation := _extremum_of(site.op)) is not None:
-        return call(f"{relation}_{vector_name(type)}", *site.operands[1:])
+    if not site.operands[0].is_name and (extremum := _extremum_of(site.op)) is not None:
+        return call(f"{extremum}_{vector_name(type)}", *site.operands[1:])
     bits = width(element_of(site.op.results[0]))
     choice, compared = site.operands[0].compared
     if choice and site.operands[0].mask_bits == bits and gains_by_choice(site.op):
@@ -131,4 +129,4 @@ def _extremum_of(op: Operation) -> str | None:
     lhs, rhs = operands(condition)
     if lhs is not yes or rhs is not no:
         return None
-    return {"ogt": "max", "olt": "min"}.get(arith.CMPF_COMPARISON_OPERATIONS[predicate(condition)])
+    return {"ogt": "max", "olt": "min"}.get(relation(condition))

@@ -14,11 +14,11 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
-from layoutc.targets.patterns.bf16_ops import lanes_of
 from layoutc.targets.words.c_covered import COVERED_BITS, covering
 from layoutc.targets.words.c_joined import is_joining, joining
 from layoutc.targets.words.c_text import MAX_WIDTH, wrapped
 from layoutc.targets.words.c_types import lane_count, type_name, vector_name, width
+from layoutc.targets.words.vectors import shuffled
 from layoutc.walk import operands
 
 MIN_USES, MIN_LANES = 3, 16
@@ -47,7 +47,7 @@ class Shuffles:
 
     def __init__(self, ops: Iterable[Operation]) -> None:
         shuffles = [op for op in ops if op.__class__ is vector.ShuffleOp and not is_joining(op)]
-        masks = Counter(map(lanes_of, shuffles))
+        masks = Counter(map(shuffled, shuffles))
         self._covers = _most_stay(shuffles)
         self._often = {mask for mask, uses in masks.items() if uses >= MIN_USES and len(mask) >= 8 * MIN_LANES}
         self._known: dict[tuple[bytes, str, bool], _Shuffle] = {}
@@ -61,7 +61,7 @@ class Shuffles:
         if is_joining(op):
             return joining(op, first, second)
         source, other = operands(op)
-        key = lanes_of(op), type_name(source.type), source is other
+        key = shuffled(op), type_name(source.type), source is other
         if (known := self._known.get(key)) is None:
             known = self._known[key] = self._shuffle(op)
         if known.result:
@@ -69,7 +69,7 @@ class Shuffles:
         return f"{known.result}{known.name}({first}, {second}{known.lanes})"
 
     def _shuffle(self, op: vector.ShuffleOp) -> _Shuffle:
-        mask, lanes = lanes_of(op), op.mask.get_values()
+        mask, lanes = shuffled(op), op.mask.get_values()
         special, wide = _without_bytes(op, lanes), _widened(op, lanes)
         taking = covering(lanes, _bits(op)) if self._covers and _is_narrow(op, lanes) else ""
         if taking:
@@ -117,7 +117,7 @@ def _most_stay(shuffles: Iterable[Operation]) -> bool:
     known: dict[bytes, int] = {}
     balance = 0
     for op in shuffles:
-        if (mask := lanes_of(op)) not in known:
+        if (mask := shuffled(op)) not in known:
             known[mask] = _balance(cast("vector.ShuffleOp", op))
         balance += known[mask]
     return balance >= 0

@@ -1,0 +1,59 @@
+"""What is asked of the vectors of the IR, op by op: of their lanes, of those that are constants, or chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Float32Type, IntegerType, VectorType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from layoutc.targets.words.c_types import is_vector, once_per_type
+
+CASTS = (vector.BitcastOp, arith.BitcastOp)
+"""ops that give the same bits another type"""
+F32_LANES = 16
+"""of the largest registers, which have instructions that others lack"""
+
+
+@once_per_type
+def is_f32_register(type: Attribute) -> bool:
+    """Whether a value fills such a register."""
+    return is_vector(type) and type == VectorType(Float32Type(), [F32_LANES])
+
+
+@once_per_type
+def lane_bits(type: Attribute) -> int:
+    """Bits of a lane of a vector, or none."""
+    return cast("VectorType[IntegerType]", type).element_type.bitwidth if is_vector(type) else 0
+
+
+def lanes_in(value: SSAValue) -> int:
+    """Lanes of a value that is a vector of one axis, or none."""
+    shape = value.type.get_shape() if is_vector(value.type) else ()
+    return shape[0] if len(shape) == 1 else 0
+
+
+def splat(value: SSAValue) -> float | None:
+    """The number that all lanes of a constant are."""
+    op = value.owner
+    return _splat(cast("arith.ConstantOp", op).properties["value"]) if op.__class__ is arith.ConstantOp else None
+
+
+@once_per_type
+def _splat(value: Attribute) -> float | None:
+    if not isinstance(value, DenseIntOrFPElementsAttr):
+        return None
+    values = cast("Sequence[float]", value.get_values())
+    return float(values[0]) if value.is_splat() else None
+
+
+def shuffled(shuffle: Operation) -> bytes:
+    """The lanes that a shuffle takes, as the IR keeps them: 8 bytes of each."""
+    return cast("DenseArrayBase[Any]", shuffle.properties["mask"]).data.data
+
+
+def as_shuffled(lanes: Iterable[int]) -> bytes:
+    """Lanes as `shuffled` has them."""
+    return b"".join(lane.to_bytes(8, "little") for lane in lanes)
