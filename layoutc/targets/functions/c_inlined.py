@@ -33,7 +33,7 @@ from layoutc.targets.helpers.c_byte_tables import CAN_LOOK_UP, LOOKED_UP, looked
 from layoutc.targets.patterns.byte_functions import byte_table
 from layoutc.targets.spelling.c_floats import INLINED, is_fusible
 from layoutc.targets.spelling.c_names import IN_MACRO, Names
-from layoutc.targets.words.c_text import INDENT
+from layoutc.targets.words.c_text import INDENT, either
 from layoutc.targets.words.c_types import type_name
 from layoutc.walk import of_kind
 
@@ -118,4 +118,4 @@ def macro_with_table(computed: Macro, tables: dict[bytes, str], name: str) -> st
     statements = looked_up(computed.inside[0], lanes, type_name(type), tables.setdefault(table, name), table)
     unused = [f"(void)({ZERO});"] if computed.has_zero else []
     found = replace(computed, body=[INDENT + line for line in (*unused, *statements)])
-    return "\n".join((f"#if {CAN_LOOK_UP}", *above, found.text(), "#else", computed.text(), "#endif"))
+    return either(CAN_LOOK_UP, "\n".join((*above, found.text())), computed.text())

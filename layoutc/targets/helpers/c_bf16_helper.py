@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from layoutc.targets.helpers.c_whole import all_lanes
 from layoutc.targets.patterns.bf16_ops import Narrowed, helper_of
 from layoutc.targets.words.c_expressions import Expression, call
+from layoutc.targets.words.c_text import either
 from layoutc.targets.words.c_vector_types import VectorType, macro
 from layoutc.targets.words.vectors import F32_LANES
 
@@ -18,7 +19,7 @@ MOST_PARAMS = 2
 """of a register: what integers are less, and times"""
 LEAST_USUAL, INFINITY = 0x2B800000, 0x7F800000
 """the bits of 2^-40 and of infinity"""
-CONDITION = "#if defined(__AVX512BF16__) && defined(__AVX512DQ__)"
+CONDITION = "defined(__AVX512BF16__) && defined(__AVX512DQ__)"
 
 
 def bf16_needs(used: set[str]) -> set[str]:
@@ -94,7 +95,7 @@ def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "
         native = _native(called, "a, b", type.lanes, ruled, classes, params)
     # The rule is one text, also where a file narrows registers and pairs of them.
     guard = f"#ifndef {rounded}\n{rule}\n#endif"
-    return f"{guard}\n\n{CONDITION}\n{native}\n#else\n{portable}\n#endif"
+    return f"{guard}\n\n{either(CONDITION, native, portable)}"
 
 
 def _rule(name: str, type: VectorType, nan: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from layoutc.targets.helpers.c_bf16_helper import (
     ARE_USUAL,
@@ -19,55 +20,16 @@ from layoutc.targets.helpers.c_bf16_helper import (
     narrow_bf16_usual,
 )
 from layoutc.targets.helpers.c_resize_helpers import LANES, LETTERS, RESIZED, resize_helper
-from layoutc.targets.helpers.c_whole import whole, whole_known, whole_known_shifted, whole_needs, whole_shifted
+from layoutc.targets.helpers.c_whole import whole, whole_known, whole_needs
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
-from layoutc.targets.words.c_text import broken
+from layoutc.targets.words.c_text import broken, by_gcc, either
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
-OPERATIONS = (
-    "select",
-    *CHOICES,
-    "min",
-    "max",
-    "round_even",
-    "widen_f16",
-    "narrow_f16",
-    "narrow_bf16",
-    "narrow_usual_bf16",
-    "narrow_normal_bf16",
-    "narrow_scaled_bf16",
-    ARE_USUAL,
-    NUMBER_OF_CODE,
-    USUAL_NAN,
-    QUIET_NAN,
-    "unfused",
-    "quotient",
-    "quotient_usual",
-    "fused",
-    "whole_known_shifted",
-    "whole_known",
-    "whole_shifted",
-    "whole",
-)
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
-
-
-def lane_helpers(used: set[str]) -> list[str]:
-    """The macros among the names that code uses, in a fixed order."""
-    used = used | whole_needs(used) | bf16_needs(used)
-    found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
-    named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
-    resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
-    resizes = [resize_helper(VectorType.named(match[1]), VectorType.named(match[3])) for match in resized]
-    return resizes + [_text(operation, type) for operation, type in named]
-
-
-def _text(operation: str, type: VectorType) -> str:
-    return choice(operation, type) if operation in CHOICES else _TEXTS[operation](type)
 
 
 def _chosen(type: VectorType) -> str:
@@ -137,8 +99,7 @@ def _integer_extremum(name: str, type: VectorType, portable: str) -> str:
 
 def _by_gcc(feature: str, macro: str, native: str, portable: str) -> str:
     """gcc's own name of an instruction, where it has the feature; clang finds it in the portable form."""
-    lines = (f"#if defined(__{feature}__) && !defined(__clang__)", f"#define {macro} ({native})", "#else", portable)
-    return "\n".join((*lines, "#endif"))
+    return either(by_gcc(feature), f"#define {macro} ({native})", portable)
 
 
 def _round_even(type: VectorType) -> str:
@@ -225,16 +186,23 @@ _NARROW = {
 }
 
 
+F16_LANES = {"__AVX512F__": 16, "__F16C__": 8}
+"""the macros of processors that have such instructions -> how many lanes these take"""
+
+
 def _by_hardware(name: str, lanes: int, portable: str, kind: str, convert: Callable[[str, int], str]) -> str:
     """The instructions of processors that have them, 16 or 8 lanes at a time."""
-    if lanes < 8:
+    natives = {
+        feature: f"#define {name}(x) \\\n{_pieces(lanes, size, kind, convert)}"
+        for feature, size in F16_LANES.items()
+        if size <= lanes
+    }
+    if not natives:
         return portable
-    choices = [f"#elif defined(__F16C__)\n#define {name}(x) \\\n{_pieces(lanes, 8, kind, convert)}"]
-    if lanes >= 16:
-        choices.insert(0, f"#elif defined(__AVX512F__)\n#define {name}(x) \\\n{_pieces(lanes, 16, kind, convert)}")
-    text = "\n".join(choices).removeprefix("#elif defined(")
-    macro, rest = text.split(")", 1)
-    return f"#ifdef {macro}{rest}\n#else\n{portable}\n#endif"
+    lines: list[str] = []
+    for feature, text in natives.items():
+        lines += (f"#elif defined({feature})" if lines else f"#ifdef {feature}", text)
+    return "\n".join((*lines, "#else", portable, "#endif"))
 
 
 def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]) -> str:
@@ -265,6 +233,7 @@ def _numbers(start: int, count: int) -> str:
 
 
 _TEXTS: dict[str, Callable[[VectorType], str]] = {
+    **{name: partial(choice, name) for name in CHOICES},
     "select": _select,
     "min": _extremum("min"),
     "max": _extremum("max"),
@@ -284,6 +253,19 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "quotient_usual": quotient_usual,
     "whole": whole,
     "whole_known": whole_known,
-    "whole_known_shifted": whole_known_shifted,
-    "whole_shifted": whole_shifted,
+    "whole_known_shifted": partial(whole_known, shift="z"),
+    "whole_shifted": partial(whole, shift="z"),
 }
+"""each macro by the first part of its name, for vectors of the type that the rest names"""
+OPERATIONS = (*_TEXTS, "fused")
+"""all of these, and what others define for themselves"""
+
+
+def lane_helpers(used: set[str]) -> list[str]:
+    """The macros among the names that code uses, in a fixed order."""
+    used = used | whole_needs(used) | bf16_needs(used)
+    found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
+    named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
+    resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
+    resizes = [resize_helper(VectorType.named(match[1]), VectorType.named(match[3])) for match in resized]
+    return resizes + [_TEXTS[operation](type) for operation, type in named]

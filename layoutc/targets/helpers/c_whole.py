@@ -29,26 +29,6 @@ def whole_needs(used: set[str]) -> set[str]:
     return {f"{name}_f32x16" for name in ("max", "min")} if is_used else set()
 
 
-def whole_known(type: VectorType) -> str:
-    """The integers of x * (h + l), with these limits."""
-    return _known(type, "whole_known", "")
-
-
-def whole_known_shifted(type: VectorType) -> str:
-    """Those of x * (h + l) + z."""
-    return _known(type, "whole_known_shifted", "z")
-
-
-def whole(type: VectorType) -> str:
-    """The integers of x / s."""
-    return _any(type, "whole", "")
-
-
-def whole_shifted(type: VectorType) -> str:
-    """Those of x / s + z."""
-    return _any(type, "whole_shifted", "z")
-
-
 def _given(type: VectorType, shift: str) -> tuple[str, ...]:
     """Each argument once."""
     return f"const {type} x_ = (x)", f"const {type} s_ = (s)", *([f"const {type} z_ = ({shift})"] if shift else [])
@@ -89,7 +69,9 @@ def _plain(type: VectorType, name: str, parameters: str, shift: str) -> str:
     return macro(f"{name}_{type}", parameters, *steps)
 
 
-def _known(type: VectorType, name: str, shift: str) -> str:
+def whole_known(type: VectorType, shift: str = "") -> str:
+    """The integers of x * (h + l), or of x * (h + l) + z, with these limits."""
+    name = f"whole_known{'_shifted' if shift else ''}"
     parameters, fused = _parameters(shift, "h", "l", "low", "high"), f"fused_{type}"
     quotient = f"{fused}(x_, (h) - ({type}){{0}}, x_ * (l))"
     dividend, _, *others = _given(type, shift)
@@ -99,7 +81,9 @@ def _known(type: VectorType, name: str, shift: str) -> str:
     return with_fused(type, text, _plain(type, name, parameters, shift))
 
 
-def _any(type: VectorType, name: str, shift: str) -> str:
+def whole(type: VectorType, shift: str = "") -> str:
+    """The integers of x / s, or of x / s + z, with these limits."""
+    name = f"whole{'_shifted' if shift else ''}"
     parameters, fused = _parameters(shift, "low", "high"), f"fused_{type}"
     less = "z_" if shift else f"({type}){{0}}"
     by_products = (

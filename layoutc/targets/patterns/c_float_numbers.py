@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.wide_parts import part_of
+from layoutc.targets.words.c_text import by_gcc, either
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import F32_LANES, splat
 from layoutc.walk import operands, relation
@@ -117,18 +118,17 @@ def float_numbers_prelude(used: set[str]) -> list[str]:
 def _of_f4() -> str:
     numbers = ", ".join(f"{_of_half((code & 8) << 12 | (code & 7) << 9, F4_SCALE)}f" for code in range(F4_CODES))
     half = "((codes_ & 8) << 12) | ((codes_ & 7) << 9)"
-    return f"""#if defined(__AVX512F__) && !defined(__clang__)
-#define {NUMBER_OF_F4}(code) \\
+    native = f"""#define {NUMBER_OF_F4}(code) \\
   ((f32x16)__builtin_ia32_permvarsf512_mask( \\
       ((f32x16){{{numbers}}}), \\
-      (i32x16)(code), (f32x16){{0}}, (uint16_t)-1))
-#else
-#define {NUMBER_OF_F4}(x) \\
-  __extension__ ({{ \\
-    const i32x16 codes_ = (i32x16)(x); \\
-    widen_f16_f32x16(__builtin_convertvector({half}, u16x16)) * {F4_SCALE}f; \\
-  }})
-#endif"""
+      (i32x16)(code), (f32x16){{0}}, (uint16_t)-1))"""
+    portable = macro(
+        NUMBER_OF_F4,
+        "x",
+        "const i32x16 codes_ = (i32x16)(x)",
+        f"widen_f16_f32x16(__builtin_convertvector({half}, u16x16)) * {F4_SCALE}f",
+    )
+    return either(by_gcc("AVX512F"), native, portable)
 
 
 def _of_half(half: int, scale: float) -> float:
@@ -159,8 +159,7 @@ def _of_f8() -> str:
         f"const i16x16 more_ = (i16x16)((bits_ | {SIGN}) == {LAST}) & {TO_NAN}",
         f"widen_f16_f32x16((u16x16)(bits_ + more_)) * {SCALE}f",
     )
-    condition = f"#if defined(__AVX512VBMI__) && !defined(__clang__) && \\\n    {ONE_STEP}"
-    return "\n".join((condition, native, "#else", portable, "#endif"))
+    return either(f"{by_gcc('AVX512VBMI')} && \\\n    {ONE_STEP}", native, portable)
 
 
 def _upper_half(code: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import VectorType as Lanes
 from xdsl.ir import Operation
 
+from layoutc.targets.words.c_text import by_gcc, either
 from layoutc.targets.words.c_types import lane_count, width
 from layoutc.targets.words.c_vector_types import VectorType, macro
 from layoutc.targets.words.vectors import splat
@@ -64,7 +65,7 @@ def choice(name: str, type: VectorType) -> str:
     blend = f"__builtin_ia32_blendm{letter}_512_mask((parts_)(no), (parts_)(yes), {_mask(kind, relation, type)})"
     native = macro(f"{name}_{type}", "a, b, yes, no", parts, f"({type}){blend}")
     feature = "AVX512F" if type.bits >= 32 else "AVX512BW"
-    return f"#if defined(__{feature}__) && !defined(__clang__)\n{native}\n#else\n{portable}\n#endif"
+    return either(by_gcc(feature), native, portable)
 
 
 def _mask(kind: str, relation: str, type: VectorType) -> str:

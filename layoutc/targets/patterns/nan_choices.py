@@ -21,6 +21,7 @@ from typing import NamedTuple, cast
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.targets.words.c_text import either
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import F32_LANES, is_f32_register, splat
@@ -32,6 +33,8 @@ KEPT, TAKEN, MADE_QUIET = 0, 1, 2
 """what becomes of a number of a class: what stands in the register, the number, or its NaN made quiet"""
 CLASSES = 8
 """quiet NaN, signalling NaN, zero, one, -infinity, infinity, negative and positive numbers: 4 bits for each"""
+HAS_CHOICE = "defined(__AVX512F__)"
+"""what gcc and clang both call the instruction by then"""
 CALLED = "__builtin_ia32_fixupimmps512_mask"
 TAKE_NUMBERS = sum(TAKEN << 4 * number for number in range(2, CLASSES))
 USUAL_NAN, QUIET_NAN = "usual_nan", "quiet_nan"
@@ -71,7 +74,7 @@ def usual_nan(type: Named) -> str:
     given = f"const {type} no_ = (x)", f"const {type.mask} nan_ = ({type.mask})(no_ != no_)"
     chosen = f"({type})((({type.mask})(y) & nan_) | (({type.mask})no_ & ~nan_))"
     native = f"({type}){_fixed(type, 'y', 'x', KEPT, KEPT)}"
-    return _either(macro(name, "y, x", native), macro(name, "y, x", *given, chosen))
+    return either(HAS_CHOICE, macro(name, "y, x", native), macro(name, "y, x", *given, chosen))
 
 
 def quiet_nan(type: Named) -> str:
@@ -80,12 +83,7 @@ def quiet_nan(type: Named) -> str:
     number = f"const {type} number_ = ({type})bits_"
     native = f"({type.mask}){_fixed(type, 'number_', 'number_', TAKEN, MADE_QUIET)}"
     chosen = f"bits_ | (({type.mask})(number_ != number_) & {QUIET:#x})"
-    return _either(macro(name, "bits", bits, number, native), macro(name, "bits", bits, number, chosen))
-
-
-def _either(native: str, portable: str) -> str:
-    """A macro by the instruction, which gcc and clang call alike, or by others."""
-    return f"#if defined(__AVX512F__)\n{native}\n#else\n{portable}\n#endif"
+    return either(HAS_CHOICE, macro(name, "bits", bits, number, native), macro(name, "bits", bits, number, chosen))
 
 
 def _fixed(type: Named, kept: str, number: str, quiet: int, signalling: int) -> str:

@@ -19,7 +19,7 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.wide_parts import SMALL_BITS
-from layoutc.targets.words.c_text import broken
+from layoutc.targets.words.c_text import broken, either
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in
@@ -95,7 +95,7 @@ def _definition(name: str, wide: Named, narrow: Named) -> str:
     native, portable = (
         macro(name, ", ".join(names), *map(broken, lines), f"{parts[0]}_") for lines in (packed, picked)
     )
-    return f"#if defined(__SSE2__)\n{native}\n#else\n{portable}\n#endif"
+    return either("defined(__SSE2__)", native, portable)
 
 
 def _cut(name: str, wide: Named, bits: int) -> str:

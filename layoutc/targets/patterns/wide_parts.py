@@ -19,7 +19,7 @@ from typing import NamedTuple, cast
 from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.words.c_text import broken
+from layoutc.targets.words.c_text import broken, by_gcc, either
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
@@ -150,11 +150,7 @@ def _definition(name: str, word: str, source: Named, target: Named) -> str:
     widened = f"resize_{part}_{target}(({part}){whole})"
     widened = f"({widened} << {shift})" if word == WORDS["upper"] else widened
     head = f"#define {name}(x, n) \\\n  "
-    return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
-{head}{_native(word, source, target)}
-#else
-{head}{widened}
-#endif"""
+    return either(by_gcc("AVX512VBMI"), head + _native(word, source, target), head + widened)
 
 
 def _native(word: str, source: Named, target: Named) -> str:

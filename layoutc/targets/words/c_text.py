@@ -54,6 +54,16 @@ def _hanging_column(text: str) -> int:
     return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())
 
 
+def either(condition: str, text: str, otherwise: str) -> str:
+    """One of two texts, as the preprocessor finds a condition."""
+    return f"#if {condition}\n{text}\n#else\n{otherwise}\n#endif"
+
+
+def by_gcc(feature: str) -> str:
+    """The condition that gcc compiles for processors with a feature: clang finds its instructions by itself."""
+    return f"defined(__{feature}__) && !defined(__clang__)"
+
+
 def broken(text: str) -> str:
     """Text over the lines of a macro."""
     return " \\\n          ".join(line.strip() for line in wrapped(text, MAX_WIDTH - 14))
