@@ -9,6 +9,7 @@ fills are put together by vectors; what is in bytes with others is put into them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -44,6 +45,7 @@ from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.shared_bytes import I8, packed, store_part, unpacked
 from layoutc.transforms.values.tile_loops import Term, TileLoops
 
+NO_PARAMS = PieceParams((), ())
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 
 
@@ -154,7 +156,7 @@ class ByteStage:
     def _converted(self, lanes: Lanes, value: SSAValue) -> SSAValue:
         """What becomes of the elements of so many bytes."""
         assert lanes.count is not None
-        return self.convert(lanes.builder, value, lanes.count * self.per_byte, PieceParams((), ()), None)
+        return self.convert(replace(lanes, count=lanes.count * self.per_byte), value, NO_PARAMS, None)
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
@@ -199,7 +201,7 @@ class ByteStage:
         lanes = Lanes(inner, self.nest)
         here, there = (lanes.insert(sum_of(base, counter), "at") for base in (stage, row))
         value = lanes.insert(element(self.buffer, here), "code")
-        value = self.convert(lanes.builder, value, None, PieceParams((), ()), None)
+        value = self.convert(lanes, value, NO_PARAMS, None)
         store_part(lanes, value, self.memory, self.per_byte, there)
 
     def _loop(self, builder: Builder, start: SSAValue, stop: SSAValue, one: SSAValue) -> tuple[Builder, SSAValue]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.planning.plans.plan import CopyPlan
+from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.sums.running_sums import RunningSums
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_conversion import RegisterConversion
 
-Convert = Callable[[Builder, SSAValue, int | None, PieceParams, SSAValue | None], SSAValue]
-"""
-From what was loaded to what is stored: a value, or so many lanes, with their parameters, and what the destination holds
-if that counts.
-"""
+Convert = Callable[[Lanes, SSAValue, PieceParams, SSAValue | None], SSAValue]
+"""from what was loaded to what is stored, with the parameters, and what the destination holds if that counts"""
 
 
-def unchanged(_: Builder, loaded: SSAValue, *_how: object) -> SSAValue:
+def unchanged(_: Lanes, loaded: SSAValue, *_how: object) -> SSAValue:
     """What is stored of elements that are moved as they are."""
     return loaded
 

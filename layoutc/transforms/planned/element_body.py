@@ -15,6 +15,7 @@ Several are loaded one by one, converted in the lanes of vectors that fill a reg
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from operator import mul
 from typing import TYPE_CHECKING, Any, cast
@@ -90,7 +91,7 @@ class ElementBody:
         offsets = self._offsets(lanes, steps, dst, "dst")
         old = self._together(lanes, [self._old(lanes, offset) for offset in offsets]) if memory.adds else None
         params = PieceParams(self.copy.param_sites, self._distances(steps))
-        value = memory.convert(lanes.builder, self._together(lanes, loaded), count, params, old)
+        value = memory.convert(replace(lanes, count=count), self._together(lanes, loaded), params, old)
         for number, offset in enumerate(offsets):
             part = value if count is None else self._lane(lanes, value, number)
             self._store(lanes, part, offset)

@@ -245,7 +245,7 @@ class GatheredLoads:
         last = self.along.extent - 1
         along = [min(start + lane, last) % (self.cycle or self.along.extent) for lane in range(lanes)]
         distances = [tuple(lane * step for lane in along) for step in digit.params]
-        return self.memory.convert(builder, value, lanes, PieceParams(sites, distances), None)
+        return self.memory.convert(Lanes(builder, self.nest, lanes), value, PieceParams(sites, distances), None)
 
     def _store(self, builder: Builder, value: SSAValue, into: SSAValue, start: int) -> None:
         there = self._further(builder, into, start)

@@ -129,6 +129,9 @@ class VectorBody:
     def builder(self) -> Builder:
         return self.site.builder
 
+    def _lanes(self, count: int) -> Lanes:
+        return Lanes(self.builder, self.copy.nest, count)
+
     def _fetched(self) -> list[tuple[int, int]]:
         """Where the lines end that a tile stores into, in elements of memory."""
         pieces = (piece for register in self.stores for piece in register.pieces if piece is not None)
@@ -188,7 +191,7 @@ class VectorBody:
         loaded = [self._load(register, base) for register in registers]
         if len(loaded) == 1:
             return loaded[0]
-        lanes = Lanes(self.builder, self.copy.nest, self.program.lanes // 2)
+        lanes = self._lanes(self.program.lanes // 2)
         return self._cast(together(lanes, loaded), vector_type(self.lane_type, self.program.lanes))
 
     def _load(self, register: Register, base: int) -> SSAValue:
@@ -229,9 +232,8 @@ class VectorBody:
         if not (is_joined and self.converts_loads and self.calls.are_made):
             return None
         lanes, params = self.program.load_piece, [PieceParams(self.site.params, piece.params) for piece in found]
-        type = vector_type(self.source_element, lanes)
         conversion = self.copy.memory.conversion
-        convert = conversion and conversion.joining(self.builder, type, lanes, params, self.join, self.calls)
+        convert = conversion and conversion.joining(self._lanes(lanes), params, self.join, self.calls)
         return None if convert is None else convert([self._raw_piece(piece, base, lanes) for piece in found])
 
     def _zero(self, lanes: int) -> SSAValue:
@@ -261,7 +263,7 @@ class VectorBody:
         type = vector_type(self.source_element, count)
         value: SSAValue = inserted(self.builder, vector_ops.load(self.copy.tile_source, index, type, ahead))
         share = self.plan.widths.src_per_byte
-        return unpacked(Lanes(self.builder, self.copy.nest, count), value, share) if share > 1 else value
+        return unpacked(self._lanes(count), value, share) if share > 1 else value
 
     def _store(self, register: Register, value: SSAValue, base: int) -> None:
         for number, piece in enumerate(register.pieces):
@@ -289,8 +291,8 @@ class VectorBody:
             part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
             stored = self._converted(value, piece, lanes, index, part)
             if piece.zeros:
-                stored = without(Lanes(self.builder, self.copy.nest, lanes), stored, piece.zeros, self.plan.widths.dst)
-        return packed(Lanes(self.builder, self.copy.nest, lanes // share), stored, share) if share > 1 else stored
+                stored = without(self._lanes(lanes), stored, piece.zeros, self.plan.widths.dst)
+        return packed(self._lanes(lanes // share), stored, share) if share > 1 else stored
 
     def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
@@ -315,12 +317,12 @@ class VectorBody:
             count = self.copy.in_memory("dst", lanes)
             old = inserted(self.builder, vector_ops.load(self.copy.target, target, vector_type(self.element, count)))
             if (share := self.plan.widths.dst_per_byte) > 1:
-                old = unpacked(Lanes(self.builder, self.copy.nest, count), old, share)
+                old = unpacked(self._lanes(count), old, share)
         params = PieceParams(self.site.params, piece.params)
         if self.converts_loads and lanes < self.program.lanes:
             # What is joined is no function's, but that of all of the register.
-            return conversion.convert(self.builder, value, lanes, params, old)
-        return conversion.call(self.builder, value, part, lanes, params, old, self.calls)
+            return conversion.convert(self._lanes(lanes), value, params, old)
+        return conversion.call(self._lanes(lanes), value, part, params, old, self.calls)
 
     def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
         """Where a piece begins."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.dialects import func
@@ -36,13 +37,23 @@ REGISTER, LEAST_LANES = 64, 16
 
 Param = Callable[[str, int], SSAValue]
 """a parameter by its name, for the lanes from one on that are converted at once"""
-Body = Callable[[NestBuilder, Builder, SSAValue, int | None, Param, SSAValue | None], SSAValue]
-"""what is stored for the lanes of a register, given the parameters, and what the destination holds if that counts"""
-Key = tuple[RegisterPart, range, tuple[Attribute, ...], Attribute | None, tuple[int, ...], Join | None]
-"""
-the part of a register and its lanes, the types of what is given and of what the destination holds, how many values each
-parameter has, and how pieces are joined
-"""
+Body = Callable[[Lanes, SSAValue, Param, SSAValue | None], SSAValue]
+"""what is stored for lanes that were loaded, given the parameters, and what the destination holds if that counts"""
+
+
+class Given(NamedTuple):
+    """The vectors that a function converts, by their types, and of each of them a part."""
+
+    types: tuple[Attribute, ...]
+    starts: range
+    """of the lanes that are converted at once, in each part"""
+    part: RegisterPart = WHOLE
+    join: Join | None = None
+    """how they become one register, if they are its pieces"""
+
+
+Key = tuple[Given, Attribute | None, tuple[int, ...]]
+"""with the type of what the destination holds, if that counts, and how many values each parameter has"""
 
 
 @dataclass
@@ -55,81 +66,38 @@ class ConvertingFunctions:
     vector_bytes: int
     known: dict[Key, func.FuncOp | None] = field(default_factory=dict[Key, "func.FuncOp | None"])
 
-    def converted(
+    def function(
         self,
         builder: Builder,
-        register: SSAValue,
-        part: RegisterPart,
-        starts: range,
-        params: PieceParams,
-        old: SSAValue | None,
-        shares_params: bool,
-    ) -> SSAValue | None:
-        """
-        What a function gives for a part of a register; None if none is called.
-
-        The step of `starts` is how many lanes are converted at once.
-        """
-        found = self._found(builder, [register.type], part, starts, [params], old, shares_params)
-        if found is None:
-            return None
-        function, given = found
-        return _called(builder, function, (register, *([] if old is None else [old]), *given))
-
-    def joining(
-        self,
-        builder: Builder,
-        piece: Attribute,
-        starts: range,
+        given: Given,
         params: Sequence[PieceParams],
-        shares_params: bool,
-        join: Join,
+        old: SSAValue | None = None,
+        shares_params: bool = True,
     ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
-        """What gives a register for its pieces, which a function converts and joins; None if none is called."""
-        found = self._found(builder, [piece] * len(params), WHOLE, starts, params, None, shares_params, join)
-        if found is None:
-            return None
-        function, given = found
-        return lambda pieces: _called(builder, function, (*pieces, *given))
-
-    def _found(
-        self,
-        builder: Builder,
-        types: Sequence[Attribute],
-        part: RegisterPart,
-        starts: range,
-        params: Sequence[PieceParams],
-        old: SSAValue | None,
-        shares_params: bool,
-        join: Join | None = None,
-    ) -> tuple[func.FuncOp, list[SSAValue]] | None:
-        """A function for vectors of these types, and the parameters that it is given; None if none is called."""
-        parts = [each.part(start, starts.step) for each in params for start in starts]
+        """What a function gives for such vectors, which have these parameters; None if none is called."""
+        count = given.starts.step
+        parts = [each.part(start, count) for each in params for start in given.starts]
         names = [name for name in self.conversions.conversion.params if name in self.conversions.memories]
-        used = {name: [each.value(self.nest, self.conversions, name, starts.step) for each in parts] for name in names}
+        used = {name: [each.value(self.nest, self.conversions, name, count) for each in parts] for name in names}
         # One for all lanes, or one for each part of them.
         used = {name: values[:1] if len(set(values)) == 1 else values for name, values in used.items()}
-        given = [value for values in used.values() for value in values]
+        others = [value for values in used.values() for value in values]
         # C divides by what a function is given as by what it is given often, and scales numbers for bf16 so.
-        is_beside = any(_block_of(value) is builder.insertion_point.block for value in given)
+        is_beside = any(_block_of(value) is builder.insertion_point.block for value in others)
         if is_beside and not (shares_params and self.conversions.target.desc.element_type.name != "bf16"):
             return None
-        counts = tuple(map(len, used.values()))
-        key = part, starts, tuple(types), None if old is None else old.type, counts, join
+        key = given, None if old is None else old.type, tuple(map(len, used.values()))
         if key not in self.known:
-            self.known[key] = self._made(types, part, starts, old, used, join)
-        function = self.known[key]
-        return None if function is None else (function, given)
+            self.known[key] = self._made(given, old, used)
+        function, held = self.known[key], () if old is None else (old,)
+        return None if function is None else lambda vectors: _called(builder, function, (*vectors, *held, *others))
 
-    def of_bytes(self, builder: Builder, loaded: SSAValue, count: int | None) -> SSAValue | None:
+    def of_bytes(self, lanes: Lanes, loaded: SSAValue) -> SSAValue | None:
         """What a function gives for lanes that are a byte each and become one; None if none is called."""
-        if not self.are_of_bytes or count is None or count < LEAST_LANES:
+        if not self.are_of_bytes or lanes.count is None or lanes.count < LEAST_LANES:
             return None
-        key = WHOLE, range(0, count, count), (loaded.type,), None, (), None
-        if key not in self.known:
-            self.known[key] = self._made([loaded.type], WHOLE, key[1], None, {}, None)
-        function = self.known[key]
-        return None if function is None else _called(builder, function, (loaded,))
+        found = self.function(lanes.builder, Given((loaded.type,), range(0, lanes.count, lanes.count)), ())
+        return found and found([loaded])
 
     @cached_property
     def are_of_bytes(self) -> bool:
@@ -143,25 +111,19 @@ class ConvertingFunctions:
         bits = self.conversions.source.desc.element_type.bits
         return lanes.and_(loaded, (1 << bits) - 1) if self.are_of_bytes and bits < 8 else loaded
 
-    def _made(
-        self,
-        types: Sequence[Attribute],
-        part: RegisterPart,
-        starts: range,
-        old: SSAValue | None,
-        used: dict[str, list[SSAValue]],
-        join: Join | None,
-    ) -> func.FuncOp | None:
-        """A function ahead of the one that the reorder is in; parts of the lanes of each vector begin at these."""
-        outside = [*([] if old is None else [old]), *(value for values in used.values() for value in values)]
+    def _made(self, given: Given, old: SSAValue | None, used: dict[str, list[SSAValue]]) -> func.FuncOp | None:
+        """A function ahead of the one that the reorder is in."""
+        types, starts, part, join = given
+        held = [] if old is None else [old]
+        outside = [*held, *(value for values in used.values() for value in values)]
         inputs = [*types, *(value.type for value in outside)]
         block = Block(arg_types=inputs)
-        given, others = block.args[: len(types)], block.args[len(types) :]
-        for argument in given:
+        vectors, others = block.args[: len(types)], block.args[len(types) :]
+        for argument in vectors:
             argument.name_hint = "given"
         for argument, value in zip(others, outside, strict=True):
             argument.name_hint = value.name_hint
-        arguments = iter(others if old is None else others[1:])
+        arguments = iter(others[len(held) :])
         inside = {name: [next(arguments) for _ in values] for name, values in used.items()}
 
         def param(name: str, start: int, vector: int) -> SSAValue:
@@ -170,13 +132,14 @@ class ConvertingFunctions:
         end = func.ReturnOp()
         block.add_op(end)
         builder = Builder(InsertPoint.before(end))
-        before = None if old is None else others[0]
-        loaded = [part.take(builder, argument) for argument in given]
+        before = others[0] if held else None
+        loaded = [part.take(builder, argument) for argument in vectors]
         nest = NestBuilder(end)
-        made: list[SSAValue] = []
-        for number, value in enumerate(loaded):
-            code = self._code(Lanes(builder, nest, starts.stop), value)
-            made.append(self.body(nest, builder, code, starts.stop, partial(param, vector=number), before))
+        lanes = Lanes(builder, nest, starts.stop)
+        made = [
+            self.body(lanes, self._code(lanes, value), partial(param, vector=number), before)
+            for number, value in enumerate(loaded)
+        ]
         value = made[0] if join is None else join.all(builder, nest, made)
         if len(list(block.ops)) < LEAST_OPS:
             return None

@@ -21,7 +21,7 @@ from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
 from layoutc.transforms.values.convert_integers import as_number, has_table
-from layoutc.transforms.values.converting_functions import ConvertingFunctions, Param
+from layoutc.transforms.values.converting_functions import ConvertingFunctions, Given, Param
 from layoutc.transforms.values.element_access import BYTE, Conversions, from_register, to_register
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_parts import Calls, Join, RegisterPart
@@ -59,62 +59,58 @@ class RegisterConversion:
         """Those that are called."""
         return ConvertingFunctions(self.nest, self.conversions, self._stored, self.vector_bytes)
 
-    def convert(
-        self, builder: Builder, loaded: SSAValue, count: int | None, params: PieceParams, old: SSAValue | None
-    ) -> SSAValue:
+    def convert(self, lanes: Lanes, loaded: SSAValue, params: PieceParams, old: SSAValue | None) -> SSAValue:
         """What is stored for a value that was loaded, or for the lanes of a vector."""
-        if (found := self.functions.of_bytes(builder, loaded, count)) is not None:
+        if (found := self.functions.of_bytes(lanes, loaded)) is not None:
             return found
-        at_once = self._at_once(count)
+        at_once = self._at_once(lanes.count)
 
         def param(name: str, start: int) -> SSAValue:
             return params.part(start, at_once).value(self.nest, self.conversions, name, at_once)
 
-        return self._stored(self.nest, builder, loaded, count, param, old)
+        return self._stored(lanes, loaded, param, old)
 
     def call(
         self,
-        builder: Builder,
+        lanes: Lanes,
         register: SSAValue,
         part: RegisterPart,
-        count: int,
         params: PieceParams,
         old: SSAValue | None,
         calls: Calls,
     ) -> SSAValue:
-        """What is stored for a part of a register, by a function if calls are made."""
-        if calls.are_made and not self.functions.are_of_bytes:
-            starts = range(0, count, self._at_once(count) or count)
-            found = self.functions.converted(builder, register, part, starts, params, old, calls.share_params)
-            if found is not None:
-                return found
-        return self.convert(builder, part.take(builder, register), count, params, old)
+        """What is stored for the lanes of a part of a register, by a function if calls are made."""
+        given = Given((register.type,), self._starts(lanes), part)
+        called = self._function(lanes.builder, given, [params], old, calls)
+        return called([register]) if called else self.convert(lanes, part.take(lanes.builder, register), params, old)
 
     def joining(
-        self, builder: Builder, piece: Attribute, count: int, params: Sequence[PieceParams], join: Join, calls: Calls
+        self, lanes: Lanes, params: Sequence[PieceParams], join: Join, calls: Calls
     ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
         """What gives a register for its pieces, if a function that is called converts and joins them."""
+        given = Given((lanes.type(self.source_element),) * len(params), self._starts(lanes), join=join)
+        return self._function(lanes.builder, given, params, None, calls)
+
+    def _function(
+        self, builder: Builder, given: Given, params: Sequence[PieceParams], old: SSAValue | None, calls: Calls
+    ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
+        """What such a function gives, if one is called."""
         if not calls.are_made or self.functions.are_of_bytes:
             return None
-        starts = range(0, count, self._at_once(count) or count)
-        return self.functions.joining(builder, piece, starts, params, calls.share_params, join)
+        return self.functions.function(builder, given, params, old, calls.share_params)
+
+    def _starts(self, lanes: Lanes) -> range:
+        """Where lanes begin that are converted at once."""
+        assert lanes.count is not None
+        return range(0, lanes.count, self._at_once(lanes.count) or lanes.count)
 
     def _at_once(self, count: int | None) -> int | None:
         """How many lanes are converted at once: compilers take vectors apart that are wider than the registers."""
         return None if count is None else min(count, max(1, self.vector_bytes // self.conversions.widest_bytes))
 
-    def _stored(
-        self,
-        nest: NestBuilder,
-        builder: Builder,
-        loaded: SSAValue,
-        count: int | None,
-        param: Param,
-        old: SSAValue | None,
-    ) -> SSAValue:
-        """What is stored for lanes, with constants ahead of a nest."""
-        conversions, at_once = self.conversions, self._at_once(count)
-        lanes = Lanes(builder, nest, count)
+    def _stored(self, lanes: Lanes, loaded: SSAValue, param: Param, old: SSAValue | None) -> SSAValue:
+        """What is stored for lanes."""
+        conversions, count, at_once = self.conversions, lanes.count, self._at_once(lanes.count)
         target = in_lanes(conversions.target.desc.element_type)
         value = to_register(lanes, loaded, self.source)
         before = None if old is None else to_register(lanes, old, target)
@@ -127,7 +123,7 @@ class RegisterConversion:
             old_part = None if before is None else lanes.part(before, start, at_once)
             part = lanes.part(value, start, at_once)
             found.append(_converted(here, conversions, lambda name, at=start: param(name, at), part, old_part))
-        return from_register(lanes, all_joined(builder, nest, found, self.shuffles, "joined"), target)
+        return from_register(lanes, all_joined(lanes.builder, lanes.nest, found, self.shuffles, "joined"), target)
 
 
 def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:
