@@ -17,6 +17,7 @@ from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.reasons import listening
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
+from layoutc.planning.tiles.tile import pieces_of
 
 SHUFFLES: dict[Shuffles, str] = {
     "single": "of any bytes, of two registers at once",
@@ -235,8 +236,7 @@ def _distances(plan: CopyPlan, number: int) -> Iterator[Sequence[int]]:
         return
     program = tile_program(plan)
     registers = program.loads([0] * len(plan.tile)) if plan.widths.converted_at == "src" else program.stores()
-    for register in registers:
-        yield from (piece.params[number] for piece in register.pieces if piece is not None)
+    yield from (piece.params[number] for piece in pieces_of(registers))
 
 
 def _digit(digit: CopyDigit, is_fill: bool) -> str:

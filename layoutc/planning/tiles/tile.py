@@ -6,7 +6,7 @@ Everything here is numbers: offsets are relative to the tile's first element, in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -50,6 +50,11 @@ class Register(NamedTuple):
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
     pieces: tuple[Piece | None, ...]
+
+
+def pieces_of(registers: Iterable[Register]) -> list[Piece]:
+    """What lies in registers of memory."""
+    return [piece for register in registers for piece in register.pieces if piece is not None]
 
 
 def runs_of(digit: CopyDigit, tile: int) -> list[range]:

@@ -7,7 +7,7 @@ Leaves arith, memref and vector ops on flat buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from xdsl.builder import Builder
@@ -19,7 +19,7 @@ from layoutc.planning.moves.fetched_lines import line_ends
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
-from layoutc.planning.tiles.tile import Piece, Register, runs_of
+from layoutc.planning.tiles.tile import Piece, Register, pieces_of, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.joined_lanes import all_joined
@@ -55,8 +55,7 @@ class VectorBody:
         self.is_fill = plan.copy.is_fill
         self.runs = list(product(*map(runs_of, digits, plan.tile)))
         """the starts of tiles along each digit, of tiles that are alike: they share a body"""
-        self.starts = [[run.start for run in runs] for runs in self.runs]
-        self.loads = [[] if self.is_fill else self.program.loads(starts) for starts in self.starts]
+        self.loads = [[] if self.is_fill else self.program.loads(_starts(runs)) for runs in self.runs]
         self.begin_earlier = begin_earlier(plan, self.loads[0], self.program.load_piece)
         """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
         self.stores = self.program.stores()
@@ -91,14 +90,8 @@ class VectorBody:
     def _prepare_masks(self) -> None:
         """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
         loaded, stored = (
-            {
-                piece.mask_in_memory(self.copy.ratio)
-                for register in tile
-                for piece in register.pieces
-                if piece is not None
-            }
-            - {0}
-            for tile in ([register for tile in self.loads for register in tile], self.stores)
+            {piece.mask_in_memory(self.copy.ratio) for piece in pieces_of(registers)} - {0}
+            for registers in (chain(*self.loads), self.stores)
         )
         if loaded:
             source = vector_type(self.source_element, self.program.lanes * self.copy.ratio)
@@ -113,7 +106,8 @@ class VectorBody:
         outside, first = TileSite(builder, src, dst, self.copy.param_sites), first_inserted(builder)
         for runs, registers in zip(self.runs, self.loads, strict=True):
             self.site = self._inside(outside, runs)
-            self._tile([run.start for run in runs], registers)
+            self.base = {side: self._static(_starts(runs), side) for side in SIDES}
+            self._tile(registers)
         return first()
 
     def _inside(self, site: TileSite, runs: Sequence[range]) -> TileSite:
@@ -134,40 +128,37 @@ class VectorBody:
 
     def _fetched(self) -> list[tuple[int, int]]:
         """Where the lines end that a tile stores into, in elements of memory."""
-        pieces = (piece for register in self.stores for piece in register.pieces if piece is not None)
         runs: list[tuple[int, int, int]] = []
-        for piece in pieces:
+        for piece in pieces_of(self.stores):
             stop = piece.offset + (piece.mask.bit_length() or self.program.store_piece * self.together)
             runs.append((piece.step, self.copy.in_memory("dst", piece.offset), self.copy.in_memory("dst", stop)))
         return line_ends(runs, LINE // self.plan.widths.dst * self.copy.ratio)
 
-    def _tile(self, starts: Sequence[int], registers: Sequence[Register]) -> None:
+    def _tile(self, registers: Sequence[Register]) -> None:
         for step, distance in self.fetched:
-            base = self._static(starts, "dst") + distance
-            place = further(self.builder, self.copy.nest, self.site.dst, step, base)
+            place = further(self.builder, self.copy.nest, self.site.dst, step, self.base["dst"] + distance)
             insert(self.builder, vector_ops.fetch(self.copy.target, place, writes=True))
         if self.is_fill:
             results = [self.zeros[self.program.lanes]] * len(self.stores)
         else:
-            results = self._moved_through(registers, self._static(starts, "src"))
-        base = self._static(starts, "dst")
+            results = self._moved_through(registers)
         if self.plan.store == "nontemporal" and self.plan.widths.dst_per_byte > 1:
-            self._store_lines(results, base)
+            self._store_lines(results)
             return
         for register, value in zip(self.stores, results, strict=True):
-            self._store(register, value, base)
+            self._store(register, value)
         if self.adder is not None:
             self.adder.add(self.builder, self.site.params[self.adder.sums.number], self.added)
             self.added = []
 
-    def _moved_through(self, registers: Sequence[Register], base: int) -> list[SSAValue]:
+    def _moved_through(self, registers: Sequence[Register]) -> list[SSAValue]:
         """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
         network, values = self.program.network, dict[int, SSAValue]()
 
         def value(number: int) -> SSAValue:
             if number not in values:
                 first = number * self.together
-                values[number] = self._loaded(registers[first : first + self.together], base)
+                values[number] = self._loaded(registers[first : first + self.together])
             return values[number]
 
         if not self.plan.merges:
@@ -186,22 +177,22 @@ class VectorBody:
 
     # --- loads and stores ----------------------------------------------------------------------------------------
 
-    def _loaded(self, registers: Sequence[Register], base: int) -> SSAValue:
+    def _loaded(self, registers: Sequence[Register]) -> SSAValue:
         """A register, or one of whose bytes each has an element of several."""
-        loaded = [self._load(register, base) for register in registers]
+        loaded = [self._load(register) for register in registers]
         if len(loaded) == 1:
             return loaded[0]
         lanes = self._lanes(self.program.lanes // 2)
         return self._cast(together(lanes, loaded), vector_type(self.lane_type, self.program.lanes))
 
-    def _load(self, register: Register, base: int) -> SSAValue:
+    def _load(self, register: Register) -> SSAValue:
         """A register, put together from its pieces."""
         if self.plan.pads_elements:
-            return self._padded(register, base)
-        if (found := self._converted_at_once(register, base)) is not None:
+            return self._padded(register)
+        if (found := self._converted_at_once(register)) is not None:
             return found
         lanes = self.program.lanes // len(register.pieces)
-        loaded = {piece: self._load_piece(piece, base, lanes) for piece in dict.fromkeys(register.pieces)}
+        loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
         parts: list[SSAValue] = [loaded[piece] for piece in register.pieces]
         while len(parts) > 1:
             lanes *= 2
@@ -210,12 +201,12 @@ class VectorBody:
             parts = [joined[pair] for pair in pairs]
         return parts[0]
 
-    def _padded(self, register: Register, base: int) -> SSAValue:
+    def _padded(self, register: Register) -> SSAValue:
         """A register of zeros, and of elements that are put into its lanes one by one."""
         value = self.zeros[self.program.lanes]
         for number, piece in enumerate(register.pieces):
             if piece is not None:
-                loaded = self._load_piece(piece, base, self.program.load_piece)
+                loaded = self._load_piece(piece, self.program.load_piece)
                 element = inserted(self.builder, vector_ops.lane(loaded, self.lane_type, 0))
                 value = inserted(self.builder, vector_ops.with_lane(value, element, number))
         return value
@@ -225,7 +216,7 @@ class VectorBody:
             return self._zero(lanes)
         return self.join.two(self.builder, self.copy.nest, a, b)
 
-    def _converted_at_once(self, register: Register, base: int) -> SSAValue | None:
+    def _converted_at_once(self, register: Register) -> SSAValue | None:
         """A register whose pieces one function converts, and joins; None if none is called."""
         found = [piece for piece in register.pieces if piece is not None]
         is_joined = 1 < len(found) == self.program.lanes // self.program.load_piece
@@ -234,24 +225,23 @@ class VectorBody:
         lanes, params = self.program.load_piece, [PieceParams(self.site.params, piece.params) for piece in found]
         conversion = self.copy.memory.conversion
         convert = conversion and conversion.joining(self._lanes(lanes), params, self.join, self.calls)
-        return None if convert is None else convert([self._raw_piece(piece, base, lanes) for piece in found])
+        return None if convert is None else convert([self._raw_piece(piece, lanes) for piece in found])
 
     def _zero(self, lanes: int) -> SSAValue:
         """So many lanes of zeros."""
         return self._cast(self.zeros[lanes], vector_type(self.lane_type, lanes))
 
-    def _load_piece(self, piece: Piece | None, base: int, lanes: int) -> SSAValue:
+    def _load_piece(self, piece: Piece | None, lanes: int) -> SSAValue:
         if piece is None:
             return self._zero(lanes)
-        value = self._raw_piece(piece, base, lanes)
+        value = self._raw_piece(piece, lanes)
         if self.converts_loads and self.plan.converted_bytes:
             value = self._converted(value, piece, lanes)
         return self._cast(value, vector_type(self.lane_type, lanes))
 
-    def _raw_piece(self, piece: Piece, base: int, lanes: int) -> SSAValue:
+    def _raw_piece(self, piece: Piece, lanes: int) -> SSAValue:
         """A piece as it lies in memory; elements that share bytes have one each."""
-        assert self.site.src is not None
-        index = self._at(self.site.src, piece, base, "src")
+        index = self._at(piece, "src")
         last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
         ahead = 0 if self.plan.asks == "by tiles" else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
@@ -265,10 +255,10 @@ class VectorBody:
         share = self.plan.widths.src_per_byte
         return unpacked(self._lanes(count), value, share) if share > 1 else value
 
-    def _store(self, register: Register, value: SSAValue, base: int) -> None:
+    def _store(self, register: Register, value: SSAValue) -> None:
         for number, piece in enumerate(register.pieces):
             assert piece is not None
-            index = self._at(self.site.dst, piece, base, "dst")
+            index = self._at(piece, "dst")
             stored = self._stored(register, number, value, index)
             self.added.append((piece.offset, stored))
             if piece.mask:
@@ -294,13 +284,12 @@ class VectorBody:
                 stored = without(self._lanes(lanes), stored, piece.zeros, self.plan.widths.dst)
         return packed(self._lanes(lanes // share), stored, share) if share > 1 else stored
 
-    def _store_lines(self, results: Sequence[SSAValue], base: int) -> None:
+    def _store_lines(self, results: Sequence[SSAValue]) -> None:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
         found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
-        pieces = [piece for register in self.stores for piece in register.pieces if piece is not None]
-        piece = self.program.store_piece * self.together
+        pieces, piece = pieces_of(self.stores), self.program.store_piece * self.together
         for line in side_by_side(pieces, piece, LINE * self.plan.widths.dst_per_byte):
-            index = self._at(self.site.dst, pieces[line[0]], base, "dst")
+            index = self._at(pieces[line[0]], "dst")
             parts = [self._stored(*found[number], index) for number in line]
             whole = all_joined(self.builder, self.copy.nest, parts, self.plan.shuffles, "line")
             insert(self.builder, vector_ops.store(whole, self.copy.target, index, streams=True))
@@ -324,9 +313,11 @@ class VectorBody:
             return conversion.convert(self._lanes(lanes), value, params, old)
         return conversion.call(self._lanes(lanes), value, part, params, old, self.calls)
 
-    def _at(self, place: Place, piece: Piece, base: int, side: SideName) -> SSAValue:
+    def _at(self, piece: Piece, side: SideName) -> SSAValue:
         """Where a piece begins."""
-        distance = base + self.copy.in_memory(side, piece.offset)
+        place = self.site.src if side == "src" else self.site.dst
+        assert place is not None, "a fill loads nothing"
+        distance = self.base[side] + self.copy.in_memory(side, piece.offset)
         return further(self.builder, self.copy.nest, place, piece.step, distance)
 
     def _shuffle(self, a: SSAValue, b: SSAValue, mask: Sequence[int], name: str) -> SSAValue:
@@ -338,3 +329,8 @@ class VectorBody:
         if value.type == type:
             return value
         return inserted(self.builder, vector_ops.bitcast(value, type))
+
+
+def _starts(runs: Sequence[range]) -> list[int]:
+    """Where the first of tiles that are alike starts along each digit."""
+    return [run.start for run in runs]

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.tiles.tile import Register
+from layoutc.planning.tiles.tile import Register, pieces_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.joined_lanes import joined
@@ -86,7 +86,7 @@ class Calls:
         """They are where parts are many, and not joined between their conversion and the store."""
         is_loaded = plan.widths.converted_at == "src"
         registers = [register for tile in loads for register in tile] if is_loaded else stores
-        pieces = [piece for register in registers for piece in register.pieces if piece is not None]
+        pieces = pieces_of(registers)
         is_apart = is_loaded or plan.store != "nontemporal" or plan.widths.dst_per_byte == 1
         is_many = bool(plan.converted_bytes) and len(pieces) >= CALLED_FROM and len(registers) >= CALLS_OF_EACH
         return cls(is_many and is_apart, is_many and 2 * len({piece.params for piece in pieces}) <= len(pieces))
