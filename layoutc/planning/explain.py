@@ -256,7 +256,7 @@ def _tiles(plan: CopyPlan) -> str:
         return f"{size}, zeros along {_lanes(plan.target_lanes)}"
     if plan.pads_elements:
         return f"{size}, loaded one by one, stored along {_lanes(plan.target_lanes)} with the zeros beside them"
-    if plan.source_lanes == plan.target_lanes:
+    if plan.keeps_rows:
         return f"{size}, as they are: both sides are contiguous along {_lanes(plan.source_lanes)}"
     return (
         f"{size}, loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}, with "

@@ -200,7 +200,7 @@ def _with_longer_tile(plan: CopyPlan, number: int) -> CopyPlan:
     """The plan of rows that stay as they are with several registers of a row in a tile, if they go into one sum."""
     g = plan.target_lanes[-1].digit
     digit, most = plan.copy.digits[g], ROW_REGISTERS * plan.vector_bytes // plan.widths.moved
-    is_row = plan.source_lanes == plan.target_lanes and not (plan.merges or digit.carries or digit.params[number])
+    is_row = plan.keeps_rows and not (plan.merges or digit.carries or digit.params[number])
     while is_row and digit.is_whole and 2 * prod(plan.tile) <= most:
         if plan.extents[g] % (2 * plan.tile[g]) or plan.macro[g] % (2 * plan.tile[g]):
             break

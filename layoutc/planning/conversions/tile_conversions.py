@@ -12,7 +12,7 @@ from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import row_by_row
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
-from layoutc.planning.moves.colliding_rows import rows_collide, transposes
+from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.half_lines import with_half_lines
@@ -104,7 +104,7 @@ def _widens_well(plan: CopyPlan) -> bool:
     """
     if plan.merges:
         return filled(plan) >= MOSTLY_FILLED
-    puts_together = plan.store == "staged" and plan.widths.dst >= WIDE_ELEMENT and transposes(plan)
+    puts_together = plan.store == "staged" and plan.widths.dst >= WIDE_ELEMENT and plan.transposes
     return plan.store == "nontemporal" or puts_together
 
 

@@ -123,12 +123,6 @@ def with_at_most(plan: CopyPlan, lanes: int) -> CopyPlan:
     return plan
 
 
-def transposes(plan: CopyPlan) -> bool:
-    """Whether registers are loaded along other digits than they are stored along."""
-    loaded, stored = ({part.digit for part in lanes} for lanes in (plan.source_lanes, plan.target_lanes))
-    return bool(loaded) and loaded != stored
-
-
 def halved(plan: CopyPlan, side: SideName) -> CopyPlan | None:
     """The plan, whose lanes are powers of two, with half of those of one side; None if its tile stays as it is."""
     lanes = {"src": plan.source_lanes, "dst": plan.target_lanes}

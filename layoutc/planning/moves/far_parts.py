@@ -56,9 +56,8 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _goes_along_rows(plan: CopyPlan) -> bool:
     """Whether elements are converted, lie side by side along one digit, and have one order on both sides."""
-    lanes = {part.digit for part in (*plan.source_lanes, *plan.target_lanes)}
     orders = {loop_order(plan.copy.digits, side) for side in SIDES}
-    return bool(plan.converted_bytes) and bool(plan.source_lanes) and len(lanes) == len(orders) == 1
+    return bool(plan.converted_bytes) and bool(plan.source_lanes) and len(plan.lane_digits) == len(orders) == 1
 
 
 def _behind(parts: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -56,7 +56,7 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     `plan` has macro tiles of one tile. Where stores wait for lines these cost more than is counted here: what rows of
     the source evict is known to be worth it.
     """
-    if plan.source_lanes == plan.target_lanes:
+    if plan.keeps_rows:
         return usual
     if target.waits_for_lines and (usual.store != "normal" or rows_of_a_set(plan) <= COLLIDING_ROWS):
         return usual

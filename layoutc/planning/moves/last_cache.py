@@ -28,11 +28,11 @@ def asking_in_last_cache(plan: CopyPlan, target: Machine) -> CopyPlan:
 
     Where elements share bytes of the source, little is read.
     """
-    transposes = not plan.copy.is_fill and plan.source_lanes != plan.target_lanes
+    is_row = plan.copy.is_fill or plan.keeps_rows
     each = sum(plan.widths.of(side) / plan.widths.per_byte(side) for side in SIDES)
     is_held, reads_little = plan.copy.elements * each <= target.l2, plan.widths.src_per_byte > 1
     by_tiles = _loads_small_parts(plan)
-    if target.llc_is_far or plan.prefetch or is_held or reads_little or not transposes:
+    if target.llc_is_far or plan.prefetch or is_held or reads_little or is_row:
         return plan
     if _is_followed(plan) and not by_tiles:
         return plan

@@ -25,7 +25,7 @@ def with_longer_tile(plan: CopyPlan) -> CopyPlan:
     Of a loop that copies one register C compilers make a string instruction, which takes 3 times as long for rows of
     some hundred bytes.
     """
-    alike = plan.copy.is_fill or plan.source_lanes == plan.target_lanes
+    alike = plan.copy.is_fill or plan.keeps_rows
     if not alike or plan.converted_bytes or not plan.target_lanes:
         return plan
     return min([plan, *_longer(plan)], key=tile_cost)

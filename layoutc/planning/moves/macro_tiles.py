@@ -122,11 +122,11 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
     """Whether rows go past the caches as they lie, and each is read beyond a page of the one before."""
-    digits, lanes = plan.copy.digits, {part.digit for part in (*plan.source_lanes, *plan.target_lanes)}
-    is_row = plan.source_lanes == plan.target_lanes
+    digits, is_row = plan.copy.digits, plan.keeps_rows
     if plan.converted_bytes:
-        is_row = len(lanes) == 1 and plan.load == "normal" and _has_long_rows(plan)
-    if target.llc_is_far or not lanes or not is_row or plan.store == "normal" or any(digit.carries for digit in digits):
+        is_row = len(plan.lane_digits) == 1 and plan.load == "normal" and _has_long_rows(plan)
+    carries = any(digit.carries for digit in digits)
+    if target.llc_is_far or not plan.lane_digits or not is_row or plan.store == "normal" or carries:
         return False
     loops = outer_loops(plan, plan.outer_order)
     if plan.store == "nontemporal" and _has_long_rows(plan):

@@ -88,7 +88,7 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     pages of their own.
     """
     is_moved = plan.store == "staged" and plan.load == "normal" and not plan.converted_bytes
-    if not is_moved or plan.source_lanes == plan.target_lanes or any(digit.carries for digit in plan.copy.digits):
+    if not is_moved or plan.keeps_rows or any(digit.carries for digit in plan.copy.digits):
         return False
     rows, loop = prod(plan.macro) // plan.source_run, outer_loops(plan, plan.outer_order)[-1]
     if plan.macro_tiles_of_a_line == 1 and rows <= FEW_ROWS and goes_on(plan, loop):

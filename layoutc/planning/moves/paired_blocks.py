@@ -87,7 +87,7 @@ def _blocks(plan: CopyPlan) -> int | None:
 
 def _is_transposed(plan: CopyPlan) -> bool:
     """Whether tiles of many rows go straight from lanes of one side to those of the other."""
-    if plan.merges or plan.source_lanes == plan.target_lanes:
+    if plan.merges or plan.keeps_rows:
         return False
     if any(digit.carries or not digit.is_whole for digit in plan.copy.digits):
         return False
@@ -98,5 +98,4 @@ def _is_transposed(plan: CopyPlan) -> bool:
 
 def _row_loops(plan: CopyPlan) -> list[int]:
     """The digits that lanes are made of, of which there are several tiles."""
-    lanes = {part.digit for part in (*plan.source_lanes, *plan.target_lanes)}
-    return [g for g in lanes if plan.copy.digits[g].extent > plan.tile[g]]
+    return [g for g in plan.lane_digits if plan.copy.digits[g].extent > plan.tile[g]]

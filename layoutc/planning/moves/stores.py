@@ -92,7 +92,7 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return straddling
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
-    if plan.source_lanes == plan.target_lanes:
+    if plan.keeps_rows:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= LINE
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
@@ -104,7 +104,7 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
 
     `plan` has macro tiles of one tile. What processors that wait for lines gain is not known.
     """
-    if target.waits_for_lines or plan.source_lanes == plan.target_lanes:
+    if target.waits_for_lines or plan.keeps_rows:
         return cached
     stored = most_in_a_set(cached, "dst", cached.macro)
     if stored <= l1_ways(target):
@@ -125,10 +125,9 @@ def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
     if target.waits_for_lines or plan.element_bytes != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
         return NORMAL
     is_moved = not (plan.copy.is_fill or plan.merges or plan.converted_bytes)
-    transposes = is_moved and plan.source_lanes != plan.target_lanes
     lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
     is_long = all(not digit.carries and digit.extent >= 2 * part.extent for digit, part in lanes)
-    return NORMAL_SQUARE if transposes and is_long else NORMAL
+    return NORMAL_SQUARE if is_moved and not plan.keeps_rows and is_long else NORMAL
 
 
 def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
@@ -139,9 +138,8 @@ def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
     piece = lane_count(plan.source_lanes) * plan.element_bytes
-    moves = plan.source_lanes != plan.target_lanes
     parts = piece < LINE and not stores_whole_lines(plan, target)
-    return target.streams_whole_lines and _fits_second_cache(plan, target) and moves and parts
+    return target.streams_whole_lines and _fits_second_cache(plan, target) and not plan.keeps_rows and parts
 
 
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -182,8 +180,7 @@ def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
 
     With elements of 1 byte a buffer gains nothing; what tiles along rows gain is known where no stores wait for lines.
     """
-    moves = plan.source_lanes != plan.target_lanes and is_plain(plan)
-    if not (target.streams_whole_lines and moves):
+    if plan.keeps_rows or not (target.streams_whole_lines and is_plain(plan)):
         return False
     if plan.element_bytes == 1 and target.waits_for_lines:
         return False

@@ -11,7 +11,6 @@ from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
     is_plain,
     rows_of_a_set,
-    transposes,
     with_at_most,
     with_gathered_rows,
 )
@@ -43,7 +42,7 @@ WIDE_ELEMENT = 4
 
 def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy whose tiles are stored past the caches, with macro tiles that suit its elements."""
-    if plan.source_lanes == plan.target_lanes:
+    if plan.keeps_rows:
         return with_macro(plan, STREAMED_COPY)
     plan = with_fewer_widened(plan, target)
     if plan.widths.moved >= WIDE_ELEMENT:
@@ -64,7 +63,7 @@ def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
     destination. Not where rows of the source evict each other: there whole lines are loaded at once.
     """
     is_wide = plan.widths.dst >= WIDE_ELEMENT and plan.widths.src < plan.widths.dst
-    if target.llc_is_far or not (is_wide and is_plain(plan) and transposes(plan)):
+    if target.llc_is_far or not (is_wide and is_plain(plan) and plan.transposes):
         return plan
     if rows_of_a_set(plan) > COLLIDING_ROWS:
         return plan

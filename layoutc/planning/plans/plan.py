@@ -152,6 +152,22 @@ class CopyPlan:
         )
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether registers are stored as they were loaded; what goes element by element has none."""
+        return self.source_lanes == self.target_lanes
+
+    @cached_property
+    def lane_digits(self) -> frozenset[int]:
+        """The digits of the lanes of loads and of stores."""
+        return frozenset(part.digit for part in (*self.source_lanes, *self.target_lanes))
+
+    @property
+    def transposes(self) -> bool:
+        """Whether registers are loaded along other digits than they are stored along."""
+        loaded, stored = ({part.digit for part in lanes} for lanes in (self.source_lanes, self.target_lanes))
+        return bool(loaded) and loaded != stored
+
+    @property
     def pads_elements(self) -> bool:
         """Whether elements are loaded one by one, and stored with the zeros beside them."""
         alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.converted_bytes)

@@ -103,7 +103,7 @@ class TileProgram:
         """From the registers as loaded to the registers as stored."""
         plan, channels = self.plan, self.channels
         vectors = plan.widths.moved, plan.vector_bytes, plan.shuffles
-        if channels is not None and plan.source_lanes == plan.target_lanes:
+        if channels is not None and plan.keeps_rows:
             return Network(channels.extent, self.lanes, (), tuple(range(channels.extent)))
         if channels is not None:
             return _of_channels(channels in plan.target_lanes, channels.extent, self.lanes, *vectors)

@@ -12,7 +12,7 @@ from layoutc.planning.tiles.tile import Register, pieces_of
 
 def begin_earlier(plan: CopyPlan, loads: Sequence[Register], lanes: int) -> set[int]:
     """Where those begin that overlap the one before, of rows that are moved as they are and begin with lines."""
-    if not plan.prefetch or plan.source_lanes != plan.target_lanes or not _begin_with_lines(plan):
+    if not plan.prefetch or not plan.keeps_rows or not _begin_with_lines(plan):
         return set()
     begins = sorted(piece.offset for piece in pieces_of(loads))
     return {begin for before, begin in pairwise(begins) if before < begin < before + lanes}
