@@ -11,9 +11,9 @@ from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.param_lists import asked_list, divisor_list, packed_lists
 from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.conversions.plan_cost import COMPUTED
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import with_running_sums
 from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles
-from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import Machine, machine
@@ -23,7 +23,7 @@ from layoutc.planning.moves.plan_copy import pieces
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because, forget_copies
-from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves, widths_of
+from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves
 from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
 from layoutc.planning.through.byte_images import Images
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
@@ -50,110 +50,92 @@ def choose_plan(
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """
-    target, size = target or machine(), source.size_bytes + destination.size_bytes
+    target, reorder = target or machine(), Reorder(source, destination, conversion)
     if conversion.compensation is not None:
-        found = _with_running_sums(source, destination, target, threads, conversion)
+        found = _with_running_sums(reorder, target, threads)
         if found is not None:
-            return with_fetched_lines(found, size, target)
-        conversion = replace(conversion, compensation=None)
-    plan = _plan(source, destination, target, threads, conversion, goes_through)
+            return with_fetched_lines(found, reorder.bytes, target)
+        reorder = replace(reorder, conversion=replace(conversion, compensation=None))
+    plan = _plan(reorder, target, threads, goes_through)
     if not conversion.sum:
         plan = with_rows_of_threads(plan, destination.size_bytes, target)
-    return with_fetched_lines(with_fetched_rows(plan, target), size, target)
+    return with_fetched_lines(with_fetched_rows(plan, target), reorder.bytes, target)
 
 
-def _with_running_sums(
-    source: MemoryDesc, destination: MemoryDesc, target: Machine, threads: int, conversion: Conversion
-) -> Plan | None:
+def _with_running_sums(reorder: Reorder, target: Machine, threads: int) -> Plan | None:
     """The plan whose tiles add up the sums of a compensation, if they can."""
     try:
-        plan = _plan(source, destination, target, threads, conversion)
+        plan = _plan(reorder, target, threads)
     except NotStridedError:
         return None
-    found = with_running_sums(plan, as_spread(source, destination, conversion), destination)
+    found = with_running_sums(plan, reorder.seen, reorder.destination)
     if found is None:
         forget_copies(len(plan.copies))
     return found
 
 
-def _plan(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    target: Machine,
-    threads: int,
-    conversion: Conversion,
-    goes_through: bool | None = None,
-) -> Plan:
+def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | None = None) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
-    types = source.element_type, destination.element_type
-    spread, moves = as_spread(source, destination, conversion), conversion.arithmetic(*types) == "move"
+    types, moves = (reorder.source.element_type, reorder.destination.element_type), reorder.moves
     how = Converting(
-        widths_of(source, destination),
+        reorder.widths,
         target,
         streams=False,
         threads=threads,
-        adds=bool(conversion.sum),
+        adds=bool(reorder.conversion.sum),
         moves=moves,
-        divisor=divisor_list(spread, types[1]),
-        asked=asked_list(spread, *types),
+        divisor=divisor_list(reorder.seen, types[1]),
+        asked=asked_list(reorder.seen, *types),
     )
-    straight = None if moves else copies_that_convert(source, destination, conversion, target)
-    buffered = best_buffer(source, destination, target, conversion, straight and len(straight[0]))
+    straight = None if moves else copies_that_convert(reorder, target)
+    buffered = best_buffer(reorder, target, straight and len(straight[0]))
     if buffered is not None:
-        threads = worthwhile(threads, source, destination, len(buffered.halves))
-        streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
+        threads = worthwhile(threads, reorder, len(buffered.halves))
+        streams = goes_past_caches(reorder, target, threads)
         return Plan(plan_through(buffered, replace(how, streams=streams, threads=threads)), threads)
-    images = best_images(source, destination, how.widths, conversion, target)
+    images = best_images(reorder, target)
     try:
-        copies, widths = straight or copies_of(source, destination, conversion)
+        copies, widths = straight or copies_of(reorder)
     except NotStridedError:
         if images is None:
             raise
         copies, widths = (), how.widths
     how = replace(how, widths=widths)
     if moves and not widths.are_packed:
-        return _moving_plan(source, destination, conversion, copies, how)
-    how = replace(how, computed=COMPUTED if not moves_between(source, destination, conversion) else 0 if moves else 1)
-    return _converting_plan(source, destination, conversion, copies, images, how, goes_through)
+        return _moving_plan(reorder, copies, how)
+    how = replace(how, computed=COMPUTED if not moves_between(reorder) else 0 if moves else 1)
+    return _converting_plan(reorder, copies, images, how, goes_through)
 
 
-def _moving_plan(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    conversion: Conversion,
-    copies: Sequence[StridedCopy],
-    how: Converting,
-) -> Plan:
+def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Converting) -> Plan:
     """The plan of copies that move elements of whole bytes as they are; of as many threads as are asked for at most."""
     target, element = how.target, how.widths.dst
-    threads = worthwhile(how.threads, source, destination, len(copies))
-    streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads)
+    threads = worthwhile(how.threads, reorder, len(copies))
+    streams = goes_past_caches(reorder, target, threads)
     moved = [piece for copy in copies for piece in pieces(copy, element, target)]
     if len(copies) > 1:
-        moved = joined_moves(source, destination, moved, conversion, element, target)
-    if threads > 1 and not streams and gains_past_caches_early(moved, destination.size_bytes, target):
+        moved = joined_moves(reorder, moved, element, target)
+    if threads > 1 and not streams and gains_past_caches_early(moved, reorder.destination.size_bytes, target):
         because("caches", "past them, as in them rows would evict each other or leave a buffer; one thread goes too")
         streams = True
-    parts = parts_in_cache if destination.size_bytes < target.l2 else parts_past_it
+    parts = parts_in_cache if reorder.destination.size_bytes < target.l2 else parts_past_it
     return Plan(parts(moved, target, streams), threads)
 
 
 def _converting_plan(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    conversion: Conversion,
+    reorder: Reorder,
     copies: Sequence[StridedCopy],
     images: Images | None,
     how: Converting,
     goes_through: bool | None,
 ) -> Plan:
     """The plan of copies that convert, or whose elements share bytes; of as many threads as are asked for at most."""
-    is_shared = how.threads > 1 and copies and gains_by_threads(source, destination, len(copies))
+    is_shared = how.threads > 1 and copies and gains_by_threads(reorder, len(copies))
     if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
         images = None  # several threads share the copies that go straight
     needed = None if 0 < len(copies) <= MOST_SEGMENTS else images
-    threads = worthwhile(how.threads, source, destination, len(needed.turns) if needed else len(copies))
-    streams = goes_past_caches(source.size_bytes, destination.size_bytes, how.target, threads)
+    threads = worthwhile(how.threads, reorder, len(needed.turns) if needed else len(copies))
+    streams = goes_past_caches(reorder, how.target, threads)
     how = replace(how, threads=threads, streams=streams)
     if needed is not None:
         because("bytes", "by way of images in which each element has a byte, as copies would be many")
@@ -161,10 +143,10 @@ def _converting_plan(
     how = replace(how, copies=sum(not copy.is_fill for copy in copies))
     plans = tuple(converting_plans(copies, how))
     parts = images and through_images(images, plans, how, goes_through)
-    parts = parts or rows_through(source, destination, conversion, plans, how, goes_through)
+    parts = parts or rows_through(reorder, plans, how, goes_through)
     if parts:
         return Plan(parts, threads)
-    shares = len(plans) > 1 and destination.size_bytes >= how.target.l2
+    shares = len(plans) > 1 and reorder.destination.size_bytes >= how.target.l2
     parts = with_shared_loops(plans, how) if shares else plans
     parts = with_small_conversions(parts, how, sum(copy.elements for copy in copies))
-    return Plan(parts_with_shorter_tiles(parts, packed_lists(as_spread(source, destination, conversion))), threads)
+    return Plan(parts_with_shorter_tiles(parts, packed_lists(reorder.seen)), threads)

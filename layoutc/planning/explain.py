@@ -9,8 +9,9 @@ from layoutc.conversion import NO_ATTRIBUTES, Conversion, label
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.conversions.gathered_rows import row_digits
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import sum_number
-from layoutc.planning.conversions.spread_params import as_spread, spread_params
+from layoutc.planning.conversions.spread_params import spread_params
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit
 from layoutc.planning.machine import Machine, Shuffles
 from layoutc.planning.plans.plan import CopyPlan, Part
@@ -57,7 +58,7 @@ def explain_plan(
     for name, param in spread_params(source, destination, conversion).items():
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))
         lines.append(f"{label(name)}: spread ahead of all copies, from groups of {before} to groups of {after}")
-    seen = as_spread(source, destination, conversion)
+    seen = Reorder(source, destination, conversion).seen
     if conversion.compensation is not None:
         runs = sum_number(plan, seen, destination) is not None
         lines.append(f"sums: {'as tiles store weights' if runs else 'from the weights that were written, at the end'}")

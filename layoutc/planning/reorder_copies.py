@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutc.conversion import Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.merged_conversions import has_box
 from layoutc.planning.conversions.padded_conversions import has_padded_tile
-from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.axis_copies import Joins
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy
 from layoutc.planning.copies.promotion import MAX_ELEMENT_BYTES, in_bytes
@@ -24,20 +22,15 @@ JOIN_GAIN = 0.8
 
 
 def copies_of(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    conversion: Conversion,
-    joins: Joins = "none",
-    along: int | None = None,
+    reorder: Reorder, joins: Joins = "none", along: int | None = None
 ) -> tuple[tuple[StridedCopy, ...], Widths]:
     """
     The strided copies of a reorder, and the widths of their elements; moves of elements that share bytes as moves of
     bytes, where all of them are. Raises NotStridedError if there are none.
     """
-    moves = conversion.arithmetic(source.element_type, destination.element_type) == "move"
-    groupings = as_spread(source, destination, conversion).groupings
-    widths = widths_of(source, destination)
-    copies = strided_copies(source, destination, groupings, joins, along, steps=moves and not widths.are_packed)
+    widths, moves = reorder.widths, reorder.moves
+    sides, steps = (reorder.source, reorder.destination), moves and not widths.are_packed
+    copies = strided_copies(*sides, reorder.seen.groupings, joins, along, steps=steps)
     if widths.are_packed and moves:
         moved = tuple(in_bytes(copy, widths.dst_per_byte) for copy in copies)
         whole = tuple(copy for copy in moved if copy is not None)
@@ -46,25 +39,11 @@ def copies_of(
     return copies, widths
 
 
-def widths_of(source: MemoryDesc, destination: MemoryDesc) -> Widths:
-    """Bytes of the elements of both sides, and how many share one."""
-    bits = source.element_type.bits, destination.element_type.bits
-    src, dst = (max(width // 8, 1) for width in bits)
-    return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
-
-
-def joined_moves(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    apart: list[Sized],
-    conversion: Conversion,
-    element: int,
-    target: Machine,
-) -> list[Sized]:
+def joined_moves(reorder: Reorder, apart: list[Sized], element: int, target: Machine) -> list[Sized]:
     """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
     if not merges_registers(target.vector, target.shuffles, MAX_ELEMENT_BYTES):
         return apart
-    copies, widths = copies_of(source, destination, conversion, joins="all")
+    copies, widths = copies_of(reorder, joins="all")
     is_more = len(copies) > len(apart)  # than what steps leave
     if widths.are_packed or is_more or not any(copy.is_uneven for copy in copies):
         return apart
@@ -76,26 +55,19 @@ def joined_moves(
     return joined if instructions(joined, target) < JOIN_GAIN * cost else apart
 
 
-def copies_that_convert(
-    source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: Machine
-) -> tuple[Sequence[StridedCopy], Widths] | None:
+def copies_that_convert(reorder: Reorder, target: Machine) -> tuple[Sequence[StridedCopy], Widths] | None:
     """The copies of a reorder that converts, with short axes joined where that pays; None if there are none."""
     try:
-        copies, widths = copies_of(source, destination, conversion)
+        copies, widths = copies_of(reorder)
     except NotStridedError:
         return None
-    if len(copies) > 1 and not conversion.sum:
-        copies = _joined_conversions(source, destination, copies, conversion, widths, target)
+    if len(copies) > 1 and not reorder.conversion.sum:
+        copies = _joined_conversions(reorder, copies, widths, target)
     return copies, widths
 
 
 def _joined_conversions(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    apart: Sequence[StridedCopy],
-    conversion: Conversion,
-    widths: Widths,
-    target: Machine,
+    reorder: Reorder, apart: Sequence[StridedCopy], widths: Widths, target: Machine
 ) -> Sequence[StridedCopy]:
     """
     The copies with segments of short axes joined, and with their last blocks, if boxes of whole axes convert them in
@@ -107,11 +79,11 @@ def _joined_conversions(
     streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads=1)
     ways: list[tuple[Joins, int | None]] = [
         ("all", None),
-        *(("whole", along) for along in (None, *range(destination.rank))),
+        *(("whole", along) for along in (None, *range(reorder.destination.rank))),
     ]
     tried: list[Sequence[StridedCopy]] = []
     for joins, along in ways:
-        joined, _ = copies_of(source, destination, conversion, joins, along)
+        joined, _ = copies_of(reorder, joins, along)
         uneven = [copy for copy in joined if copy.is_uneven]
         if not uneven and along is None and joins == "whole":
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import Sized
 from layoutc.planning.machine import FAR_STREAMED, Machine
 from layoutc.planning.moves.colliding_rows import evict_each_other
@@ -17,31 +17,32 @@ FEW_COPIES = 4
 """as many as are counted: threads start with each, and gain more of what fills the second cache"""
 
 
-def gains_by_threads(source: MemoryDesc, destination: MemoryDesc, copies: int) -> bool:
+def gains_by_threads(reorder: Reorder, copies: int) -> bool:
     """Whether so many copies move enough for threads to gain more than they take to start."""
-    return source.size_bytes + destination.size_bytes >= 2 * _least_shared(copies)
+    return reorder.bytes >= 2 * _least_shared(copies)
 
 
 def _least_shared(copies: int) -> int:
     return PARALLEL_BYTES * min(copies, FEW_COPIES)
 
 
-def worthwhile(threads: int, source: MemoryDesc, destination: MemoryDesc, copies: int) -> int:
+def worthwhile(threads: int, reorder: Reorder, copies: int) -> int:
     """As many threads as gain more than they take to start."""
-    if threads == 1 or gains_by_threads(source, destination, copies):
+    if threads == 1 or gains_by_threads(reorder, copies):
         return threads
     least = 2 * _least_shared(copies)
     because("threads", f"one, as more take as long to start as they gain where less than {least} bytes are moved")
     return 1
 
 
-def goes_past_caches(source_bytes: int, destination_bytes: int, target: Machine, threads: int) -> bool:
+def goes_past_caches(reorder: Reorder, target: Machine, threads: int) -> bool:
     """
     Whether the destination is written past the caches.
 
     One thread gains from it long before both buffers fill the last cache; several, which have all of that, gain
     where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
     """
+    destination_bytes = reorder.destination.size_bytes
     if target.llc_is_far:
         streams = destination_bytes >= target.streamed * threads
         times = "" if FAR_STREAMED == 1 else f"{FAR_STREAMED:g} times "
@@ -49,7 +50,7 @@ def goes_past_caches(source_bytes: int, destination_bytes: int, target: Machine,
     elif threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:
-        streams = source_bytes + destination_bytes > target.llc
+        streams = reorder.bytes > target.llc
         limit = "both buffers fill the last one"
     because("caches", f"past them, as {limit}" if streams else f"through them, until {limit}")
     return streams

@@ -42,6 +42,7 @@ from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
 from layoutc.planning.conversions.even_copies import is_even
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import SIDES, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
@@ -115,18 +116,19 @@ def read_plan(
     if any(line.startswith(THROUGH) for line in lines):
         read = _read_buffered if target.element_type.bits >= 8 else read_converting_plan
         return read(lines, source, target)
-    copies, widths = copies_of(source, target, NO_ATTRIBUTES)
+    copies, widths = copies_of(Reorder(source, target))
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
     plan = parse_plan(lines)
     if not any(copy.copy.params for copy in plan.copies):
         conversion = NO_ATTRIBUTES  # sums follow the copies
-    copies, _ = copies_of(source, target, conversion)
+    reorder = Reorder(source, target, conversion)
+    copies, _ = copies_of(reorder)
     try:
         check_covers(plan, copies, widths.dst)
     except PlanError as error:
         # All of a short axis in one digit, which wider elements may make even.
-        joined, _ = copies_of(source, target, conversion, joins="all")
+        joined, _ = copies_of(reorder, joins="all")
         if joined == copies:
             raise
         try:

@@ -1,7 +1,7 @@
 """
 Lists of parameters that tiles treat in ways of their own, by their numbers: those of `params` of a copy's digits.
 
-The conversions are as copies see them (`spread_params.as_spread`).
+The conversions are as copies see them (`Reorder.seen`).
 """
 
 from __future__ import annotations

@@ -40,12 +40,6 @@ def spread_params(source: MemoryDesc, destination: MemoryDesc, conversion: Conve
     return found
 
 
-def as_spread(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> Conversion:
-    """The conversion as copies see it: some parameters have smaller groups."""
-    found = spread_params(source, destination, conversion)
-    return replace(conversion, **found) if found else conversion
-
-
 def _cuts(desc: MemoryDesc) -> list[tuple[int, int]]:
     """Axes that go by themselves, and where their blocks begin."""
     _, groups = desc.normal_form

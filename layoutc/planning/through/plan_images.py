@@ -6,13 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.conversion import Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans, pass_caches
 from layoutc.planning.conversions.plan_cost import least_cost, parts_cost
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
-from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
 from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
@@ -36,16 +34,15 @@ MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
 
-def best_images(
-    source: MemoryDesc, destination: MemoryDesc, widths: Widths, conversion: Conversion, target: Machine
-) -> Images | None:
+def best_images(reorder: Reorder, target: Machine) -> Images | None:
     """
     A reorder by way of images; None where no elements share bytes, turns are too large or too many, or what the
     destination holds counts.
     """
-    if not widths.are_packed or conversion.sum or conversion.compensation is not None:
+    source, destination, conversion = reorder.source, reorder.destination, reorder.conversion
+    if not reorder.widths.are_packed or conversion.sum or conversion.compensation is not None:
         return None
-    asked = source, destination, widths, as_spread(source, destination, conversion).groupings
+    asked = source, destination, reorder.widths, reorder.seen.groupings
     try:
         images = next(by_images(*asked, "none"), None)
         if images is None:
@@ -53,7 +50,7 @@ def best_images(
             return next((each for each in by_images(*asked, "none", by_parts=True) if _is_short(each, most)), None)
         if not _is_short(images, MAX_SEGMENTS):
             return None
-        if moves_between(source, destination, conversion) and merges_registers(target.vector, target.shuffles, 8):
+        if moves_between(reorder) and merges_registers(target.vector, target.shuffles, 8):
             joined = next(by_images(*asked, "all"), None)
             if joined is not None and _instructions(joined, target) < BOX_GAIN * _instructions(images, target):
                 images = joined
@@ -97,9 +94,10 @@ def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
     return least_cost(how.widths, how.computed, how.target.vector) * sum(loaded)
 
 
-def moves_between(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion) -> bool:
+def moves_between(reorder: Reorder) -> bool:
     """Whether bytes go from image to image as they are: rows convert, if need be, what has no attributes."""
-    return not conversion.has_attributes and max(source.element_type.bits, destination.element_type.bits) <= 8
+    widest = max(reorder.source.element_type.bits, reorder.destination.element_type.bits)
+    return not reorder.conversion.has_attributes and widest <= 8
 
 
 def _instructions(images: Images, target: Machine) -> float:

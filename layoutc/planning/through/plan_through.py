@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, prod
 
-from layoutc.conversion import Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
-from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.machine import Machine
@@ -31,29 +29,27 @@ MOST_SEGMENTS = 16
 """copies, more than which go through a buffer if they are fewer there"""
 
 
-def best_buffer(
-    source: MemoryDesc, destination: MemoryDesc, target: Machine, conversion: Conversion, joined: int | None
-) -> Buffered | None:
+def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Buffered | None:
     """
     A reorder through a buffer in few instructions; None where the copies that go straight are few, or fewer.
 
     Those are one for each segment of a period, or so many where segments were `joined`.
     """
-    shares_bytes = min(source.element_type.bits, destination.element_type.bits) < 8
-    if shares_bytes or conversion.sum or conversion.compensation is not None:
+    source, destination, conversion = reorder.source, reorder.destination, reorder.conversion
+    if reorder.widths.are_packed or conversion.sum or conversion.compensation is not None:
         return None
     try:
         straight = joined or count_segments(source, destination)
         if straight <= MOST_SEGMENTS:
             return None
-        groupings = as_spread(source, destination, conversion).groupings
-        found = [buffered for side in SIDES if (buffered := through_buffers(source, destination, side, groupings))]
+        ways = (through_buffers(source, destination, side, reorder.seen.groupings) for side in SIDES)
+        found = [buffered for buffered in ways if buffered]
     except NotStridedError:
         return None
     if not found or found[0].count >= straight:
         return None
     because("blocks", f"through a buffer, by {found[0].count} copies, as straight they would be {straight}")
-    element = min(source.element_type.bits, destination.element_type.bits) // 8
+    element = min(reorder.widths.src, reorder.widths.dst)
     return min(found, key=lambda buffered: _instructions(buffered, element, target))
 
 

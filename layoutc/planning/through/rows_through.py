@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from layoutc.conversion import Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, parts_cost
-from layoutc.planning.conversions.spread_params import as_spread
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.plans.plan import CopyPlan, Plan
@@ -30,12 +28,7 @@ HOPEFUL = 0.55
 
 
 def rows_through(
-    source: MemoryDesc,
-    destination: MemoryDesc,
-    conversion: Conversion,
-    straight: Sequence[CopyPlan],
-    how: Converting,
-    is_asked: bool | None = None,
+    reorder: Reorder, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
 ) -> tuple[CopyPlan | Through, ...] | None:
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
@@ -44,14 +37,14 @@ def rows_through(
     convert as many vectors as they move. It is what `is_asked` says, where that is known, if there is a way.
     """
     is_wide = how.widths.are_packed or how.widths.moved >= COMPUTED
-    if is_asked is False or is_wide or how.moves or how.adds or conversion.compensation is not None:
+    if is_asked is False or is_wide or how.moves or how.adds or reorder.conversion.compensation is not None:
         return None
     cost = 0 if is_asked or how.streams else parts_cost(straight)
     if not is_asked and (how.streams or _least(straight, how) > HOPEFUL * cost):
         return None
-    groupings = as_spread(source, destination, conversion).groupings
+    sides, order = (reorder.source, reorder.destination), how.widths.converted_at
     try:
-        buffered = through_buffers(source, destination, how.widths.converted_at, groupings, has_blocks=False)
+        buffered = through_buffers(*sides, order, reorder.seen.groupings, has_blocks=False)
     except NotStridedError:
         return None
     if buffered is None:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import sum_number
-from layoutc.planning.conversions.spread_params import as_spread
 from layoutc.planning.conversions.weight_sums import plan_weight_sums
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.plans.plan import Plan
@@ -27,7 +27,7 @@ def building_sums(
 ) -> Generator[RunningSums | None, None, None]:
     """Builds what sums take before the copies, which are built inside of the block, and behind them."""
     conversion, target = conversions.conversion, conversions.target.desc
-    number = sum_number(plan, as_spread(conversions.source.desc, target, conversion), target)
+    number = sum_number(plan, Reorder(conversions.source.desc, target, conversion).seen, target)
     if number is not None:
         sums = build_totals(nest, conversions, number, axis_names)
         yield sums

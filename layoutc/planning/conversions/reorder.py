@@ -1,0 +1,43 @@
+"""Reorder: what is planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
+from layoutc.descriptor import MemoryDesc
+from layoutc.planning.conversions.spread_params import spread_params
+from layoutc.planning.copies.widths import Widths
+
+
+@dataclass(frozen=True)
+class Reorder:
+    """Both sides, and what becomes of elements on the way."""
+
+    source: MemoryDesc
+    destination: MemoryDesc
+    conversion: Conversion = NO_ATTRIBUTES
+
+    @property
+    def moves(self) -> bool:
+        """Whether elements stay what they are."""
+        return self.conversion.arithmetic(self.source.element_type, self.destination.element_type) == "move"
+
+    @property
+    def bytes(self) -> int:
+        """Of both buffers."""
+        return self.source.size_bytes + self.destination.size_bytes
+
+    @cached_property
+    def widths(self) -> Widths:
+        """Bytes of the elements of both sides, and how many share one."""
+        bits = self.source.element_type.bits, self.destination.element_type.bits
+        src, dst = (max(width // 8, 1) for width in bits)
+        return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
+
+    @cached_property
+    def seen(self) -> Conversion:
+        """The conversion as copies see it: some parameters have smaller groups."""
+        found = spread_params(self.source, self.destination, self.conversion)
+        return replace(self.conversion, **found) if found else self.conversion
