@@ -71,12 +71,11 @@ def _check_rows(plan: CopyPlan) -> None:
     """Rows of bytes that are taken apart, or put together: they lie in an image as they do in memory."""
     side: SideName = "src" if plan.load == "unpacked" else "dst"
     other: SideName = "dst" if side == "src" else "src"
-    along = plan.source_run_digits if side == "src" else plan.packed_run_digits
     kinds = plan.load, plan.store
     digits = plan.copy.digits
     is_plain = kinds in (("unpacked", "normal"), ("normal", "packed")) and not plan.source_lanes and not plan.merges
     shares = plan.widths.per_byte(side) > 1 == plan.widths.per_byte(other) and plan.converted_bytes == 1
-    keeps = all(getattr(digits[g], other) == getattr(digits[g], side) for g in along)
+    keeps = all(digits[g].of(other) == digits[g].of(side) for g in plan.memory_run_digits(side))
     is_whole = plan.macro == plan.extents and prod(plan.tile) == 1 and not any(d.carries for d in digits)
     if not (is_plain and shares and keeps and is_whole and not plan.copy.is_fill and all(d.is_whole for d in digits)):
         raise LayoutcError(
@@ -233,7 +232,7 @@ def _check_channels(plan: CopyPlan) -> None:
 
 def _held_bytes(plan: CopyPlan, side: SideName) -> int:
     """Bytes of the registers that the pixels of one channel fill on a side."""
-    pixels = (plan.source_lanes if side == "src" else plan.target_lanes)[-1]
+    pixels = plan.lanes(side)[-1]
     return pixels.extent * plan.widths.held(side)
 
 

@@ -122,12 +122,12 @@ def begins_with_bytes(plan: CopyPlan, side: SideName) -> bool:
     per_byte = plan.widths.per_byte(side)
     if per_byte == 1 or (plan.copy.is_fill and side == "src") or plan.has_byte_buffer(side):
         return True
-    parts = plan.source_lanes if side == "src" else plan.target_lanes
+    parts = plan.lanes(side)
     lanes = {part.digit: part.extent for part in parts}
     whole = prod(lanes.values())
     # Lanes of a few channels are as many registers, each of which begins somewhere.
     register = whole if plan.merges or is_power_of_two(whole) else parts[-1].extent
-    places = [register, plan.copy.src if side == "src" else plan.copy.dst]
+    places = [register, plan.copy.of(side)]
     for position, digit in enumerate(plan.copy.digits):
         piece = lanes.get(position, 1)
         if piece < digit.extent:

@@ -73,7 +73,7 @@ def _is_too_long(plan: CopyPlan, share: int, packed: Collection[int]) -> bool:
     """Whether a tile converts more than its share of what many copies do, or more than any may."""
     if not _may_be_shorter(plan):
         return False
-    lanes = plan.source_lanes if plan.widths.converted_at == "src" else plan.target_lanes
+    lanes = plan.lanes(plan.widths.converted_at)
     most = share if _is_one_of_many(plan) else TILE
     vectors, loads = prod(plan.tile) // lane_count(lanes), param_loads(plan.copy, plan.tile, lanes, packed)
     return vectors > most or loads > LOADS * most

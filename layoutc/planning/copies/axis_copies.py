@@ -97,6 +97,10 @@ class Axis(NamedTuple):
     dim: int
     joins: Joins = "none"
 
+    def of(self, side: SideName) -> Side:
+        """One of both sides."""
+        return self.src if side == "src" else self.dst
+
     @property
     def sides(self) -> tuple[Side, ...]:
         """All that has blocks along it."""

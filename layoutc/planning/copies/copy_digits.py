@@ -75,10 +75,13 @@ class CopyDigit:
         """Whether all of it is in the source."""
         return self.loaded == self.extent
 
+    def of(self, side: SideName) -> int:
+        """Elements from one step to the next on a side; of several digits in one, of the fastest."""
+        return self.src if side == "src" else self.dst
+
     def stride(self, side: SideName) -> Stride:
         """Elements from one step to the next on a side."""
-        plain = self.src if side == "src" else self.dst
-        return dict(self.carries).get(side, plain) if self.carries else plain
+        return dict(self.carries).get(side, self.of(side)) if self.carries else self.of(side)
 
     def offset(self, side: SideName, value: int) -> int:
         """Elements up to the step `value` on a side."""
@@ -97,7 +100,7 @@ class CopyDigit:
         if self.carries:
             steps = next((extent for extent, step in self.all_steps(side) if step == apart), 0)
         else:
-            steps = self.extent if (self.src if side == "src" else self.dst) == apart else 0
+            steps = self.extent if self.of(side) == apart else 0
         return min(steps, self.loaded) if side == "src" else steps
 
     def all_steps(self, side: SideName) -> tuple[tuple[int, int], ...]:
@@ -120,10 +123,7 @@ class CopyDigit:
         below = 1
         for number, (extent, _) in enumerate(self.carries[0][1].steps):
             carries = dict(self.carries)
-            src, dst = (
-                carries[side].steps[number][1] if side in carries else getattr(self, side) * below
-                for side in ("src", "dst")
-            )
+            src, dst = (carries[side].steps[number][1] if side in carries else self.of(side) * below for side in SIDES)
             found.append(CopyDigit(extent, src, dst, extent, (), tuple(step * below for step in self.params)))
             below *= extent
         return tuple(found)
@@ -151,6 +151,10 @@ class StridedCopy:
     digits: tuple[CopyDigit, ...]
     is_fill: bool = False
     params: tuple[int, ...] = ()
+
+    def of(self, side: SideName) -> int:
+        """The offset of the first element on a side."""
+        return self.src if side == "src" else self.dst
 
     @property
     def elements(self) -> int:
@@ -246,7 +250,7 @@ def fuse(copy: StridedCopy, positions: Sequence[int]) -> StridedCopy:
     parts = [copy.digits[position] for position in positions]
     carries: list[tuple[SideName, Carry]] = []
     for side in SIDES:
-        strides = [(part.extent, part.src if side == "src" else part.dst) for part in parts]
+        strides = [(part.extent, part.of(side)) for part in parts]
         if any(fast * extent != slow for (extent, fast), (_, slow) in pairwise(strides)):
             carries.append((side, Carry(tuple(strides))))
     extent = prod(part.extent for part in parts)

@@ -118,7 +118,7 @@ def _with_fewer_rows(plan: CopyPlan, other: SideName) -> Iterator[CopyPlan]:
     found: CopyPlan | None = plan
     while found is not None:
         yield found
-        lanes = found.source_lanes if other == "src" else found.target_lanes
+        lanes = found.lanes(other)
         is_cut = is_plain(found) and lane_count(lanes) * found.widths.of(other) >= 2 * LEAST_BYTES[other]
         found = halved(found, other) if is_cut else None
 
@@ -139,7 +139,7 @@ def _crowded(plan: CopyPlan, target: Machine) -> float:
 
 def _registers(plan: CopyPlan, side: SideName) -> float:
     """In how many registers a line of a side is moved."""
-    lanes = plan.source_lanes if side == "src" else plan.target_lanes
+    lanes = plan.lanes(side)
     return LINE / (lane_count(lanes) * plan.widths.of(side))
 
 

@@ -239,7 +239,7 @@ def _next_period(digit: CopyDigit, step: int) -> int:
 def straddles_lines(plan: CopyPlan, side: SideName = "src") -> bool:
     """Whether runs of a side begin anywhere in a line."""
     line = LINE // plan.widths.of(side)
-    start, run = (plan.copy.src, plan.source_run_digits) if side == "src" else (plan.copy.dst, plan.packed_run_digits)
+    run = plan.memory_run_digits(side)
     others = [digit for g, digit in enumerate(plan.copy.digits) if g not in run]
     strides = [step for digit in others for _, step in digit.all_steps(side)]
-    return any(step % line for step in (start, *strides))
+    return any(step % line for step in (plan.copy.of(side), *strides))

@@ -40,7 +40,7 @@ def macro_buffer(plan: CopyPlan, side: SideName) -> MacroBuffer:
     """The buffer that a macro tile has on a side on which it has one."""
     if side == "dst":
         return (
-            _of_runs(plan, side, plan.packed_run_digits, plan.packed_run)
+            _of_runs(plan, side, plan.memory_run_digits(side), plan.memory_run(side))
             if plan.store == "packed"
             else _of_runs(plan, side, plan.run_digits, plan.run)
         )
@@ -67,7 +67,7 @@ def _of_runs(plan: CopyPlan, side: SideName, run_digits: Sequence[int], run: int
     if shares:
         run += 2 * (plan.widths.per_byte(side) - 1)
         line = min(line, 1 << (run - 1).bit_length())
-    strides = [digit.src if side == "src" else digit.dst for digit in plan.copy.digits]
+    strides = [digit.of(side) for digit in plan.copy.digits]
     stride = (-(-run // line) | 1) * line
     for position in sorted(range(len(strides)), key=lambda g: strides[g]):
         if position not in run_digits:

@@ -156,6 +156,10 @@ class CopyPlan:
         """Whether registers are stored as they were loaded; what goes element by element has none."""
         return self.source_lanes == self.target_lanes
 
+    def lanes(self, side: SideName) -> tuple[Part, ...]:
+        """The lanes of loads, or of stores."""
+        return self.source_lanes if side == "src" else self.target_lanes
+
     @cached_property
     def lane_digits(self) -> frozenset[int]:
         """The digits of the lanes of loads and of stores."""
@@ -164,7 +168,7 @@ class CopyPlan:
     @property
     def transposes(self) -> bool:
         """Whether registers are loaded along other digits than they are stored along."""
-        loaded, stored = ({part.digit for part in lanes} for lanes in (self.source_lanes, self.target_lanes))
+        loaded, stored = ({part.digit for part in self.lanes(side)} for side in SIDES)
         return bool(loaded) and loaded != stored
 
     @property
@@ -241,14 +245,14 @@ class CopyPlan:
     @cached_property
     def source_run_digits(self) -> tuple[int, ...]:
         """The digits of a macro tile's runs of contiguous source elements, fastest first."""
-        return self._contiguous_digits("src")
+        return self.memory_run_digits("src")
 
-    @cached_property
-    def packed_run_digits(self) -> tuple[int, ...]:
-        """Those of its runs of contiguous destination elements, where these leave a buffer by whole bytes."""
-        return self._contiguous_digits("dst")
+    def memory_run_digits(self, side: SideName) -> tuple[int, ...]:
+        """
+        Those of its runs of contiguous elements on a side.
 
-    def _contiguous_digits(self, side: SideName) -> tuple[int, ...]:
+        Staged stores leave a buffer by other ones (`run_digits`), others by these.
+        """
         found: list[int] = []
         for position, digit in contiguous(self.copy, side):
             found.append(position)
@@ -266,25 +270,29 @@ class CopyPlan:
         """How many steps of a digit a macro tile has in the source; all others are zero."""
         return min(self.macro[position], self.copy.digits[position].loaded)
 
+    def memory_steps(self, side: SideName) -> tuple[int, ...]:
+        """How many steps of each digit a macro tile has on a side."""
+        return self.macro if side == "dst" else tuple(map(self.loaded_steps, range(len(self.macro))))
+
+    def memory_run(self, side: SideName) -> int:
+        """Elements of a run on a side."""
+        steps = self.memory_steps(side)
+        return prod(steps[g] for g in self.memory_run_digits(side))
+
     @property
     def gathers_lanes(self) -> bool:
         """Whether what a load takes lies together where rows are gathered; in a source that overlaps it need not."""
         return all(part.digit in self.source_run_digits for part in self.source_lanes)
 
-    @property
+    @cached_property
     def source_run(self) -> int:
         """Elements of a run of the source."""
-        return prod(map(self.loaded_steps, self.source_run_digits))
+        return self.memory_run("src")
 
     @property
     def macro_tiles_of_a_line(self) -> int:
         """How many macro tiles in turn take a line of the source, of which each has a run."""
         return max(LINE // (self.source_run * self.element_bytes), 1)
-
-    @property
-    def packed_run(self) -> int:
-        """Elements of a run of the destination that leaves a buffer by whole bytes."""
-        return prod(self.macro[g] for g in self.packed_run_digits)
 
     def is_buffered(self, side: SideName) -> bool:
         """Whether macro tiles of a side lie in a buffer."""

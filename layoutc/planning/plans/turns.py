@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.plans.row_spans import MASKED, row_span
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ class SharedLoop:
     src: int
     dst: int
     params: tuple[int, ...] = ()
+
+    def of(self, side: SideName) -> int:
+        """Bytes from one step to the next on a side."""
+        return self.src if side == "src" else self.dst
 
     def __post_init__(self) -> None:
         if not 1 <= self.step <= self.extent:

@@ -157,8 +157,8 @@ class _Rows:
     ) -> _Rows | None:
         """None where elements overlap."""
         is_source = side == "src"
-        strides = [(getattr(loop, side) // widths.of(side), loop.step) for loop in loops]
-        strides += ((getattr(digit, side), digit.loaded if is_source else digit.extent) for digit in partial)
+        strides = [(loop.of(side) // widths.of(side), loop.step) for loop in loops]
+        strides += ((digit.of(side), digit.loaded if is_source else digit.extent) for digit in partial)
         memory = [replace(each.src, padded=each.dim) if is_source else each.dst for each in blocks]
         strides += ((stride, count) for each in memory for count, stride in steps_of(each, each.padded))
         if widths.per_byte(side) == 1:

@@ -108,7 +108,7 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     def on(side: SideName) -> Places:
         steps = [
             *(each for digit in partial for each in digit.all_steps(side)),
-            *(each for part in blocks for each in steps_of(getattr(part, side), part.dim)),
+            *(each for part in blocks for each in steps_of(part.of(side), part.dim)),
         ]
         return tuple((extent, stride * widths.of(side)) for extent, stride in steps)
 
@@ -127,8 +127,8 @@ def halves_of(
     copy: StridedCopy, blocks: Sequence[Axis], order: SideName, converted_at: SideName, element: int
 ) -> tuple[tuple[StridedCopy, ...], tuple[StridedCopy, ...]]:
     """A copy of blocks as copies into a buffer that has none, with its digits in the order of a side, and out of it."""
-    places = [(digit.src if order == "src" else digit.dst, digit.loaded) for digit in copy.digits]
-    places += (((each.src if order == "src" else each.dst).stride(1), each.dim) for each in blocks)
+    places = [(digit.of(order), digit.loaded) for digit in copy.digits]
+    places += ((each.of(order).stride(1), each.dim) for each in blocks)
     strides = _strides(places, element)
     first = [replace(digit, extent=digit.loaded, dst=at) for digit, at in zip(copy.digits, strides, strict=False)]
     last = [replace(digit, src=at) for digit, at in zip(copy.digits, strides, strict=False)]

@@ -195,7 +195,7 @@ def lane_count(parts: Sequence[Part]) -> int:
 
 def converted_lanes(plan: CopyPlan) -> int:
     """How many elements a vector has where they are converted."""
-    return lane_count(plan.source_lanes if plan.widths.converted_at == "src" else plan.target_lanes)
+    return lane_count(plan.lanes(plan.widths.converted_at))
 
 
 def tile_of(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:

@@ -123,7 +123,7 @@ class MergedTile:
 
 def count_pieces(plan: CopyPlan, side: SideName) -> int:
     """Loads, or stores, of a tile whose registers are merged."""
-    along = [part.digit for part in (plan.source_lanes if side == "src" else plan.target_lanes)]
+    along = [part.digit for part in plan.lanes(side)]
     lanes = plan.vector_bytes // plan.widths.moved if side == "src" else stored_lanes(plan)
     row = in_pieces(runs(plan.copy, plan.tile, side, along), lanes)
     return len(row) * prod(taken(plan.copy, plan.tile, side, g) for g in range(len(plan.tile)) if g not in along)

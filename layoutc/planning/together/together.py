@@ -99,7 +99,7 @@ def _share_lines(one: Measured, other: Measured, side: SideName) -> bool:
     """Whether two copies begin close to each other on a side, and have parts of the same lines there."""
     if side == "src" and (one[0].is_fill or other[0].is_fill):
         return False
-    begins = [_bytes(getattr(copy, side), widths, side) for copy, widths in (one, other)]
+    begins = [_bytes(copy.of(side), widths, side) for copy, widths in (one, other)]
     return abs(begins[0] - begins[1]) < NEAR and not any(_has_lines(*each, side) for each in (one, other))
 
 
@@ -126,7 +126,7 @@ def _has_whole_lines(copy: StridedCopy, widths: Widths, side: SideName) -> bool:
         run *= digit.loaded if side == "src" else digit.extent
         found.add(position)
     apart = [step for i, d in enumerate(copy.digits) if i not in found for _, step in d.all_steps(side)]
-    return all((widths.bytes(side, step) or 1) % LINE == 0 for step in (run, getattr(copy, side), *apart) if step)
+    return all((widths.bytes(side, step) or 1) % LINE == 0 for step in (run, copy.of(side), *apart) if step)
 
 
 def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:

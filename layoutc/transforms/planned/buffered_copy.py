@@ -98,8 +98,8 @@ class BufferedCopy(TiledCopy):
         plan = self.plan
         if plan.asks != "twice":
             return None
-        run, steps = plan.source_run_digits, [plan.loaded_steps(g) for g in range(len(plan.macro))]
-        rows = run_loops(plan, run, steps)
+        run = plan.source_run_digits
+        rows = run_loops(plan, run, plan.memory_steps("src"))
         ahead = LinesAhead(plan, self.memory, self.memory.source, self.outer, rows, run[0])
         at = ahead.take_turns(loops, outer) if plan.macro_tiles_of_a_line > 1 else outer
         return lambda loops, number, turns: ahead.ask(loops, at, self.src_strides, number, turns)

@@ -66,10 +66,9 @@ class ByteStage:
         self.nest, self.memory, self.side = nest, memory, side
         self.per_byte = plan.widths.per_byte(side)
         is_source = side == "src"
-        self.base = plan.copy.src if is_source else plan.copy.dst
-        self.run = plan.source_run if is_source else plan.packed_run
-        steps = [plan.loaded_steps(g) if is_source else size for g, size in enumerate(plan.macro)]
-        self.runs = run_loops(plan, plan.source_run_digits if is_source else plan.packed_run_digits, steps)
+        self.base = plan.copy.of(side)
+        self.run = plan.memory_run(side)
+        self.runs = run_loops(plan, plan.memory_run_digits(side), plan.memory_steps(side))
         self.span = row_span(plan) if is_source and spans else None
         """rows that are taken apart together"""
         self.runs = [loop for loop in self.runs if self.span is None or loop.digit != self.span.digit]

@@ -104,7 +104,7 @@ class ElementBody:
 
     def _offsets(self, lanes: Lanes, steps: Sequence[Step], place: Place, side: SideName) -> list[SSAValue]:
         """Where elements of a tile are."""
-        strides = [0 if digit.carries else getattr(digit, side) for digit in self.copy.plan.copy.digits]
+        strides = [0 if digit.carries else digit.of(side) for digit in self.copy.plan.copy.digits]
         distances = (sum(map(mul, step, strides)) for step in steps)
         return [self._offset(lanes, place.offset, distance, side) for distance in distances]
 

@@ -74,7 +74,7 @@ class GatheredLoads:
         """what rows are loaded from"""
         self.buffer: SSAValue = alloca.results[0]
         self.buffer.name_hint = "load_stage"
-        self.steps = [plan.loaded_steps(position) for position in range(len(plan.macro))]
+        self.steps = plan.memory_steps("src")
         self.rows = run_loops(plan, row_digits(plan), self.steps)
         """loops over the rows that are in the source: what is not there is not read"""
         length = prod(self.steps[g] for g in row_digits(plan)) * ratio
@@ -87,6 +87,7 @@ class GatheredLoads:
         """vectors along a row, or so many that their parameters begin again; its digits move as one"""
         self.filled = self._filled(length)
         """lanes of each vector that are in a row; none of these has a loop, and the last one may begin earlier"""
+        self.lanes = self._at_once if self.filled else self.lanes
         self.mask: SSAValue | None = None
         """of the lanes that are filled, if not all are"""
         self.beside: SSAValue | None = None
@@ -131,7 +132,6 @@ class GatheredLoads:
             return 0
         if registers > MOST_REGISTERS:
             return 0
-        self.lanes = whole
         return min(whole, length)
 
     @property

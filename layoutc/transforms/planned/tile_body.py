@@ -115,7 +115,7 @@ class VectorBody:
         for digit, run in zip(self.plan.copy.digits, runs, strict=True):
             site = site.further(digit, run.start)
             if len(run) > 1:
-                src, dst = (self.copy.in_memory(side, run.step * getattr(digit, side)) for side in SIDES)
+                src, dst = (self.copy.in_memory(side, run.step * digit.of(side)) for side in SIDES)
                 site = site.inside(self.copy.nest, digit, run, src, dst)
         return site
 
@@ -172,7 +172,7 @@ class VectorBody:
 
     def _static(self, starts: Sequence[int], side: SideName) -> int:
         """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
-        elements = sum(s * getattr(d, side) for s, d in zip(starts, self.plan.copy.digits, strict=True))
+        elements = sum(s * d.of(side) for s, d in zip(starts, self.plan.copy.digits, strict=True))
         return self.copy.in_memory(side, elements)
 
     # --- loads and stores ----------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ class TiledCopy:
 
     def place(self, loops: TileLoops, terms: Sequence[Term], side: SideName, strides: Sequence[Stride]) -> Place:
         """Where a tile lies; its digit that carries, if it has one, is counted out per piece."""
-        base, share, name = getattr(self.plan.copy, side) * self.ratio, self.shares[side], f"{side}_offset"
+        base, share, name = self.plan.copy.of(side) * self.ratio, self.shares[side], f"{side}_offset"
         carry = self._carry(strides[: len(self.plan.tile)])
         if carry is None:
             return Place(loops.offset(terms, strides, base, name, share))

@@ -89,4 +89,4 @@ class TogetherNest:
             return [0] * len(self.shared)
         width = plan.widths.src if plan.converted_bytes and side == "src" else self.memory.element_bytes
         share = plan.widths.per_byte(side)
-        return [getattr(loop, side) * share // width for loop in self.shared]
+        return [loop.of(side) * share // width for loop in self.shared]

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.conversions.weight_sums import ADDED_LOADS, SumPlan
+from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
@@ -46,7 +47,7 @@ class VectorSums:
             TileLoops(nest),
             SumLanes(nest, plan.width, [plan.is_kept(digit) for digit in plan.lane_bits]),
         )
-        self.weight_strides, self.sum_strides = ([getattr(d, side) for d in self.digits] for side in ("src", "dst"))
+        self.weight_strides, self.sum_strides = ([d.of(side) for d in self.digits] for side in SIDES)
         self.outer = [
             Steps.of(g, plan.kept[g], d.extent) for g, d in enumerate(self.digits) if d.dst and plan.kept[g] < d.extent
         ]
