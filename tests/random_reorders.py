@@ -28,7 +28,7 @@ from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, PlanPart, Store
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.strides import dense_strides
 from tests.descriptors import layout as tagged
@@ -249,7 +249,7 @@ def random_plan(
     return found
 
 
-def _edited_part(draw: random.Random, part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
+def _edited_part(draw: random.Random, part: PlanPart) -> PlanPart:
     if isinstance(part, Through):
         into = (edited(draw, copy) for copy in part.into)
         kept = (new if new.store == "normal" else old for old, new in zip(part.into, into, strict=True))

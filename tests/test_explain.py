@@ -21,8 +21,8 @@ from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.plan_text import plan_lines
-from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.plan import CopyPlan, PlanPart
+from layoutc.planning.plans.turns import Through
 from layoutc.planning.reasons import because, listening, next_copy
 from tests.descriptors import PAIRS
 
@@ -85,7 +85,7 @@ def test_what_is_said_of_loads_and_stores_is_so(place: str) -> None:
     assert roles == {"alone", "together", "staged", "into", "between", "between and out", "out of"}
 
 
-def role_of(part: CopyPlan | Together | Through, copy: CopyPlan) -> str:
+def role_of(part: PlanPart, copy: CopyPlan) -> str:
     """Where a copy stands among those that share its loops."""
     if not isinstance(part, Through):
         return "alone" if isinstance(part, CopyPlan) else part.store.replace("normal", "together")

@@ -25,7 +25,7 @@ from layoutc.planning.moves.macro_shapes import (
 from layoutc.planning.moves.macro_tiles import loop_order, with_macro
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plan_checks import check_parts, check_together
-from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
+from layoutc.planning.plans.plan import CopyPlan, Load, Plan, PlanPart, Store
 from layoutc.planning.plans.turns import Through, Together
 
 OUTER: tuple[SideName, ...] = ("dst", "src")
@@ -81,9 +81,7 @@ def _by_policy(plan: Plan, target: Machine, outer: SideName, load: Load, store: 
     return replace(plan, parts=tuple(_part_by_policy(part, other, store) for part in plan.parts))
 
 
-def _part_by_policy(
-    part: CopyPlan | Together | Through, other: Callable[[CopyPlan], CopyPlan], store: Store
-) -> CopyPlan | Together | Through:
+def _part_by_policy(part: PlanPart, other: Callable[[CopyPlan], CopyPlan], store: Store) -> PlanPart:
     """The part with its copies done another way; of those through a buffer, what leaves it."""
     if isinstance(part, CopyPlan):
         return other(part)

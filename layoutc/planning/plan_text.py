@@ -24,7 +24,7 @@ from layoutc.planning.copies.copy_digits import SIDES, SideName, fuse
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, check_together
 from layoutc.planning.plans.copy_text import copy_text, joined, parse_strided
-from layoutc.planning.plans.plan import MAX_THREADS, Asks, CopyPlan, Load, Part, Plan, Store
+from layoutc.planning.plans.plan import MAX_THREADS, Asks, CopyPlan, Load, Part, Plan, PlanPart, Store
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
 from layoutc.planning.plans.turns import SharedLoop, Through, Together
 
@@ -47,7 +47,7 @@ def plan_lines(plan: Plan) -> list[str]:
     return [f"threads {plan.threads}", *(line for part in plan.parts for line in _part_lines(part))]
 
 
-def _part_lines(part: CopyPlan | Together | Through) -> list[str]:
+def _part_lines(part: PlanPart) -> list[str]:
     if isinstance(part, CopyPlan):
         return [_line(part)]
     loops = loops_text(part.loops)
@@ -99,7 +99,7 @@ def _lanes(parts: Sequence[Part]) -> str:
 def parse_plan(lines: Sequence[str]) -> Plan:
     """The plan of these lines. Raises PlanError, with the place, for text that is no plan."""
     threads = _parse_threads(PlanLine(lines[0] if lines else "", 1))
-    parts: list[CopyPlan | Together | Through] = []
+    parts: list[PlanPart] = []
     heads: list[PlanLine] = []
     for number, text in enumerate(lines[1:], 2):
         line = PlanLine(text, number)
@@ -129,7 +129,7 @@ def _parse_threads(line: PlanLine) -> int:
     return threads
 
 
-def _check_copies(head: PlanLine, part: CopyPlan | Together | Through) -> None:
+def _check_copies(head: PlanLine, part: PlanPart) -> None:
     """Refuses loops without copies, and copies in them that do not fit each other."""
     if isinstance(part, CopyPlan):
         if part.moves_rows:
@@ -143,7 +143,7 @@ def _check_copies(head: PlanLine, part: CopyPlan | Together | Through) -> None:
         head.refuse(str(error))
 
 
-def _parse_part(line: PlanLine) -> CopyPlan | Together | Through:
+def _parse_part(line: PlanLine) -> PlanPart:
     if line.take(THROUGH):
         loops = _parse_loops(line)
         line.expect_end("")

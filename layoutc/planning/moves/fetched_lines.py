@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import run_of
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.plans.plan import CopyPlan, Plan
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
+from layoutc.planning.plans.turns import Through
 
 
 def with_fetched_lines(plan: Plan, bytes_in_all: int, target: Machine) -> Plan:
@@ -28,7 +28,7 @@ def _waits(bytes_in_all: int, target: Machine) -> bool:
     return target.waits_for_lines and bytes_in_all > target.l1
 
 
-def _part(part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
+def _part(part: PlanPart) -> PlanPart:
     """What goes into a buffer on the stack finds its lines there."""
     if isinstance(part, CopyPlan):
         return _fetching(part)

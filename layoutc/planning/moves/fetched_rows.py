@@ -12,8 +12,7 @@ from math import prod
 from layoutc.planning.copies.copy_digits import chain_of, contiguous, run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.next_tile import goes_on, outer_loops
-from layoutc.planning.plans.plan import CopyPlan, Plan
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
 
 FETCHED_ROW = 1 << 10
 """bytes of a row, from which on nothing is asked for: 256 take as long with it as without, 64 far less with it"""
@@ -28,7 +27,7 @@ def with_fetched_rows(plan: Plan, target: Machine) -> Plan:
     return replace(plan, parts=tuple(_part(part) for part in plan.parts))
 
 
-def _part(part: CopyPlan | Together | Through) -> CopyPlan | Together | Through:
+def _part(part: PlanPart) -> PlanPart:
     """Turns of several copies do not read on where they were."""
     return _fetched(part) if isinstance(part, CopyPlan) else part
 

@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeGuard
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
-from layoutc.planning.plans.plan import CopyPlan, Plan
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
 from layoutc.planning.reasons import because, because_of
 
 MANY_BORDERS = 10
@@ -52,11 +51,11 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
 class _Way(NamedTuple):
     """A part of a plan as it is, or with other loops, and why."""
 
-    part: CopyPlan | Together | Through
+    part: PlanPart
     reasons: Mapping[str, str]
 
 
-def _is_plain(part: CopyPlan | Together | Through) -> TypeGuard[CopyPlan]:
+def _is_plain(part: PlanPart) -> TypeGuard[CopyPlan]:
     """Whether it is a copy whose tiles store straight into the destination, and no macro tiles into one byte."""
     if not isinstance(part, CopyPlan):
         return False

@@ -336,11 +336,14 @@ def is_power_of_two(number: int) -> bool:
     return number & (number - 1) == 0
 
 
+PlanPart = CopyPlan | Together | Through
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a reorder does, in the order in which it runs, and the threads that share it."""
 
-    parts: tuple[CopyPlan | Together | Through, ...]
+    parts: tuple[PlanPart, ...]
     threads: int = 1
 
     @property
