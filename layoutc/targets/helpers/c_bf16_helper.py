@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from layoutc.targets.helpers.c_whole import all_lanes
 from layoutc.targets.patterns.bf16_ops import Narrowed, helper_of
 from layoutc.targets.words.c_expressions import Expression, call
-from layoutc.targets.words.c_text import either
+from layoutc.targets.words.c_text import either, listed
 from layoutc.targets.words.c_vector_types import VectorType, macro
 from layoutc.targets.words.vectors import F32_LANES
 
@@ -88,7 +88,7 @@ def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "
         portable = f"#define {called}(x{more}) {rounded}(x)"
         native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes, params)
     else:
-        both = f"__builtin_shufflevector({{}}, {{}}, {', '.join(map(str, range(2 * F32_LANES)))})"
+        both = f"__builtin_shufflevector({{}}, {{}}, {listed(range(2 * F32_LANES))})"
         halves = both.format(f"{rounded}(a)", f"{rounded}(b)")
         portable = f"#define {called}(a, b{more}) \\\n  {halves}"
         ruled = both.format(f"{rounded}(number_)", f"{rounded}(other_)")

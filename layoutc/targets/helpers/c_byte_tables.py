@@ -14,9 +14,7 @@ of each lane, and the last bit chooses between two of those. A function of the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from layoutc.targets.words.c_text import INDENT
+from layoutc.targets.words.c_text import INDENT, listed
 
 CAN_LOOK_UP = "defined(__AVX512VBMI__)"
 REGISTER, PART = 64, 8
@@ -46,7 +44,7 @@ def table_text(name: str, table: bytes) -> str:
 
 def _rows(register: bytes) -> list[str]:
     starts = range(0, len(register), ROW)
-    return [INDENT * 3 + ", ".join(map(str, register[start : start + ROW])) for start in starts]
+    return [INDENT * 3 + listed(register[start : start + ROW]) for start in starts]
 
 
 def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
@@ -54,15 +52,11 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
     found = f"byte_of_{len(table)}"
     if lanes == REGISTER:
         return [f"({type}){found}({given}, {name});"]
-    part = _numbers(range(lanes // PART))
+    part = listed(range(lanes // PART))
     return [
         f"const u64x8 found_ = (u64x8){found}(widened_{lanes}({given}), {name});",
         f"({type})__builtin_shufflevector(found_, found_, {part});",
     ]
-
-
-def _numbers(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
 
 
 def byte_tables_prelude(used: set[str]) -> list[str]:
@@ -78,7 +72,7 @@ def byte_tables_prelude(used: set[str]) -> list[str]:
 def _widened(lanes: int, builtin: str) -> str:
     """So many bytes in a register, whose others are anything: gcc takes a shuffle by way of memory."""
     part, others = f"(u64x{lanes // PART})(x)", ", -1" * ((REGISTER - lanes) // PART)
-    numbers = _numbers(range(lanes // PART)) + others
+    numbers = listed(range(lanes // PART)) + others
     return f"""#if defined(__clang__)
 #define widened_{lanes}(x) __builtin_shufflevector({part}, {part}, {numbers})
 #else

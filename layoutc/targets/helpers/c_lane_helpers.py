@@ -25,7 +25,7 @@ from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_co
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
-from layoutc.targets.words.c_text import broken, by_gcc, either
+from layoutc.targets.words.c_text import broken, by_gcc, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 MANTISSA_BITS = {32: 23, 64: 52}
@@ -210,7 +210,7 @@ def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]
     if lanes == size:
         return f"  ({convert('x', size)})"
     source = "u16" if kind == "f32" else "f32"
-    parts = [f"__builtin_shufflevector(x_, x_, {_numbers(s, size)})" for s in range(0, lanes, size)]
+    parts = [f"__builtin_shufflevector(x_, x_, {listed(range(s, s + size))})" for s in range(0, lanes, size)]
     parts = [convert(part, size) for part in parts]
     lines = [f"  __extension__ ({{ const {source}x{lanes} x_ = (x);"]
     names: list[str] = []
@@ -220,16 +220,12 @@ def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]
     while len(names) > 1:
         size *= 2
         joined = [
-            f"__builtin_shufflevector({a}, {b}, {_numbers(0, size)})"
+            f"__builtin_shufflevector({a}, {b}, {listed(range(size))})"
             for a, b in zip(names[::2], names[1::2], strict=True)
         ]
         names = [f"joined_{size}_{number}_" for number in range(len(joined))]
         lines += [f"     const {kind}x{size} {n} = {j};" for n, j in zip(names, joined, strict=True)]
     return " \\\n".join((*lines, f"     {names[0]}; }})"))
-
-
-def _numbers(start: int, count: int) -> str:
-    return ", ".join(map(str, range(start, start + count)))
 
 
 _TEXTS: dict[str, Callable[[VectorType], str]] = {

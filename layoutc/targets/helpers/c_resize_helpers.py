@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layoutc.targets.words.c_text import broken
+from layoutc.targets.words.c_text import broken, listed
 from layoutc.targets.words.c_vector_types import KINDS, VECTOR_TYPE, VectorType, beside_zeros, macro, unpacked_lanes
 
 RESIZED = rf"resize_({VECTOR_TYPE})_({VECTOR_TYPE})"
@@ -57,7 +57,7 @@ def _native(source: VectorType, target: VectorType) -> Iterator[tuple[str, list[
     yield _narrowed(source, target)
     if source.bytes <= 2 * REGISTER:
         register, step = VectorType("i", target.bits, source.bytes * 8 // target.bits), source.bits // target.bits
-        picked = ", ".join(str(lane * step) for lane in range(source.lanes))
+        picked = listed(range(0, source.lanes * step, step))
         shuffled = [f"const {register} y_ = ({register})x_", f"({target})__builtin_shufflevector(y_, y_, {picked})"]
         yield f"defined(__{'SSSE3' if source.bytes == REGISTER else 'AVX2'}__)", shuffled
 
@@ -116,12 +116,12 @@ def _narrowed(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
 def _picked(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     """The low bytes of all lanes by one shuffle of bytes, where narrowing takes Intel's processors two."""
     taken, step = target.bits // 8, source.bits // 8
-    lanes = ", ".join(str(lane * step + byte) for lane in range(source.lanes) for byte in range(taken))
-    register, low = "typedef char register_ __attribute__((vector_size(64)))", range(target.bytes // 8)
+    lanes = listed(lane * step + byte for lane in range(source.lanes) for byte in range(taken))
+    register = "typedef char register_ __attribute__((vector_size(64)))"
     lines = [register, _typedef("words_", 64, 4 * REGISTER), f"const register_ lanes_ = {{{lanes}}}"]
     found = "__builtin_ia32_permvarqi512_mask((register_)x_, lanes_, (register_){0}, (uint64_t)-1)"
     lines.append(f"const words_ picked_ = (words_){found}")
-    picked = ", ".join(map(str, low))
+    picked = listed(range(target.bytes // 8))
     return "defined(__AVX512VBMI__)", [*lines, f"({target})__builtin_shufflevector(picked_, picked_, {picked})"]
 
 

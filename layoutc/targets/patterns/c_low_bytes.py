@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
+from layoutc.targets.words.c_text import listed
 from layoutc.targets.words.vectors import as_shuffled, shuffled
 
 LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
@@ -109,7 +110,7 @@ def _definition() -> str:
 
 def _lines(numbers: Sequence[int]) -> str:
     """Sixteen to a line of a macro."""
-    rows = (", ".join(map(str, numbers[start : start + LANES])) for start in range(0, len(numbers), LANES))
+    rows = (listed(numbers[start : start + LANES]) for start in range(0, len(numbers), LANES))
     return ", \\\n          ".join(rows)
 
 

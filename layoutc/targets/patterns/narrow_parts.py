@@ -19,7 +19,7 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.wide_parts import SMALL_BITS
-from layoutc.targets.words.c_text import broken, either
+from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in
@@ -87,7 +87,7 @@ def _definition(name: str, wide: Named, narrow: Named) -> str:
     while bits > narrow.bits:
         pack, bits = f"__builtin_ia32_{PACKING[bits]}128", bits // 2
         type = Named("i", bits, SMALL_BITS // bits)
-        evens = ", ".join(map(str, range(0, 2 * type.lanes, 2)))
+        evens = listed(range(0, 2 * type.lanes, 2))
         for a, b in zip(parts[::2], parts[1::2], strict=True):
             packed.append(f"const {type} {a}{b}_ = ({type}){pack}({a}_, {b}_)")
             picked.append(f"const {type} {a}{b}_ = __builtin_shufflevector(({type}){a}_, ({type}){b}_, {evens})")

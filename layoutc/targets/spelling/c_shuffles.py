@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.words.c_covered import COVERED_BITS, covering
 from layoutc.targets.words.c_joined import is_joining, joining
-from layoutc.targets.words.c_text import MAX_WIDTH, wrapped
+from layoutc.targets.words.c_text import MAX_WIDTH, listed, wrapped
 from layoutc.targets.words.c_types import lane_count, type_name, vector_name, width
 from layoutc.targets.words.vectors import shuffled
 from layoutc.walk import operands
@@ -143,7 +143,7 @@ def _bits(op: vector.ShuffleOp) -> int:
 
 
 def _builtin(lanes: Iterable[int], first: str, second: str, name: str = BUILTIN) -> str:
-    return f"{name}({first}, {second}, {', '.join(map(str, lanes))})"
+    return f"{name}({first}, {second}, {listed(lanes)})"
 
 
 def _definition(name: str, text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 INDENT = "  "
 MAX_WIDTH = 110
@@ -52,6 +53,11 @@ def _hanging_column(text: str) -> int:
             open_brackets.pop()
     # A part that was broken off before starts below the bracket that it is in.
     return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())
+
+
+def listed(numbers: Iterable[int]) -> str:
+    """Numbers as C lists them."""
+    return ", ".join(map(str, numbers))
 
 
 def either(condition: str, text: str, otherwise: str) -> str:
