@@ -37,7 +37,7 @@ def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: boo
     next_copy()
     when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
     because("tiles", f"a box, whose registers are converted as they are {when}")
-    return stored(plan, target, streams, widths.dst)
+    return stored(plan, target, streams)
 
 
 def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:

@@ -151,7 +151,7 @@ def _apart(copy: StridedCopy, how: Converting) -> int | None:
 
 def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
-    plan = plan_copy(copy, how.widths, how.target, how.streams, converted=how.widths.dst)
+    plan = plan_copy(copy, how.widths, how.target, how.streams, converts=True)
     if plan.target_lanes and can_be_buffered(plan):
         plan = in_order(plan, how)
         yield from _apart_plans(copy, with_buffers(plan), how)
@@ -177,10 +177,10 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
         return
     forget_copies(1)
     first, rest = cut_after(copy, copy.digits.index(digit), whole)
-    plan = with_buffers(plan_copy(first, widths, how.target, how.streams, widths.dst))
+    plan = with_buffers(plan_copy(first, widths, how.target, how.streams, converts=True))
     yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
     if without_lanes(rest, widths, how.target) is None:
-        yield with_buffers(plan_copy(rest, widths, how.target, how.streams, widths.dst))
+        yield with_buffers(plan_copy(rest, widths, how.target, how.streams, converts=True))
     else:
         yield from converting_plans((rest,), replace(how, threads=1))
 
@@ -223,7 +223,7 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
     how = replace(how, widths=replace(how.widths, converted="dst"))
-    plan = plan_copy(copy, how.widths, how.target, False, how.widths.dst, is_even=True)
+    plan = plan_copy(copy, how.widths, how.target, False, converts=True, is_even=True)
     if not can_be_buffered(plan):
         forget_copies(1)
         plan = with_even_macro(_plan_elements(copy, how))
@@ -236,5 +236,5 @@ def _plan_elements(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that goes element by element, as a side has no contiguous ones."""
     next_copy()
     because("tiles", "element by element, as a side has too few contiguous elements")
-    plan = with_lanes(copy, how.widths, how.target, (), (), converted=how.widths.dst)
+    plan = with_lanes(copy, how.widths, how.target, (), (), converts=True)
     return replace(plan, macro=tuple(min(digit.extent, ELEMENTS) for digit in copy.digits))

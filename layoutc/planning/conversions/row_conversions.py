@@ -46,7 +46,7 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
     widths = how.widths
     moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
-    plan = plan_copy(copy, moved, how.target, how.streams, converted=widths.dst if widths.dst_per_byte > 1 else 0)
+    plan = plan_copy(copy, moved, how.target, how.streams, converts=widths.dst_per_byte > 1)
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)

@@ -44,13 +44,13 @@ def plan_copy(
     widths: Widths,
     target: Machine,
     streams: bool,
-    converted: int,
+    converts: bool,
     buffered: bool = False,
     is_even: bool = False,
     is_small: bool = False,
 ) -> CopyPlan:
     """
-    The plan of a copy.
+    The plan of a copy, which moves elements or converts them.
 
     It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, `is_even` if its tiles
     must divide it, and `is_small` if its time is none of the reorder's: its digits are whole.
@@ -59,16 +59,16 @@ def plan_copy(
     if is_small:
         because("tiles", "element by element, as it is so little of the reorder that tiles are not worth their text")
         because("stores", "normal, through the caches")
-        return with_element_macro(with_lanes(copy, widths, target, (), (), converted), target)
-    plan = _tiled(copy, widths, target, converted, is_even)
-    if streams and not (buffered or converted):
+        return with_element_macro(with_lanes(copy, widths, target, (), (), converts), target)
+    plan = _tiled(copy, widths, target, converts, is_even)
+    if streams and not (buffered or converts):
         plan = _with_longer_runs(plan, copy, target)
-    return stored(plan, target, streams, converted, buffered)
+    return stored(plan, target, streams, buffered)
 
 
-def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool = False) -> CopyPlan:
+def stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
     """The plan of some tiles with loads, stores and macro tiles that suit these, and loops that suit its source."""
-    planned = _stored(plan, target, streams, converted, buffered)
+    planned = _stored(plan, target, streams, buffered)
     if planned.fits_stack:
         return along_most_turns(by_source_lines(planned, target), target) if streams and not buffered else planned
     because("loads", "straight")
@@ -76,7 +76,7 @@ def stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffe
     return with_macro(plan, NORMAL)
 
 
-def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buffered: bool) -> CopyPlan:
+def _stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool) -> CopyPlan:
     """The plan with loads and stores that suit its tiles, and macro tiles that suit those."""
     if not plan.target_lanes:
         because("tiles", "element by element, as a side has too few contiguous elements")
@@ -94,7 +94,8 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, converted: int, buff
         return with_macro(plan, NORMAL)
     lines = with_joined_lines(plan)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
-    if goes_straight and (buffered or converted or not (stores_lines_twice(lines, target) and has_staged_runs(lines))):
+    keeps_tiles = buffered or plan.converted_bytes > 0
+    if goes_straight and (keeps_tiles or not (stores_lines_twice(lines, target) and has_staged_runs(lines))):
         because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
         return streamed(replace(lines, store="nontemporal"), target)
     if buffered:
@@ -112,14 +113,14 @@ def stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
     return waste(plan.copy, plan.tile) > most and not plan.copy.is_fill
 
 
-def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converted: int, is_even: bool) -> CopyPlan:
+def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converts: bool, is_even: bool) -> CopyPlan:
     """The plan with lanes, or a box, and macro tiles of one tile."""
-    if not converted and (padded := padded_lanes(copy, widths.dst, target)):
-        return with_padded_tile(with_lanes(copy, widths, target, (), padded, converted))
-    if needs_box(copy, widths, target) and not converted:
+    if not converts and (padded := padded_lanes(copy, widths.dst, target)):
+        return with_padded_tile(with_lanes(copy, widths, target, (), padded))
+    if needs_box(copy, widths, target) and not converts:
         return boxed(copy, widths.dst, target)
     lanes = copy if is_even else fused(copy, widths, target)
-    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converted)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converts)
     return plan if is_even else with_box(with_longer_tile(plan), copy, target)
 
 
@@ -131,7 +132,7 @@ def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> Cop
         box = boxed(copy, plan.element_bytes, target)
         if has_staged_runs(box):
             return box
-    apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target), converted=0)
+    apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target))
     is_filled = apart.source_lanes and lane_count(apart.target_lanes) >= lane_count(plan.target_lanes)
     has_pieces = not is_long or lane_count(apart.source_lanes) * plan.widths.src >= PIECE_BYTES
     run = _run(plan, target)
@@ -150,7 +151,7 @@ def plan_moved(
 ) -> CopyPlan:
     """The plan of a copy of elements of so many bytes, which are moved as they are."""
     widths = Widths(element, element)
-    plan = plan_copy(copy, widths, target, streams, 0, buffered, is_small=is_small)
+    plan = plan_copy(copy, widths, target, streams, False, buffered, is_small=is_small)
     return with_near_stores(with_half_lines(plan, target))
 
 
@@ -203,7 +204,7 @@ def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float
         return box[0] if box else inf
     widths = Widths(element, element)
     lanes = fused(copy, widths, target)
-    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target), converted=0)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target))
     cost = tile_cost(with_longer_tile(plan))
     return min(cost, box[0]) if box else cost
 

@@ -134,7 +134,7 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.merges or not plan.source_lanes:
         return plan
     lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
-    found = with_lanes(plan.copy, plan.widths, target, *lanes, converted=plan.converted_bytes)
+    found = with_lanes(plan.copy, plan.widths, target, *lanes, converts=plan.converted_bytes > 0)
     if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < LINE:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):

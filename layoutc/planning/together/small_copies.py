@@ -61,8 +61,8 @@ def with_small_conversions(
     order, found, recorded = list(range(len(copies))), dict[int, CopyPlan](), len(copies)
     for number, plan in enumerate(copies):
         if id(plan) in alone and plan.copy.elements * SMALL_COPY <= elements and _goes_by_elements(plan):
-            copy, converted = unfused(plan.copy), how.widths.dst
-            found[id(plan)] = plan_copy(copy, how.widths, how.target, how.streams, converted, is_small=True)
+            copy = unfused(plan.copy)
+            found[id(plan)] = plan_copy(copy, how.widths, how.target, how.streams, converts=True, is_small=True)
             order[number], recorded = recorded, recorded + 1
     arrange_copies(recorded, order)
     return tuple(found.get(id(part), part) if isinstance(part, CopyPlan) else part for part in parts)
