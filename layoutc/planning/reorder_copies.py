@@ -76,7 +76,7 @@ def _joined_conversions(
     Where a box cannot have all of two axes, or gains nothing by it, one alone may be joined.
     """
     held = max(widths.src, widths.dst)
-    streams = goes_past_caches(source.size_bytes, destination.size_bytes, target, threads=1)
+    streams = goes_past_caches(reorder, target, threads=1)
     ways: list[tuple[Joins, int | None]] = [
         ("all", None),
         *(("whole", along) for along in (None, *range(reorder.destination.rank))),
