@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
@@ -236,3 +237,17 @@ def test_channels_that_leave_a_buffer_are_runs_of_it() -> None:
     assert parse_plan(["threads 1", line.format(4)]).copies[0].run == 68
     with pytest.raises(PlanError, match="line 2: staged stores keep runs of other digits than those of their lanes"):
         parse_plan(["threads 1", line.format(2)])
+
+
+@pytest.mark.parametrize("element", ["u2", "u4"])
+def test_zeros_between_images_are_of_the_elements_there(element: str) -> None:
+    """Rows of 2-bit elements go into an image; what leaves the other is stored by rows, or element by element."""
+    source, destination = desc("aB16b", (14, 38), "u2"), desc("Ab5a", (14, 38), element)
+    lines = plan_lines(choose_plan(source, destination, TARGETS["avx512"]))
+    assert any(line.startswith("  between, fill") for line in lines) and lines[-1].endswith("packed stores")
+    edited = tuple(line.replace("packed stores", "normal stores") for line in lines)
+    given = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
+    results = [np.full(destination.size_bytes, 0xAA, np.uint8) for _ in range(2)]
+    layoutc.Kernel(source, destination, "reference")(given, results[0])
+    layoutc.Kernel(source, destination, "interpret", plan=edited)(given, results[1])
+    np.testing.assert_array_equal(*results)

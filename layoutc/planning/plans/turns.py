@@ -89,10 +89,14 @@ class Through:
         return max(ends, default=0)
 
     @property
+    def moves_between(self) -> bool:
+        """Whether copies between images move elements as they are."""
+        return bool(self.between) and not any(copy.converted_bytes for copy in self.between)
+
+    @property
     def converts_rows(self) -> bool:
         """Whether copies between images move bytes, and rows are converted, if anything is."""
-        has_rows = all(copy.moves_rows for copy in (*self.into, *self.out_of))
-        return bool(self.between) and has_rows and not any(copy.converted_bytes for copy in self.between)
+        return self.moves_between and all(copy.moves_rows for copy in (*self.into, *self.out_of))
 
     @property
     def writes_apart(self) -> bool:

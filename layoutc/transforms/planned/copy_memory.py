@@ -70,8 +70,9 @@ class Memory:
 
     @property
     def as_loaded(self) -> Memory:
-        """The memory of copies into a buffer from which others convert."""
-        return Memory(self.source, self.target, self.source_element, self.source_bytes, self.loaded_zero)
+        """The memory of copies into a buffer from which others convert, if anything does."""
+        zero = self.zero if self.conversion is None else self.loaded_zero
+        return Memory(self.source, self.target, self.source_element, self.source_bytes, zero)
 
     @property
     def as_gathered(self) -> Memory:

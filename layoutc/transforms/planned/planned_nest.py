@@ -42,7 +42,7 @@ def build_planned_nest(
     if conversions is not None:
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
         conversion = RegisterConversion(nest, conversions, vector_bytes, plan.copies[0].shuffles)
-        fills_early = needs_zero and any(isinstance(part, Through) and part.converts_rows for part in plan.parts)
+        fills_early = needs_zero and any(isinstance(part, Through) and part.moves_between for part in plan.parts)
         loaded_zero = build_zero(nest, read) if fills_early else None
         memory = replace(memory, conversion=conversion, loaded_zero=loaded_zero)
     made: list[Operation] = []
