@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from inspect import Parameter, signature
 from math import frexp
 from typing import Literal, SupportsFloat, TypedDict
@@ -42,6 +41,7 @@ from layoutc.compensation import Compensation
 from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
+from layoutc.once import once
 from layoutc.param import Grouping, Param, number, stored
 
 Arithmetic = Literal["move", "direct", "integer", "f32"]
@@ -104,12 +104,12 @@ class Conversion:
 
     # --- what is given --------------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def params(self) -> dict[str, Param]:
         """The scales and zero points that are given, by name, in the order of PARAMS."""
         return {name: param for name in PARAMS if (param := getattr(self, name)) is not None}
 
-    @cached_property
+    @once
     def arguments(self) -> dict[str, Param]:
         """Those whose values are given when the kernel is called, in the order in which it takes them."""
         return {name: param for name, param in self.params.items() if not param.is_constant}
@@ -123,7 +123,7 @@ class Conversion:
         constants = {name: param for name, param in self.params.items() if param.axes and param.is_constant}
         return replace(self, **{name: replace(param, values=None) for name, param in constants.items()}), constants
 
-    @cached_property
+    @once
     def groupings(self) -> tuple[Grouping, ...]:
         """Which elements share a value, of all parameters with axes, or go into one sum; each way once."""
         params = (param.grouping for param in self.params.values() if param.axes)
@@ -146,7 +146,7 @@ class Conversion:
         """Whether values are computed with; compensation alone leaves them as they are."""
         return bool(self.params) or self.sum != 0
 
-    @cached_property
+    @once
     def exact_reciprocals(self) -> tuple[float, ...] | None:
         """
         The reciprocals of `dst_scale` if all are known and exact in f32, so that the product is the quotient.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from layoutc.checks import MAX_SIZE, instance, integer, integers, shown, verb
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import AxisGroup, Layout
+from layoutc.once import once
 from layoutc.strides import are_distinct, dense_strides, position_of
 
 if TYPE_CHECKING:
@@ -77,29 +77,29 @@ class MemoryDesc:
         """Number of logical axes."""
         return self.layout.rank
 
-    @cached_property
+    @once
     def extents(self) -> tuple[int, ...]:
         """Coordinates per axis: dims and borders."""
         if not self.low and not self.high:
             return self.dims
         return tuple(map(sum, zip(self.lows, self.dims, self.highs, strict=True)))
 
-    @cached_property
+    @once
     def lows(self) -> tuple[int, ...]:
         """Border elements before each axis, also where there are none."""
         return self.low or (0,) * self.rank
 
-    @cached_property
+    @once
     def highs(self) -> tuple[int, ...]:
         """Border elements after each axis, also where there are none."""
         return self.high or (0,) * self.rank
 
-    @cached_property
+    @once
     def physical_shape(self) -> tuple[int, ...]:
         """Extents of the physical axes, slowest first."""
         return self.layout.physical_shape(self.extents)
 
-    @cached_property
+    @once
     def padded_dims(self) -> tuple[int, ...]:
         """Dims with border and block padding; a flattened group of axes is padded as a whole, not per axis."""
         padded = list(self.extents)
@@ -118,7 +118,7 @@ class MemoryDesc:
         """Number of logical elements."""
         return prod(self.dims)
 
-    @cached_property
+    @once
     def span(self) -> int:
         """Elements from the start of the buffer to the last position, block padding and border included."""
         return self.base_offset + sum((n - 1) * s for n, s in zip(self.physical_shape, self.strides, strict=True)) + 1
@@ -133,7 +133,7 @@ class MemoryDesc:
         """Whether the buffer is exactly the physical shape in row-major order."""
         return self.base_offset == 0 and self.strides == dense_strides(self.physical_shape)
 
-    @cached_property
+    @once
     def is_injective(self) -> bool:
         """Whether no two positions of the physical shape share an element of the buffer."""
         return are_distinct(self.physical_shape, self.strides)
@@ -218,7 +218,7 @@ class MemoryDesc:
 
         return same_memory(self, other)
 
-    @cached_property
+    @once
     def normal_form(self) -> NormalForm:
         """The offset map with nothing left that could be left out or merged; equal for equal memory."""
         from layoutc.equality import normal_form
@@ -286,14 +286,14 @@ class MemoryDesc:
             coordinates[group.axes[0]] = rest
         return tuple(coordinates)
 
-    @cached_property
+    @once
     def padding_boxes(self) -> tuple[Box, ...]:
         """The block padding as disjoint boxes; LayoutcError for more than `padding.MAX_BOXES`."""
         from layoutc.padding import padding_boxes
 
         return tuple(padding_boxes(self))
 
-    @cached_property
+    @once
     def padding_elements(self) -> int:
         """How many positions of the physical shape are block padding."""
         from layoutc.padding import padding_elements

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
 from math import copysign, frexp, inf, isfinite, ldexp, nan
+
+from layoutc.once import once
 
 
 class Specials(Enum):
@@ -100,7 +101,7 @@ class FloatFormat:
         rounded = ldexp(round(ldexp(value, -step)), step)
         return copysign(inf if abs(rounded) > self._largest else rounded, value)
 
-    @cached_property
+    @once
     def _largest(self) -> float:
         return float(self.max)
 

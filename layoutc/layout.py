@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import lcm, prod
 from typing import Any
 
 from layoutc.checks import instance, integer, integers, shown
 from layoutc.errors import LayoutcError
+from layoutc.once import once
 
 MAX_RANK = 12
 MAX_BLOCK = 65_536
@@ -106,7 +106,7 @@ class Layout:
         rank = _checked_rank(rank)
         return cls(rank, tuple(Digit((axis,)) for axis in range(rank)), axis_names=tuple(axis_names))
 
-    @cached_property
+    @once
     def groups(self) -> tuple[AxisGroup, ...]:
         """The axis groups in the order of their first axis; every axis is in exactly one."""
         members: dict[tuple[int, ...], list[int]] = {}
@@ -139,7 +139,7 @@ class Layout:
             raise LayoutcError(f"the flattened axes {name} cannot be aligned one by one")
         return AxisGroup(axes, tuple(chain), block, lcm(block, align[0]))
 
-    @cached_property
+    @once
     def inner_blocks(self) -> tuple[tuple[int, int], ...]:
         """(axis, block) of every digit with a modulus, outermost first; the first axis of a flattened group."""
         return tuple((d.axes[0], d.modulus) for d in self.digits if d.modulus is not None)
@@ -148,7 +148,7 @@ class Layout:
         """The letters of these axes, joined: `yx`."""
         return "".join(self.axis_names[axis] for axis in axes)
 
-    @cached_property
+    @once
     def digit_names(self) -> tuple[str, ...]:
         """
         A name per digit for people, as OpenVINO writes them: `f` whole, `fs` the slice of a blocked axis,

@@ -12,7 +12,8 @@ class once(Generic[T]):  # noqa: N801 (as cached_property)
     """
     `functools.cached_property` without a lock: threads that ask at the same time both compute.
 
-    That of Python 3.11 has one lock for all instances, so that no two kernels could be compiled at once.
+    That of Python 3.11 has one lock for all instances, so that no two kernels could be compiled at once, and the child
+    of a fork waited for ever for one that a thread of its parent held.
     """
 
     def __init__(self, compute: Callable[[Any], T]) -> None:

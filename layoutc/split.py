@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate, combinations, product
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError
+from layoutc.once import once
 from layoutc.strides import position_of
 
 
@@ -44,12 +44,12 @@ class SplitDesc:
     def _others(self, sizes: Sequence[int]) -> tuple[int, ...]:
         return (*sizes[: self.axis], *sizes[self.axis + 1 :])
 
-    @cached_property
+    @once
     def starts(self) -> tuple[int, ...]:
         """The index along the axis where each part begins, and where the last one ends."""
         return (0, *accumulate(part.dims[self.axis] for part in self.parts))
 
-    @cached_property
+    @once
     def dims(self) -> tuple[int, ...]:
         """The logical sizes of the whole tensor."""
         dims = list(self.parts[0].dims)
@@ -71,7 +71,7 @@ class SplitDesc:
         """Number of logical elements."""
         return prod(self.dims)
 
-    @cached_property
+    @once
     def span(self) -> int:
         """Elements from the start of the buffer to the last position of any part, block padding included."""
         return max(part.span for part in self.parts)
@@ -113,7 +113,7 @@ class SplitDesc:
                     if self.index_of(offset) is None:
                         yield offset
 
-    @cached_property
+    @once
     def is_injective(self) -> bool:
         """Whether no two positions, of one part or of two, share an element of the buffer."""
         return all(part.is_injective for part in self.parts) and all(

@@ -247,7 +247,7 @@ def test_zeros_between_images_are_of_the_elements_there(element: str) -> None:
     assert any(line.startswith("  between, fill") for line in lines) and lines[-1].endswith("packed stores")
     edited = tuple(line.replace("packed stores", "normal stores") for line in lines)
     given = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
-    results = [np.full(destination.size_bytes, 0xAA, np.uint8) for _ in range(2)]
-    layoutc.Kernel(source, destination, "reference")(given, results[0])
-    layoutc.Kernel(source, destination, "interpret", plan=edited)(given, results[1])
-    np.testing.assert_array_equal(*results)
+    expected, got = (np.full(destination.size_bytes, 0xAA, np.uint8) for _ in range(2))
+    layoutc.Kernel(source, destination, "reference")(given, expected)
+    layoutc.Kernel(source, destination, "interpret", plan=edited)(given, got)
+    np.testing.assert_array_equal(got, expected)

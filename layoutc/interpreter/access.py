@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
@@ -13,6 +12,7 @@ from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, Mask, MemRef
 from layoutc.interpreter.parallel import NOBODY
 from layoutc.interpreter.values import Array, Fault, OutOfOrder
+from layoutc.once import once
 
 
 @dataclass
@@ -72,7 +72,7 @@ class Access:
 
     # --- places --------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def _active(self) -> Mask | None:
         """Which elements of the shape are meant; None for all."""
         active = self.iterations.active

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
@@ -34,6 +33,7 @@ from layoutc.notations.directml_types import (
     last_element,
     unsigned,
 )
+from layoutc.once import once
 from layoutc.strides import are_distinct, dense_strides
 
 COUNTED_SPAN = 2**22
@@ -131,7 +131,7 @@ class BufferTensorDesc:
         """Elements from the first to the last in the buffer."""
         return self.index_of_last_element + 1
 
-    @cached_property
+    @once
     def distinct_elements(self) -> int:
         """
         Different offsets that the tensor has.

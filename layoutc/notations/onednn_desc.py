@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from operator import index
 from typing import NoReturn
@@ -19,6 +18,7 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import MAX_RANK
 from layoutc.notations.onednn_tags import ALPHABET
+from layoutc.once import once
 
 RUNTIME_DIM = -(2**63)
 """a dim or stride that is known at run time only, DNNL_RUNTIME_DIM_VAL"""
@@ -106,12 +106,12 @@ class Desc:
         """Zeros: no call of oneDNN makes others."""
         return (0,) * self.ndims
 
-    @cached_property
+    @once
     def blocks(self) -> tuple[int, ...]:
         """The whole block of each axis: the product of its blocks."""
         return axis_blocks(len(self.dims), self.inner_blks, self.inner_idxs)
 
-    @cached_property
+    @once
     def counts(self) -> tuple[int, ...]:
         """Whole blocks along each axis."""
         return tuple(padded // block for padded, block in zip(self.padded_dims, self.blocks, strict=True))

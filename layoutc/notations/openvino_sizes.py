@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 
 from layoutc.descriptor import MemoryDesc
@@ -14,6 +13,7 @@ from layoutc.notations.openvino_formats import NEWEST, Format, format_in, known_
 from layoutc.notations.openvino_grammar import FormatName
 from layoutc.notations.openvino_names import describe, format_desc
 from layoutc.notations.openvino_traits import Traits, is_default_format, to_weights_format, traits
+from layoutc.once import once
 from layoutc.split import SplitDesc
 
 _DATA_TENSOR, _WEIGHTS_TENSOR = "bfxyzwuvlk", "oixyzwuvg"
@@ -55,20 +55,20 @@ class FormatDesc:
         name = format_desc(replace(desc, low=(), high=(), strides=()) if desc.is_dense else desc)
         return cls(name.partition("@")[0], desc.dims, desc.element_type, desc.low, desc.high, release)
 
-    @cached_property
+    @once
     def _rules(self) -> Format:
         return format_in(self.format, self.release)
 
-    @cached_property
+    @once
     def _name(self) -> FormatName:
         return FormatName(self._rules.reads)
 
-    @cached_property
+    @once
     def traits(self) -> Traits:
         """The format's axes and blocks."""
         return traits(self.format)
 
-    @cached_property
+    @once
     def memory(self) -> MemoryDesc | SplitDesc:
         """Where the elements are."""
         text = f"{self.format}@{self.release}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import prod
 from typing import Literal
 
 from layoutc.errors import LayoutcError
+from layoutc.once import once
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Shuffles
@@ -126,7 +126,7 @@ class CopyPlan:
                     f"tile {tile} of {digit.extent}"
                 )
 
-    @cached_property
+    @once
     def widths(self) -> Widths:
         """Bytes of an element on each side."""
         at = "src" if self.load == "staged" else self.converted_at
@@ -208,7 +208,7 @@ class CopyPlan:
             return self.macro[position] - self.steps_of_a_line(prod(self.macro[g] for g in self.run_digits[:-1]))
         return self.macro[position]
 
-    @cached_property
+    @once
     def keeps_lines(self) -> bool:
         """Whether runs are whole lines where the destination begins with one, but for the last ones along a digit."""
         digits = enumerate(self.copy.digits)
@@ -219,12 +219,12 @@ class CopyPlan:
         """Steps of a digit that hold a line, if each is `inner` elements."""
         return -(-LINE // self.widths.dst // inner)
 
-    @cached_property
+    @once
     def extents(self) -> tuple[int, ...]:
         """The extents of the copy's digits."""
         return tuple(digit.extent for digit in self.copy.digits)
 
-    @cached_property
+    @once
     def run_digits(self) -> tuple[int, ...]:
         """The digits of a macro tile's runs of contiguous destination elements, fastest first; the last may be cut."""
         found: list[int] = []
@@ -237,12 +237,12 @@ class CopyPlan:
             inner *= macro
         return tuple(found)
 
-    @cached_property
+    @once
     def run(self) -> int:
         """Elements of a run."""
         return prod(self.macro[g] for g in self.run_digits)
 
-    @cached_property
+    @once
     def source_run_digits(self) -> tuple[int, ...]:
         """The digits of a macro tile's runs of contiguous source elements, fastest first."""
         return self.memory_run_digits("src")
@@ -302,12 +302,12 @@ class CopyPlan:
         """Whether they do so for their elements, which share bytes of memory, to have one each."""
         return self.load == "unpacked" if side == "src" else self.store == "packed"
 
-    @cached_property
+    @once
     def load_buffer(self) -> MacroBuffer:
         """The buffer that a macro tile of the source is gathered in, if it is."""
         return macro_buffer(self, "src")
 
-    @cached_property
+    @once
     def store_buffer(self) -> MacroBuffer:
         """The buffer that a macro tile of the destination is put together in, if it is."""
         return macro_buffer(self, "dst")

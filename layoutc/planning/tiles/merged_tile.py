@@ -9,10 +9,10 @@ leaves, or out of a register of zeros.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from itertools import repeat
 from math import prod
 
+from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan, Part
@@ -56,13 +56,13 @@ class MergedTile:
             first, 0, self._params(side, first, loaded), 0 if all(found) else _bits(found), _bits(is_zero)
         ), lanes
 
-    @cached_property
+    @once
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
         held = tuple(elements for _, elements in self.registers)
         return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles)
 
-    @cached_property
+    @once
     def registers(self) -> Sequence[Loaded]:
         """What is loaded: a row, or pieces of rows, and their elements."""
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
@@ -72,7 +72,7 @@ class MergedTile:
             return rows
         return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
 
-    @cached_property
+    @once
     def _elements_wanted(self) -> tuple[Elements, ...]:
         return tuple(elements for _, elements in self.wanted)
 
@@ -95,7 +95,7 @@ class MergedTile:
             ]
         return dict(found)
 
-    @cached_property
+    @once
     def _params_at(self) -> dict[int, tuple[int, ...]]:
         """How far the parameters of each place lie from those of the first, on the side where it is converted."""
         return dict(_placed_params(self.plan))

@@ -7,10 +7,11 @@ Everything here is numbers: offsets are relative to the tile's first element, in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
+from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName
 from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.shuffles.interleave import deinterleave, interleave
@@ -98,7 +99,7 @@ class TileProgram:
         self.source_fill = self.source_lanes[len(source) :]
         self.target_fill = self.target_lanes[len(target) :]
 
-    @cached_property
+    @once
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored."""
         plan, channels = self.plan, self.channels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import cast
 
 from xdsl.dialects import affine
@@ -18,6 +18,7 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
+from layoutc.once import once
 from layoutc.targets.errors import EmissionError
 from layoutc.targets.spelling.c_context import Site
 from layoutc.targets.words.bounds import Interval, affine_interval
@@ -88,7 +89,7 @@ class _AffinePrinter:
             [_constant_or(o, AffineExpr.symbol(i)) for i, o in enumerate(symbols)],
         )
 
-    @cached_property
+    @once
     def intervals(self) -> tuple[list[Interval], list[Interval]]:
         """Those of the dims, and of the symbols."""
         found = [self.site.bounds[operand] for operand in self.site.op.operands]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.once import once
 from layoutc.planning.conversions.running_sums import own_loops
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, Stride
 from layoutc.planning.plans.plan import CopyPlan
@@ -70,7 +70,7 @@ class TiledCopy:
         self.touched = [self.src_strides, self.dst_strides]
         """those of the sides that tiles touch in memory, not in a buffer"""
 
-    @cached_property
+    @once
     def body(self) -> VectorBody | ElementBody:
         """What a tile does."""
         return VectorBody(self, self.tile_plan) if self.plan.target_lanes else ElementBody(self)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 from xdsl.builder import Builder
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitA
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from layoutc.once import once
 from layoutc.transforms.building.creation import created, inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
@@ -99,7 +100,7 @@ class ConvertingFunctions:
         found = self.function(lanes.builder, Given((loaded.type,), range(0, lanes.count, lanes.count)), ())
         return found and found([loaded])
 
-    @cached_property
+    @once
     def are_of_bytes(self) -> bool:
         """Whether all that a conversion is given is a byte, of which it makes another, on processors that look up."""
         sides = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, SSAValue
 
 from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
+from layoutc.once import once
 from layoutc.planning.machine import Shuffles
 from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
@@ -44,17 +44,17 @@ class RegisterConversion:
         """Whether what the destination holds counts."""
         return bool(self.conversions.conversion.sum)
 
-    @cached_property
+    @once
     def source(self) -> ElementType:
         """What lanes hold of an element that is loaded."""
         return in_lanes(self.conversions.source.desc.element_type)
 
-    @cached_property
+    @once
     def source_element(self) -> Attribute:
         """The type of such lanes."""
         return mlir_element_type(self.source)
 
-    @cached_property
+    @once
     def functions(self) -> ConvertingFunctions:
         """Those that are called."""
         return ConvertingFunctions(self.nest, self.conversions, self._stored, self.vector_bytes)
