@@ -99,6 +99,23 @@ def test_faults_are_pointed_at(text: str, column: int, message: str):
     assert (caught.value.column, caught.value.message[: len(message)]) == (column, message)
 
 
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("affine_map<(d0, d1) -> (d0 ceildiv 2, d1)>", 24, "ceildiv is not a digit, expected floordiv and mod"),
+        ("affine_map<(d0, d1) -> (d0, d1, d1 mod 3)>", 24, "digits of axis d1 do not nest: got divisor 1"),
+        ("affine_map<(d0, d1) -> (d0 * d1)>", 24, "a product or quotient of axes is not affine"),
+        ("affine_map<(d0) -> (d0, d1)>", 24, "identifier not in space d1"),
+        ("affine_map<(n, n) -> (n, n)>", 15, "axis 'n' appears twice"),
+        ("(n, c) -> (n, n)", 11, "axis c is in no result"),
+    ],
+)
+def test_what_is_wrong_in_a_map_is_said_where_any_notation_may_stand(text: str, column: int, message: str):
+    with pytest.raises(NotationError) as caught:
+        notations.read(text)
+    assert (caught.value.column, caught.value.message[: len(message)]) == (column, message)
+
+
 def test_layouts_that_no_map_expresses_for_all_dims_are_refused_with_the_reason():
     with pytest.raises(LayoutcError, match="has no alignment"):
         affine.format(Layout(1, (Digit((0,)),), align=(8,)))

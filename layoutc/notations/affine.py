@@ -17,7 +17,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import AxisGroup, Layout, generic_names
 from layoutc.notations.reading import Reading, planar_order
-from layoutc.notations.scanner import Scanner
+from layoutc.notations.scanner import MeantError, Scanner
 
 NAME = "affine"
 MAX_LENGTH = 4_000
@@ -106,12 +106,13 @@ def _is_padded_alike(desc: MemoryDesc, group: AxisGroup) -> bool:
 def _read_map(text: str, start: int, stop: int) -> Reading:
     from layoutc.affine_digits import MapError, parse_map, read_map
 
-    names = _axis_names(text, start)
-    found = parse_map(text, start, stop)
     try:
-        return read_map(found, None, names)
+        names = _axis_names(text, start)
+        return read_map(parse_map(text, start, stop), None, names)
+    except NotationError as error:
+        raise MeantError(text, error.column, error.message) from None
     except MapError as error:
-        raise NotationError(text, _result_column(text[:stop], error.result), str(error)) from None
+        raise MeantError(text, _result_column(text[:stop], error.result), str(error)) from None
 
 
 def _axis_names(text: str, start: int) -> tuple[str, ...]:
