@@ -54,8 +54,9 @@ def test_bad_text_is_an_error_message(tmp_path: Path, capsys: Capture, name: str
 
 
 OPTIONS = {
-    "threads=x": "option threads of plan-reorders is x, expected a number",
+    "threads=x": "option threads of plan-reorders is 'x', expected a number",
     "threads=1,2": "option threads of plan-reorders is 1,2, expected a number",
+    'threads="2, 3"': "option threads of plan-reorders is '2, 3', expected a number",
     "threads=true": "option threads of plan-reorders is True, expected a number",
     "target": "option target of plan-reorders is nothing, expected a text",
     "tuned=3": "option tuned of plan-reorders is 3, expected a text",

@@ -231,7 +231,7 @@ class PlanReordersPass(ModulePass):
             if name not in kinds:
                 raise LayoutcError(f"{cls.name} has no option {name!r}, expected one of {' '.join(kinds)}")
             if [type(value) for value in values] != [kinds[name]]:
-                got = ",".join(map(str, values)) or "nothing"
+                got = ",".join(map(repr, values)) or "nothing"
                 expected = "a number" if kinds[name] is int else "a text"
                 raise LayoutcError(f"option {name} of {cls.name} is {got}, expected {expected}")
         return super().from_spec(spec)
