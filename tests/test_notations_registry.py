@@ -97,6 +97,15 @@ def test_an_unknown_notation_lists_the_known_ones():
         notations.translate("nchw", "tflite")
 
 
+def test_a_system_as_it_is_spelled_is_taken_for_its_notation():
+    for call in (lambda: notations.translate("nchw", "OpenVINO"), lambda: notations.read("OpenVINO:bfyx")):
+        with pytest.raises(LayoutcError, match=r"unknown notation 'OpenVINO', .*; did you mean openvino"):
+            call()
+    for name in ("OpenVINO", "openvino", "oneDNN", "DirectML", "ie", "memref"):
+        with pytest.raises(NotationError, match=f"{name.lower()} is a notation, expected a layout in its words"):
+            notations.read(name)
+
+
 @pytest.mark.parametrize(
     ("text", "to", "expected"),
     [

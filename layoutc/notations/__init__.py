@@ -59,7 +59,7 @@ def notation(name: str) -> Notation:
     """The notation of that name. Raises LayoutcError, naming the known ones, for any other."""
     instance("notation", name, str)
     if name not in _MODULES:
-        raise LayoutcError(f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
+        raise LayoutcError(_unknown_notation(name))
     return cast(Notation, import_module(f"{__name__}.{_MODULES[name]}"))
 
 
@@ -99,11 +99,18 @@ def _read_bare(text: str) -> Reading:
     return next(iter(readings.values()))
 
 
+def _unknown_notation(name: str) -> str:
+    hint = f"; did you mean {name.lower()}" if name.lower() in _MODULES else ""
+    return f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}{hint}"
+
+
 def _unknown(text: str) -> NotationError | None:
     """What is wrong with a text that begins as no notation does."""
     name, colon, rest = text.partition(":")
     if colon and _PREFIX.fullmatch(name) and rest[:1] != ":":
-        return NotationError(text, 0, f"unknown notation {name[:40]!r}, expected one of {' '.join(NOTATIONS)}")
+        return NotationError(text, 0, _unknown_notation(name))
+    if text.lower() in _MODULES:
+        return NotationError(text, 0, f"{text.lower()} is a notation, expected a layout in its words")
     if _TYPE.match(text):
         return NotationError(text, 0, "expected memref<...>, affine_map<...>, strided<...> or a layout's name")
     return None
