@@ -2,7 +2,7 @@
 
 import sys
 
-from layoutc.tools.layoutc import main
+from layoutc.tools.start import layoutc
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(layoutc())

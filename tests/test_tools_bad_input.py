@@ -342,3 +342,20 @@ def test_ctrl_c_is_one_line(number: signal.Signals) -> None:
         process.stdout.read()
         assert process.stderr.read() in {"layoutc: error: interrupted\n", "\nlayoutc: error: interrupted\n"}
     assert process.returncode == 128 + number
+
+
+@pytest.mark.parametrize(("command", "module"), [("layoutc", "click"), ("layoutc-opt", "xdsl.xdsl_opt_main")])
+def test_ctrl_c_while_modules_are_loaded_is_one_line(command: str, module: str) -> None:
+    function = command.replace("-", "_")
+    program = f"""
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from layoutc.tools.start import {function}
+sys.exit({function}())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, f"{command}: error: interrupted\n")

@@ -68,8 +68,8 @@ def test_the_wheel_brings_licence_and_entry_points(wheel: Path) -> None:
     assert "LLVM Exceptions" in archive.read(named["LICENSE"]).decode()
     assert "License-Expression: Apache-2.0 WITH LLVM-exception" in archive.read(named["METADATA"]).decode()
     entry_points = archive.read(named["entry_points.txt"]).decode()
-    assert "layoutc = layoutc.tools.layoutc:main" in entry_points
-    assert "layoutc-opt = layoutc.tools.layoutc_opt:main" in entry_points
+    assert "layoutc = layoutc.tools.start:layoutc" in entry_points
+    assert "layoutc-opt = layoutc.tools.start:layoutc_opt" in entry_points
     assert "layoutc = layoutc.universe:LAYOUTC_UNIVERSE" in entry_points
 
 
