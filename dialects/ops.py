@@ -191,7 +191,7 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         parser.parse_optional_characters("")
         start_of_with = parser.pos
         conversion, arguments, order = _parse_with(parser)
-        end_of_with = parser.pos
+        end_of_with = end_of_text(parser, start_of_with)
         axes, plan = _parse_texts(parser, "axes"), parse_plan_lines(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
@@ -202,7 +202,8 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
             types.append(_parse_type(parser))
         (_, source_type, _), (_, target_type, _), *rest = types
         if len(rest) != len(arguments):
-            parser.raise_error(f"got {len(rest)} types of arguments, expected {len(arguments)}", start, parser.pos)
+            start, _, end = types[min(2 + len(arguments), len(types) - 1)]
+            parser.raise_error(f"got {len(rest)} types of arguments, expected {len(arguments)}", start, end)
         if len(order) == len(rest):
             types[2:] = rest = [rest[place] for place in order]
             arguments = [arguments[place] for place in order]

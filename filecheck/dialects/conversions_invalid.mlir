@@ -53,10 +53,22 @@ func.func @type_of_operand(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3
 
 // -----
 
-// As many operands as there are values given at run time.
-// CHECK: got 0 types of arguments, expected 1
+// As many operands as there are values given at run time: the type behind which one is missing is shown.
+// CHECK: into memref<2x3xi8>{{$}}
+// CHECK-NEXT: {{^ +\^{14}$}}
+// CHECK-NEXT: got 0 types of arguments, expected 1
 func.func @types(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3xf32>) {
   layout.reorder %a into %b with (dst_scale = %s axes [1]) : memref<2x3xf32> into memref<2x3xi8>
+}
+
+// -----
+
+// More types than operands: the first of them is shown.
+// CHECK: into memref<2x3xi8>, memref<3xf32>{{$}}
+// CHECK-NEXT: {{^ +\^{13}$}}
+// CHECK-NEXT: got 1 types of arguments, expected 0
+func.func @more_types(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
+  layout.reorder %a into %b with (dst_scale = 0.5) : memref<2x3xf32> into memref<2x3xi8>, memref<3xf32>
 }
 
 // -----
@@ -79,7 +91,7 @@ func.func @generic(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
 // -----
 
 // The bits of a float: MLIR would read 1.0, and xDSL 1065353216.
-// CHECK: conversions_invalid.mlir:85:53
+// CHECK: conversions_invalid.mlir:97:53
 // CHECK: expected a number in decimal digits
 func.func @bits(%a: memref<2x3xf32>, %b: memref<2x3xi8>) {
   layout.reorder %a into %b with (src_scale = [0.5, 0x3F800000] axes [0]) : memref<2x3xf32> into memref<2x3xi8>
