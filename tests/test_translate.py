@@ -95,6 +95,22 @@ def check_listed_names(desc: MemoryDesc) -> None:
         assert found.same_memory(desc), f"{system}:{text} of {desc}"
 
 
+@many(100)
+@given(memory_descs())
+def test_a_descriptor_has_a_name_wherever_one_is_listed(desc: MemoryDesc) -> None:
+    for system in listed_names(desc):
+        name = notations.translate(desc, system)
+        assert notations.desc(f"{system}:{name}", desc.dims, desc.element_type).same_memory(desc)
+
+
+def test_a_descriptor_has_its_own_dims_and_type() -> None:
+    blocked = notations.desc("nChw8c", (2, 17, 5, 4), "f32")
+    assert notations.translate(blocked, "openvino") == "b_fs_yx_fsv8"
+    for others in ({"dims": (2, 17, 5, 4)}, {"element_type": "f32"}):
+        with pytest.raises(LayoutcError, match="a MemoryDesc has dims and an element type, expected no others"):
+            notations.translate(blocked, "openvino", **others)  # pyright: ignore[reportArgumentType]
+
+
 @pytest.mark.parametrize(
     ("text", "results"),
     [

@@ -209,16 +209,21 @@ def reading_of(text: str | Layout) -> Reading:
 
 
 def translate(
-    text: str | Layout, to: str, dims: Sequence[int] | None = None, element_type: TypeName | None = None
+    text: str | Layout | MemoryDesc, to: str, dims: Sequence[int] | None = None, element_type: TypeName | None = None
 ) -> str:
     """
     The text for the same memory as a text or a Layout in the notation `to`: for all dims, or for those given here or in
-    the text, which may have a name where the layout alone has none.
+    the text, which may have a name where the layout alone has none. A MemoryDesc says its dims and type itself.
 
     Raises NotationError for a text that no notation reads, LayoutcError saying what the target cannot express.
     """
     instance("notation", to, str)
-    target, reading = notation(to), reading_of(text)
+    target = notation(to)
+    if isinstance(text, MemoryDesc):
+        if dims is not None or element_type is not None:
+            raise LayoutcError("a MemoryDesc has dims and an element type, expected no others")
+        return _name_of(target, text)
+    reading = reading_of(text)
     elements = reading.elements(element_type)
     if dims is None and reading.says_all(elements):
         try:
@@ -226,14 +231,18 @@ def translate(
         except LayoutcError:
             if reading.dims is None:
                 raise
-    found = desc(text, dims, element_type)
+    return _name_of(target, desc(text, dims, element_type))
+
+
+def _name_of(target: Notation, found: MemoryDesc) -> str:
+    """The target's text for a descriptor; LayoutcError says what it cannot express."""
     try:
         own = target.format_desc(found)
     except LayoutcError:
         own = None
     # A name of its own is best, then the name of another layout that is the same memory, then one with strides.
-    if own is None or (to in NAMED and not read(f"{to}:{own}").is_layout):
-        own = name_of_memory(found, to) or own
+    if own is None or (target.NAME in NAMED and not read(f"{target.NAME}:{own}").is_layout):
+        own = name_of_memory(found, target.NAME) or own
     return own or target.format_desc(found)
 
 
