@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.once import once
 from layoutc.planning.conversions.spread_params import spread_params
 from layoutc.planning.copies.widths import Widths
 
@@ -29,14 +29,14 @@ class Reorder:
         """Of both buffers."""
         return self.source.size_bytes + self.destination.size_bytes
 
-    @cached_property
+    @once
     def widths(self) -> Widths:
         """Bytes of the elements of both sides, and how many share one."""
         bits = self.source.element_type.bits, self.destination.element_type.bits
         src, dst = (max(width // 8, 1) for width in bits)
         return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
 
-    @cached_property
+    @once
     def seen(self) -> Conversion:
         """The conversion as copies see it: some parameters have smaller groups."""
         found = spread_params(self.source, self.destination, self.conversion)

@@ -160,7 +160,7 @@ class CopyPlan:
         """The lanes of loads, or of stores."""
         return self.source_lanes if side == "src" else self.target_lanes
 
-    @cached_property
+    @once
     def lane_digits(self) -> frozenset[int]:
         """The digits of the lanes of loads and of stores."""
         return frozenset(part.digit for part in (*self.source_lanes, *self.target_lanes))
@@ -284,7 +284,7 @@ class CopyPlan:
         """Whether what a load takes lies together where rows are gathered; in a source that overlaps it need not."""
         return all(part.digit in self.source_run_digits for part in self.source_lanes)
 
-    @cached_property
+    @once
     def source_run(self) -> int:
         """Elements of a run of the source."""
         return self.memory_run("src")
