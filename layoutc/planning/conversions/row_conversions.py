@@ -21,7 +21,7 @@ from layoutc.planning.moves.macro_shapes import (
     WIDENED,
     MacroShape,
 )
-from layoutc.planning.moves.macro_tiles import by_source_lines, with_macro
+from layoutc.planning.moves.macro_tiles import in_source_line_order, with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_copy
@@ -58,7 +58,8 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
             plan = with_packed_stores(plan)
         if plan.fits_stack and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             because("loads", "row by row into a buffer, which converts whole registers")
-            plan = by_source_lines(with_near_stores(plan), how.target) if how.streams else with_near_stores(plan)
+            plan = with_near_stores(plan)
+            plan = in_source_line_order(plan, how.target) if how.streams else plan
             asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
             return along_most_turns(plan, how.target) if asks_next else plan
     forget_copies(1)

@@ -20,7 +20,7 @@ from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.macro_shapes import ROW_APART, ROWS_APART, MacroShape
 from layoutc.planning.moves.next_tile import asking_ahead, outer_loops
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
+from layoutc.planning.reasons import because, silently
 
 
 def loop_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
@@ -118,6 +118,14 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         plan = replace(plan, outer_order=order)
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return asking_ahead(plan) if asks else plan
+
+
+def in_source_line_order(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """The same plan where its loops are in that order; else it asks for other macro tiles than it did, too."""
+    with silently():
+        ordered = by_source_lines(plan, target)
+    is_so = outer_loops(plan, ordered.outer_order) == outer_loops(plan, plan.outer_order)
+    return plan if is_so else by_source_lines(plan, target)
 
 
 def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
