@@ -24,7 +24,8 @@ def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
 
-    None if there are no such tiles, or elements share bytes, stay what they are, or are added to others.
+    None if there are no such tiles, or elements share bytes of the destination, stay what they are, or are added to
+    others.
     """
     widths = how.widths
     moved = Widths(widths.dst, widths.dst)

@@ -56,7 +56,8 @@ def _padded(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """
     The plan of what is loaded in part, and the zeros beside it, as one copy, if it has one.
 
-    Where elements share bytes, and lines do not go past the caches, not if both by themselves take fewer instructions.
+    Past the caches a line is stored once so. In them it pays for elements that share bytes if both apart take about as
+    many instructions.
     """
     padded = padded_plan(copy, how)
     if padded is None or how.streams or not how.widths.are_packed:
