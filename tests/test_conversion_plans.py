@@ -452,11 +452,20 @@ def test_rows_that_are_converted_first_are_read_line_after_line() -> None:
     assert copy.macro[inner] < copy.copy.digits[inner].extent
 
 
-def test_what_is_padded_is_apart_in_the_caches_where_that_takes_fewer_instructions() -> None:
+def test_what_is_padded_is_apart_where_the_caches_hold_it() -> None:
     """Registers of 64 elements of a row are unpacked by one load, and would be converted row by row into a buffer."""
     source, destination = desc("acbd", (14, 2, 57, 60), "s4"), desc("abdC24c", (14, 2, 57, 60), "f32")
     loaded, zeros = choose_plan(source, destination, machine("avx512")).copies
     assert (loaded.load, zeros.copy.is_fill) == ("normal", True)
+
+
+@pytest.mark.parametrize("llc", [1 << 20, 1 << 30])
+def test_the_copies_of_what_is_packed_and_padded_follow_from_the_reorder(llc: int) -> None:
+    """Who reads a plan has other caches than who wrote it, and finds the same copies."""
+    for dims in ((138, 14, 229, 24), (13, 4, 22, 24)):
+        source, destination = desc("dabc", dims, "s4"), desc("Dbca8d2d", dims, "f32")
+        plan = choose_plan(source, destination, replace(machine("avx512"), llc=llc))
+        assert read_converting_plan(list(plan_lines(plan)), source, destination) == plan
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,7 @@ def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | 
         moves=moves,
         divisor=divisor_list(reorder.seen, types[1]),
         asked=asked_list(reorder.seen, *types),
+        is_large=reorder.is_large,
     )
     straight = None if moves else copies_that_convert(reorder, target)
     buffered = best_buffer(reorder, target, straight and len(straight[0]))

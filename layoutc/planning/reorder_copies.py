@@ -15,7 +15,6 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.moves.plan_copy import instructions, pieces
-from layoutc.planning.threads import goes_past_caches
 
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
@@ -76,7 +75,6 @@ def _joined_conversions(
     Where a box cannot have all of two axes, or gains nothing by it, one alone may be joined.
     """
     held = max(widths.src, widths.dst)
-    streams = goes_past_caches(reorder, target, threads=1)
     ways: list[tuple[Joins, int | None]] = [
         ("all", None),
         *(("whole", along) for along in (None, *range(reorder.destination.rank))),
@@ -90,19 +88,14 @@ def _joined_conversions(
         if joined in tried:
             continue
         tried.append(joined)
-        if uneven and all(_has_tile(copy, widths, target, streams) for copy in uneven):
+        if uneven and all(_has_tile(copy, reorder, target) for copy in uneven):
             cost, before = (instructions(((copy, held) for copy in copies), target) for copies in (joined, apart))
             if cost < JOIN_GAIN * before:
                 return joined
     return apart
 
 
-def _has_tile(copy: StridedCopy, widths: Widths, target: Machine, streams: bool) -> bool:
-    """
-    Whether a tile holds all of the axes that a copy has as one digit, converted in it or before.
-
-    What is loaded in part of elements that share bytes has one where lines go past the caches.
-    """
-    if copy.is_whole:
-        return has_box(copy, widths, target)
-    return (streams or not widths.are_packed) and has_padded_tile(copy, widths, target)
+def _has_tile(copy: StridedCopy, reorder: Reorder, target: Machine) -> bool:
+    """Whether a tile holds all of the axes that a copy has as one digit, converted in it or before."""
+    widths = reorder.widths
+    return has_box(copy, widths, target) if copy.is_whole else has_padded_tile(copy, widths, target, reorder.is_large)

@@ -30,6 +30,8 @@ class Converting:
     """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
     copies: int = 1
     """of elements that are there"""
+    is_large: bool = False
+    """whether the destination has so many bytes that zeros beside what is packed are better in its tiles"""
     computed: int = COMPUTED
     """bytes of an element while it is converted; 0 if it stays what it is"""
 

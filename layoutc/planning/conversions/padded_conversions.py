@@ -25,11 +25,13 @@ def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     The plan of a copy that is loaded in part, in tiles that hold both what was converted into a buffer, and zeros.
 
     None if there are no such tiles, or elements share bytes of the destination, stay what they are, or are added to
-    others.
+    others; or if they share bytes of a source which becomes a destination that the caches hold.
     """
     widths = how.widths
     moved = Widths(widths.dst, widths.dst)
-    if how.adds or how.moves or copy.is_fill or (partial := copy.first_partial) is None or widths.dst_per_byte > 1:
+    if how.adds or how.moves or copy.is_fill or (partial := copy.first_partial) is None:
+        return None
+    if widths.dst_per_byte > 1 or (widths.are_packed and not how.is_large):
         return None
     if needs_box(copy, moved, how.target) and not _is_worth_a_box(copy, partial, moved.dst, how.target):
         return None
@@ -45,9 +47,9 @@ def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     return planned(how) or planned(by_registers)
 
 
-def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
+def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine, is_large: bool) -> bool:
     """Whether tiles hold both what a copy converts into a buffer, and the zeros beside it."""
-    how = Converting(widths, target, streams=False, threads=1, adds=False, moves=False)
+    how = Converting(widths, target, streams=False, threads=1, adds=False, moves=False, is_large=is_large)
     plan = padded_plan(copy, how.by_registers)
     if plan is not None:
         forget_copies(1)

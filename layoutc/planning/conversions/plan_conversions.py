@@ -35,8 +35,6 @@ from layoutc.planning.reasons import because, forget_copies, next_copy, silently
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
-PADDED_COST = 1.2
-"""times the instructions of a copy and its zeros apart that tiles of both may take where lines stay in the caches"""
 
 
 def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator[CopyPlan]:
@@ -46,28 +44,10 @@ def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator
             box = merged_plan(copy, how.widths, how.target, how.streams)
             assert box is not None, "what is joined has a box"
             yield box
-        elif (padded := _padded(copy, how)) is not None:
+        elif (padded := padded_plan(copy, how)) is not None:
             yield padded
         else:
             yield from _plans_or_box(copy, how)
-
-
-def _padded(copy: StridedCopy, how: Converting) -> CopyPlan | None:
-    """
-    The plan of what is loaded in part, and the zeros beside it, as one copy, if it has one.
-
-    Past the caches a line is stored once so. In them it pays for elements that share bytes if both apart take about as
-    many instructions.
-    """
-    padded = padded_plan(copy, how)
-    if padded is None or how.streams or not how.widths.are_packed:
-        return padded
-    with silently():
-        apart = [*_plans(copy, how)]
-    if plan_cost(padded, how.computed) <= PADDED_COST * parts_cost(apart, how.computed):
-        return padded
-    forget_copies(1)
-    return None
 
 
 def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:

@@ -10,6 +10,12 @@ from layoutc.once import once
 from layoutc.planning.conversions.spread_params import spread_params
 from layoutc.planning.copies.widths import Widths
 
+LARGE = 8 << 20
+"""
+bytes of a destination of which most caches hold no more: a number, not a machine's, as it decides what the copies are,
+which those who read a plan find again on other machines
+"""
+
 
 @dataclass(frozen=True)
 class Reorder:
@@ -28,6 +34,11 @@ class Reorder:
     def bytes(self) -> int:
         """Of both buffers."""
         return self.source.size_bytes + self.destination.size_bytes
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the destination does not fit most caches."""
+        return self.destination.size_bytes >= LARGE
 
     @once
     def widths(self) -> Widths:
