@@ -564,6 +564,20 @@ def test_a_function_that_returns_memory_is_named() -> None:
     assert str(error.value) == f"function 'pack' returns memref<12xf32>, {expected}"
 
 
+def test_only_what_computes_with_floats_refuses_fast_math(compiler: str, tmp_path: Path) -> None:
+    flags = ["-ffast-math", "-ffinite-math-only"]
+    if "clang" not in compiler:
+        flags += ["-Ofast", "-funsafe-math-optimizations", "-fno-signed-zeros"]
+    for target in ("avx512", "generic", "plain"):
+        source = layoutc.desc("nhwc", (2, 19, 9, 7), "f32")
+        moved, converted = (layoutc.desc("nChw8c", (2, 19, 9, 7), type) for type in ("f32", "s8"))
+        for flag in flags:
+            compiled(layoutc.Kernel(source, moved, target=target).c_source, compiler, tmp_path, flag)
+            with pytest.raises(AssertionError, match="build it without -ffast-math"):
+                compiled(layoutc.Kernel(source, converted, target=target).c_source, compiler, tmp_path, flag)
+        compiled(layoutc.Kernel(source, converted, target=target).c_source, compiler, tmp_path)
+
+
 @pytest.mark.parametrize(
     "name", ["for", "main", "exp", "number_of_f4_e2m1", '"two words"', '"1st"', "_Reserved", '"quo\\22te"']
 )

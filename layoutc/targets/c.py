@@ -46,6 +46,7 @@ from layoutc.targets.patterns.c_float_numbers import float_numbers_prelude
 from layoutc.targets.patterns.c_low_bytes import low_bytes_prelude
 from layoutc.targets.patterns.narrow_parts import narrow_parts_prelude
 from layoutc.targets.patterns.wide_parts import wide_parts_prelude
+from layoutc.targets.spelling.c_arith import FLOAT_SPELLINGS
 from layoutc.targets.spelling.c_memory import constant_array, parameter
 from layoutc.targets.spelling.c_names import LIBRARY, Names, is_identifier
 from layoutc.targets.spelling.c_shuffles import Shuffles
@@ -118,10 +119,16 @@ class _ModulePrinter:
         said = without_comments(f"{own}\n{code}")
         used = words(said)
         helpers = [text for prelude_of in PRELUDES for text in prelude_of(used)]
-        above = prelude(used | words("\n".join(helpers)), self.helpers, has_pragmas="#pragma omp" in said)
+        used_above, has_pragmas = used | words("\n".join(helpers)), "#pragma omp" in said
+        above = prelude(used_above, self.helpers, has_pragmas=has_pragmas, has_floats=self._has_floats())
         file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
         own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
         return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
+
+    def _has_floats(self) -> bool:
+        """Whether floats are computed, and not only moved."""
+        ops = (op for function in self.effects.functions for op in self.effects.ops[function])
+        return any(op.__class__ in FLOAT_SPELLINGS for op in ops)
 
     def _name_arrays(self) -> None:
         """C names for constant arrays, which only this file knows."""

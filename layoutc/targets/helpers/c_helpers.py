@@ -202,15 +202,21 @@ _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #endif"""
 
+_EXACT = """#if defined(__FAST_MATH__) || __FINITE_MATH_ONLY__ || \\
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error "this file computes as IEEE 754 says: build it without -ffast-math, -Ofast and their parts"
+#endif"""
+"""clang says so of -ffast-math and -ffinite-math-only, gcc also of other parts"""
 
-def prelude(used: set[str], helpers: Iterable[str], *, has_pragmas: bool) -> str:
-    """The includes and the helpers that stand above code in which these words are used."""
+
+def prelude(used: set[str], helpers: Iterable[str], *, has_pragmas: bool, has_floats: bool) -> str:
+    """The includes and the helpers that stand above code in which these words are used, and floats computed."""
     functions = [HELPERS[name] for name in HELPERS if name in helpers] + vector_prelude(used)
     used = used | words(without_comments("\n".join(functions)))
     includes = sorted({f"#include <{header}>" for header, names in _HEADERS if names & used})
     includes += [_INTRINSICS] if "__F16C__" in used else []
-    pragma = [_UNKNOWN_PRAGMAS] if has_pragmas else []
-    return "\n\n".join((*(["\n".join(includes)] if includes else []), *pragma, *functions))
+    checks = ([_EXACT] if has_floats else []) + ([_UNKNOWN_PRAGMAS] if has_pragmas else [])
+    return "\n\n".join((*(["\n".join(includes)] if includes else []), *checks, *functions))
 
 
 def without_comments(code: str) -> str:

@@ -114,6 +114,27 @@ def _spell_bitcast(site: Site) -> Expression:
     return operand if names[0] == names[1] else cast(names[1], operand)
 
 
+FLOAT_SPELLINGS: dict[type[Operation], Spelling] = {
+    arith.CmpfOp: spell_cmpf,
+    arith.AddfOp: float_binary("+"),
+    arith.SubfOp: float_binary("-"),
+    arith.MulfOp: spell_mulf,
+    arith.DivfOp: float_binary("/"),
+    arith.NegfOp: spell_negf,
+    arith.MinimumfOp: float_extremum("minimum"),
+    arith.MaximumfOp: float_extremum("maximum"),
+    arith.MinnumfOp: float_extremum("minnum"),
+    arith.MaxnumfOp: float_extremum("maxnum"),
+    math.RoundEvenOp: spell_round_even,
+    arith.ExtFOp: spell_float_cast,
+    arith.TruncFOp: spell_float_cast,
+    arith.FPToSIOp: _float_to_integer(signed=True),
+    arith.FPToUIOp: _float_to_integer(signed=False),
+    arith.SIToFPOp: _integer_to_float(signed=True),
+    arith.UIToFPOp: _integer_to_float(signed=False),
+}
+"""of the ops that compute with floats; others only move their bits"""
+
 SPELLINGS: dict[type[Operation], Spelling] = {
     affine.ApplyOp: spell_apply,
     affine.MinOp: spell_min,
@@ -138,29 +159,13 @@ SPELLINGS: dict[type[Operation], Spelling] = {
     arith.ShRUIOp: shifts(">>", signed=False),
     arith.ShRSIOp: shifts(">>", signed=True),
     arith.CmpiOp: spell_cmpi,
-    arith.CmpfOp: spell_cmpf,
     arith.SelectOp: spell_select,
-    arith.AddfOp: float_binary("+"),
-    arith.SubfOp: float_binary("-"),
-    arith.MulfOp: spell_mulf,
-    arith.DivfOp: float_binary("/"),
-    arith.NegfOp: spell_negf,
-    arith.MinimumfOp: float_extremum("minimum"),
-    arith.MaximumfOp: float_extremum("maximum"),
-    arith.MinnumfOp: float_extremum("minnum"),
-    arith.MaxnumfOp: float_extremum("maxnum"),
-    math.RoundEvenOp: spell_round_even,
-    arith.ExtFOp: spell_float_cast,
-    arith.TruncFOp: spell_float_cast,
     arith.ExtSIOp: _spell_cast,
     arith.TruncIOp: _spell_cast,
     arith.IndexCastOp: _spell_cast,
     arith.ExtUIOp: _spell_extui,
-    arith.FPToSIOp: _float_to_integer(signed=True),
-    arith.FPToUIOp: _float_to_integer(signed=False),
-    arith.SIToFPOp: _integer_to_float(signed=True),
-    arith.UIToFPOp: _integer_to_float(signed=False),
     arith.BitcastOp: _spell_bitcast,
     UnrealizedConversionCastOp: _spell_bitcast,
+    **FLOAT_SPELLINGS,
 }
 """the spelling of each op without side effects"""
