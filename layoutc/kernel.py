@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 Executor = Literal["c", "interpret", "reference"]
 EXECUTORS: tuple[Executor, ...] = ("c", "interpret", "reference")
-LINKED = frozenset(("_init", "_fini", "_start"))
-"""what the linker puts into every object or program under these names"""
 Bytes: TypeAlias = "NDArray[Any]"
 Run: TypeAlias = "Callable[..., None]"
 """takes the bytes of source and destination, and those of each argument of the conversion, in its order"""
@@ -284,7 +282,9 @@ def check_name(name: object) -> None:
     from layoutc.targets.spelling.c_names import LIBRARY, is_identifier
 
     instance("the name of a function", name, str)
-    if not is_identifier(str(name)) or name in LIBRARY or name in LINKED:
+    if name in LIBRARY:
+        raise LayoutcError(f"{name!r} cannot be the name of a C function, it is one of the C library's")
+    if not is_identifier(str(name)):
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
 
 

@@ -579,7 +579,7 @@ def test_only_what_computes_with_floats_refuses_fast_math(compiler: str, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "name", ["for", "main", "exp", "number_of_f4_e2m1", '"two words"', '"1st"', "_Reserved", '"quo\\22te"']
+    "name", ["for", "main", "exp", "signal", "number_of_f4_e2m1", '"two words"', '"1st"', "_Reserved", '"quo\\22te"']
 )
 def test_function_names_that_c_has_taken(name: str) -> None:
     with pytest.raises(LayoutcError, match="function name"):

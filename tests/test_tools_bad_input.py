@@ -114,6 +114,10 @@ OTHERS = [
     ((*COMPILE, "-o", "/"), 1, "/: not a regular file"),
     ((*COMPILE, "-o", "/dev/fd/99"), 1, "/dev/fd/99: bad file descriptor"),
     *(((*COMPILE, "--name", name), 1, f"'{name}' cannot be the name") for name in ("_init", "_fini", "_start")),
+    *(
+        ((*COMPILE, "--name", name), 1, f"'{name}' cannot be the name of a C function, it is one of the C library's")
+        for name in ("signal", "read", "open", "kill", "select", "splice", "environ", "fmaxf", "sqrtf32", "_exit")
+    ),
 ]
 
 

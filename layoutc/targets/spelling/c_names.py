@@ -6,6 +6,7 @@ import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 
 from layoutc.targets.helpers.c_helpers import HELPERS
 from layoutc.targets.helpers.c_vector_helpers import RESERVED_NAME
@@ -43,20 +44,12 @@ TYPES_AND_CALLS = (
     + _words("malloc free abort aligned_alloc memcpy memset")
 )
 
-LIBRARY = frozenset(
-    _words("""
-    abort abs acos acosf acosh alloca asin asinf asinh atan atan2 atan2f atanf atanh atexit atof atoi atol bcmp bcopy
-    bsearch bzero calloc cbrt ceil ceilf clock copysign copysignf cos cosf cosh erf erfc exit exp exp2 expf expm1 fabs
-    fabsf fclose fdim ffs floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf fopen fprintf fputc fputs fread free
-    frexp fscanf fseek ftell fwrite gamma getchar getenv gets hypot ilogb index isalnum isalpha isdigit isinf isnan
-    isspace j0 j1 jn labs ldexp lgamma llabs llrint log log10 log1p log2 logb logf lrint lround main malloc memchr
-    memcmp memcpy memmove memset modf nan nearbyint nextafter pow powf printf putc putchar puts qsort rand realloc
-    remainder remove rename rindex rint rintf round roundf scalbn scanf signbit significand sin sincos sinf sinh
-    snprintf sprintf sqrt sqrtf srand sscanf stpcpy strcat strchr strcmp strcpy strdup strlen strncat strncmp strncpy
-    strstr strtod strtol strtoul system tan tanf tanh tgamma time trunc truncf vprintf write y0 y1 yn
-    """)
-)
-"""functions of the C library that compilers know: a definition under such a name is a warning, or never called"""
+_LINES = Path(__file__).with_name("c_library.txt").read_text(encoding="ascii").splitlines()
+LIBRARY = frozenset(_words(" ".join(line for line in _LINES if not line.startswith("#"))))
+"""
+what the C library has: a definition under such a name takes its place in the whole program, or is a warning, or never
+called
+"""
 
 IN_MACRO = "_in"
 """what the names of variables end in that are in macros made of functions; those in helpers end in `_`"""
