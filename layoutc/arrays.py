@@ -12,6 +12,7 @@ from layoutc.buffers import address_of, check_array
 from layoutc.builds import compile
 from layoutc.checks import integers
 from layoutc.conversion import Attributes, Conversion, conversion_of
+from layoutc.deferred import Deferred
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName
 from layoutc.element_type import element_type as type_named
@@ -23,23 +24,24 @@ from layoutc.views import holds, stored_type
 
 if TYPE_CHECKING:
     import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    import numpy.typing as npt
+else:
+    np, npt = Deferred("numpy"), Deferred("numpy.typing")
 
 
 def reorder(
-    array: Array,
+    array: npt.NDArray[Any],
     source: str | Layout | MemoryDesc,
     destination: str | Layout | MemoryDesc,
     dims: Sequence[int] | None = None,
     *,
     element_type: TypeName | None = None,
     to_dtype: TypeName | None = None,
-    out: Array | None = None,
+    out: npt.NDArray[Any] | None = None,
     executor: Executor | None = None,
     threads: int = 1,
     **attributes: Unpack[Attributes],
-) -> Array:
+) -> npt.NDArray[Any]:
     """
     The tensor in `array`, stored as `source` says, as a new array stored as `destination` says.
 
@@ -96,7 +98,7 @@ def _shape(desc: MemoryDesc, conversion: Conversion) -> tuple[int, ...]:
     return desc.physical_shape if desc.is_dense else (desc.span,)
 
 
-def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
+def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Zeros from a cache line on: only whole lines can be written past the caches."""
     import numpy as np
 
@@ -107,7 +109,9 @@ def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> A
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> Array:
+def _checked_out(
+    out: npt.NDArray[Any], desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
     """Raises BufferError, which says "out", unless the reorder can write to the array as it is."""
 
     check_array("out", out)
@@ -124,7 +128,7 @@ def _checked_out(out: Array, desc: MemoryDesc, conversion: Conversion, dtype: np
     return out
 
 
-def _buffer(array: Array, desc: MemoryDesc) -> Array:
+def _buffer(array: npt.NDArray[Any], desc: MemoryDesc) -> npt.NDArray[Any]:
     """The buffer of an array: itself, or a packed copy where elements are below a byte."""
     if desc.element_type.bits >= 8:
         return array
@@ -135,7 +139,7 @@ def _buffer(array: Array, desc: MemoryDesc) -> Array:
     return packed(array.reshape(-1).view(np.uint8), desc.element_type.bits)
 
 
-def _check_codes(array: Array, element: ElementType) -> None:
+def _check_codes(array: npt.NDArray[Any], element: ElementType) -> None:
     """Raises LayoutcError for NumPy's own integers that an element below a byte has no code for."""
     if element.bits >= 8 or array.dtype.kind not in "ui" or array.size == 0:
         return
@@ -155,7 +159,10 @@ def _kernel(
 
 
 def source_desc(
-    array: Array, source: str | Layout | MemoryDesc, dims: Sequence[int] | None, element_type: TypeName | None
+    array: npt.NDArray[Any],
+    source: str | Layout | MemoryDesc,
+    dims: Sequence[int] | None,
+    element_type: TypeName | None,
 ) -> MemoryDesc:
     """
     The descriptor of an array that is stored as `source` says; block padding counts as data without `dims`.
@@ -174,7 +181,7 @@ def source_desc(
     return desc
 
 
-def check_shape(array: Array, desc: MemoryDesc) -> None:
+def check_shape(array: npt.NDArray[Any], desc: MemoryDesc) -> None:
     """Raises LayoutcError unless the array has the physical shape, or one axis with all elements of the buffer."""
     shapes = [*([desc.physical_shape] if desc.is_dense else []), (desc.span,)]
     if array.shape not in shapes:

@@ -8,6 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from layoutc.checks import MAX_SIZE, instance, integer, integers, shown, verb
+from layoutc.deferred import Deferred
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.layout import AxisGroup, Layout
@@ -15,10 +16,12 @@ from layoutc.once import once
 from layoutc.strides import are_distinct, dense_strides, position_of
 
 if TYPE_CHECKING:
-    from xdsl.ir.affine import AffineMap
+    from xdsl.ir import affine
 
     from layoutc.equality import NormalForm
     from layoutc.padding import Box
+else:
+    affine = Deferred("xdsl.ir.affine")
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ class MemoryDesc:
             return self.base_offset
         return total + self.base_offset if self.base_offset else total
 
-    def offset_map(self) -> AffineMap:
+    def offset_map(self) -> affine.AffineMap:
         """The affine map from a logical index to an element offset: rank dims, one result."""
         from xdsl.ir.affine import AffineExpr, AffineMap
 

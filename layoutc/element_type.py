@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from layoutc.deferred import Deferred
 from layoutc.errors import LayoutcError
 from layoutc.float_format import FloatFormat, Specials
 
 if TYPE_CHECKING:
     import numpy as np
+else:
+    np = Deferred("numpy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from layoutc.buffers import check_array
 from layoutc.checks import instance, integers
+from layoutc.deferred import Deferred
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName, check_whole_bytes
 from layoutc.element_type import element_type as type_named
@@ -16,13 +17,14 @@ from layoutc.layout import AxisGroup, Layout
 
 if TYPE_CHECKING:
     import numpy as np
-
-    Array = np.ndarray[Any, np.dtype[Any]]
+    import numpy.typing as npt
+else:
+    np, npt = Deferred("numpy"), Deferred("numpy.typing")
 
 # --- descriptors of memory -----------------------------------------------------------------------------------------
 
 
-def stored_type(array: Array, named: TypeName | None = None) -> ElementType:
+def stored_type(array: npt.NDArray[Any], named: TypeName | None = None) -> ElementType:
     """
     The element type that an array holds, or the one that is named, if the array's elements can be of that.
 
@@ -107,7 +109,7 @@ def _in_elements(strides: tuple[int, ...], elements: ElementType) -> tuple[int, 
     return tuple(stride // width for stride in strides)
 
 
-def from_array(array: Array, element_type: TypeName | None = None) -> MemoryDesc:
+def from_array(array: npt.NDArray[Any], element_type: TypeName | None = None) -> MemoryDesc:
     """
     The descriptor of the memory that an array looks at, from its first element on: dims and element strides.
 
@@ -165,7 +167,7 @@ def _group_stride(desc: MemoryDesc, group: AxisGroup) -> int:
     return used[0][1]
 
 
-def view(desc: MemoryDesc, buffer: Any) -> Array:
+def view(desc: MemoryDesc, buffer: Any) -> npt.NDArray[Any]:
     """
     The buffer of a descriptor as an array in logical order, of shape `dims`, without copying.
 
