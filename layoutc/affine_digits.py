@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,10 +18,13 @@ from xdsl.ir.affine import (
 )
 
 from layoutc.affine_text import digit_expr
+from layoutc.checks import shown
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Digit, Layout
 from layoutc.notations.reading import Reading
 
+_UNKNOWN = "Identifier not in space"
+"""how xDSL begins to say that a name is none of the map's"""
 _Add, _Mul = AffineBinaryOpKind.Add, AffineBinaryOpKind.Mul
 
 
@@ -107,6 +111,10 @@ def parse_map(text: str, start: int, stop: int) -> AffineMap:
         return found
     except ParseError as error:
         message = error.msg.splitlines()[0]
+        if message.startswith(_UNKNOWN):
+            names = re.findall(r"[^\s(),\[\]]+", text[start : text.index("->", start)])
+            known = f"expected one of {shown(' '.join(names))}" if names else "the map has none"
+            message = f"unknown axis {error.span.text!r}, {known}"
         raise NotationError(text, start + error.span.start, message[:1].lower() + message[1:]) from None
     except Exception as error:
         message = parser_fault(error)
