@@ -273,6 +273,14 @@ def test_no_single_damaged_byte_of_a_header_is_a_traceback(tmp_path: Path) -> No
     assert refused > 300
 
 
+def test_a_sum_needs_an_output(capsys: Capture, tmp_path: Path) -> None:
+    np.save(tmp_path / "in.npy", ARRAY)
+    files = str(tmp_path / "in.npy"), str(tmp_path / "out.npy")
+    arguments = "reorder", *files, "--from", "ab", "--to", "ba", "--sum", "1"
+    check_error(capsys, arguments, 1, "out.npy: no such file or directory, --sum adds to what it holds")
+    assert not (tmp_path / "out.npy").exists()
+
+
 @pytest.mark.parametrize(("output", "fragment"), [("", "not a regular file"), ("no/out.npy", "no such file")])
 def test_reorder_into_what_cannot_be_written(capsys: Capture, tmp_path: Path, output: str, fragment: str) -> None:
     np.save(tmp_path / "in.npy", ARRAY)

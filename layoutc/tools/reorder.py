@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy.typing as npt
 
 from layoutc import arrays
 from layoutc.errors import BufferError, LayoutcError
@@ -62,7 +63,7 @@ def command(
     except LayoutcError as error:
         hint = "--dtype names it" if dtype is None else "--to-dtype is what to convert it to"
         raise LayoutcError(f"{in_npy}: {error}; {hint}") from None
-    out = read_npy(out_npy).copy() if given.get("sum") else None
+    out = _old(out_npy) if given.get("sum") else None
     try:
         result = arrays.reorder(
             array,
@@ -79,3 +80,11 @@ def command(
     except BufferError as error:
         raise LayoutcError(f"{out_npy}: {str(error).removeprefix('out ')}") from None
     write_npy(out_npy, result)
+
+
+def _old(out_npy: Path) -> npt.NDArray[Any]:
+    """What the output holds. Raises LayoutcError where there is none."""
+    try:
+        return read_npy(out_npy).copy()
+    except FileNotFoundError:
+        raise LayoutcError(f"{out_npy}: no such file or directory, --sum adds to what it holds") from None
