@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+TENSOR = "numpy.from_dlpack makes one of a tensor, and kernels of layoutc.compile take it as it is"
 NATIVE = "expected this machine's byte order"
 FOREIGN = {"little": (">", "!"), "big": ("<",)}[sys.byteorder]
 """how formats of the buffer protocol begin whose numbers are in the other byte order"""
@@ -66,11 +67,11 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
     return array.reshape(-1).view("u1")
 
 
-def check_array(name: str, obj: object) -> None:
-    """Raises LayoutcError unless an object is a NumPy array without a mask."""
+def check_array(name: str, obj: object, of_tensor: str = TENSOR) -> None:
+    """Raises LayoutcError unless an object is a NumPy array without a mask; `of_tensor` is a hint for one of DLPack."""
     import numpy as np
 
-    instance(name, obj, np.ndarray)
+    instance(name, obj, np.ndarray, of_tensor if hasattr(obj, "__dlpack__") else "")
     check_unmasked(name, cast("NDArray[Any]", obj))
 
 

@@ -116,7 +116,7 @@ def from_array(array: npt.NDArray[Any], element_type: TypeName | None = None) ->
     Raises LayoutcError for negative strides, arrays without elements, and types that layoutc has no word for.
     """
 
-    check_array("array", array)
+    check_array("array", array, "layoutc.from_dlpack takes tensors")
     if not array.dtype.isnative:
         raise LayoutcError(f"array of {array.dtype} is not in this machine's byte order")
     return from_strides(array.shape, array.strides, stored_type(array, element_type), in_bytes=True)

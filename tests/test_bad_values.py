@@ -29,6 +29,13 @@ class TorchType:
         return f"{__name__}.bfloat16"
 
 
+class Tensor:
+    """An object that lends its memory through DLPack."""
+
+    def __dlpack__(self) -> None: ...
+
+
+TENSOR: Any = Tensor()
 MASKED: Any = np.ma.masked_equal([1.0, 2.0], 1.0)
 TEXTS: Any = ("nchw", "nChw8c")
 
@@ -82,6 +89,11 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "translate to no text": (lambda: layoutc.translate("nchw", to=None), "notation is a NoneType, expected a str"),  # pyright: ignore[reportArgumentType]
     "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected an ndarray"),  # pyright: ignore[reportArgumentType]
+    "reorder a tensor": (
+        lambda: layoutc.reorder(TENSOR, "ab", "ba"),
+        "array is a Tensor, expected an ndarray; numpy.from_dlpack makes one of a tensor",
+    ),
+    "from_array of a tensor": (lambda: layoutc.from_array(TENSOR), "; layoutc.from_dlpack takes tensors"),
     "20 as u4": (
         lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", element_type="u4"),
         "20 to 20, .* 0 to 15",
