@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -264,6 +266,13 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert list(kernel.plan) == data["plans"][0]["plan"]
     assert main(["compile", "--from", "ab", "--to", "ba", "--dims", "8,8", "--tuned", str(file), "--explain"]) == 0
     assert capsys.readouterr().out == kernel.explain()
+
+
+@needs_compiler
+def test_dashes_are_stdin_and_one_text_on_stdout() -> None:
+    command = [sys.executable, "-m", "layoutc", "tune", "--list", "-", "-o", "-", "--tries", "1", "--rounds", "1"]
+    done = subprocess.run(command, input="ab ba 8,8\nab ba 8,9\n", capture_output=True, text=True, check=True)
+    assert [entry["source"] for entry in json.loads(done.stdout)["plans"]] == ["memref<8x8xf32>", "memref<8x9xf32>"]
 
 
 @pytest.mark.parametrize(

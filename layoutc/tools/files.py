@@ -151,6 +151,21 @@ def _named(path: Path) -> Generator[None, None, None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
+def of_input(path: Path) -> Path:
+    """What is read under a path; `-` is stdin."""
+    return Path("/dev/stdin") if str(path) == "-" else path
+
+
+def is_stream(path: Path) -> bool:
+    """Whether what is written to a path follows what was written before, as on stdout (`-`), and replaces nothing."""
+    return str(path) == "-" or _descriptor(path) is not None or _is_special(path)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a pipe or a device."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def _stream(path: Path) -> IO[bytes] | None:
     """What is written to as it is, None for a file that is replaced."""
     descriptor = 1 if str(path) == "-" else _descriptor(path)
@@ -160,7 +175,7 @@ def _stream(path: Path) -> IO[bytes] | None:
             return os.fdopen(os.dup(descriptor), "wb")
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(path)) from None
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if _is_special(path):
         return path.open("wb")
     return None
 

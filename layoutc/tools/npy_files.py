@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 
 from layoutc.checks import shown
 from layoutc.errors import LayoutcError
-from layoutc.tools.files import replaced
+from layoutc.tools.files import of_input, replaced
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,7 +34,7 @@ def read_npy(path: Path) -> Array:
     Raises LayoutcError for a file that is none, is cut short or goes on after its data, holds no elements, or
     objects or records, and OSError.
     """
-    with (Path("/dev/stdin") if str(path) == "-" else path).open("rb") as file:
+    with of_input(path).open("rb") as file:
         shape, is_fortran, dtype = _read_header(file, path)
         data = file.read()
     expected = prod(shape) * dtype.itemsize

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,12 +14,12 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import check_plan_options
 from layoutc.tools import options
-from layoutc.tools.files import replaced
+from layoutc.tools.files import is_stream, of_input, replaced
 from layoutc.tune import ROUNDS, TRIES, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
 
-LIST = "A file with FROM TO DIMS [TYPE] on each line, as nchw nhwc 1,64,14,14 bf16; TYPE is f32 by default."
+LIST = "A file (- is stdin) of lines FROM TO DIMS [TYPE], as nchw nhwc 1,64,14,14 bf16; TYPE is f32 by default."
 TRIED = "Plans to try, the planner's choice among them."
 
 
@@ -64,9 +65,16 @@ def command(
     for src, dst in pairs:
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
         before.append(found.entry)
-        with replaced(output) as file:
-            file.write(tuned.text(before).encode())
+        if not is_stream(output):  # kept if a later one is interrupted
+            _write(output, before)
         click.echo(_line(src, dst, found.entry), err=True)
+    if is_stream(output):
+        _write(output, before)
+
+
+def _write(output: Path, entries: list[dict[str, Any]]) -> None:
+    with replaced(output) as file:
+        file.write(tuned.text(entries).encode())
 
 
 def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None) -> Pair:
@@ -82,7 +90,8 @@ def _listed(path: Path) -> list[Pair]:
 
 
 def _on_lines(path: Path) -> Iterator[Pair]:
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig", errors="replace").splitlines(), 1):
+    text = of_input(path).read_text(encoding="utf-8-sig", errors="replace")
+    for number, line in enumerate(text.splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
             if words:
