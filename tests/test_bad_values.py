@@ -88,6 +88,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "dims 5 are no sequence of integers",
     ),
     "translate to no text": (lambda: layoutc.translate("nchw", to=None), "notation is a NoneType, expected a str"),  # pyright: ignore[reportArgumentType]
+    "names of a descriptor": (lambda: layoutc.names(NCHW), "expected a Layout; .* and a descriptor has its `layout`"),  # pyright: ignore[reportArgumentType]
     "reorder a list": (lambda: layoutc.reorder([[1.0]], "ab", "ba"), "array is a list, expected an ndarray"),  # pyright: ignore[reportArgumentType]
     "reorder a tensor": (
         lambda: layoutc.reorder(TENSOR, "ab", "ba"),

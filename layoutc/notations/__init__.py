@@ -248,7 +248,7 @@ def _name_of(target: Notation, found: MemoryDesc) -> str:
 
 def names(layout: Layout, element_type: TypeName = "f32") -> dict[str, str]:
     """What each notation calls a layout of such elements; those that cannot express it are left out."""
-    instance("layout", layout, Layout, "layoutc.parse reads a text")
+    instance("layout", layout, Layout, "layoutc.parse reads a text, and a descriptor has its `layout`")
     elements = element_type_of(element_type)
     found: dict[str, str] = {}
     for name in NOTATIONS:
