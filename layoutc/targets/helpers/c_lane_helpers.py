@@ -19,6 +19,7 @@ from layoutc.targets.helpers.c_bf16_helper import (
     narrow_bf16_scaled,
     narrow_bf16_usual,
 )
+from layoutc.targets.helpers.c_number_helpers import NUMBER_AS, number_helper
 from layoutc.targets.helpers.c_resize_helpers import LANES, LETTERS, RESIZED, resize_helper
 from layoutc.targets.helpers.c_whole import whole, whole_known, whole_needs
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
@@ -179,14 +180,16 @@ def _narrow_f16(type: VectorType) -> str:
 _WIDEN = {
     16: "(f32x16)_mm512_cvtph_ps((__m256i)({}))",
     8: "(f32x8)_mm256_cvtph_ps((__m128i)({}))",
+    4: "(f32x4)_mm_cvtph_ps(_mm_cvtsi64_si128((long long)({})))",
 }
 _NARROW = {
     16: "(u16x16)_mm512_cvtps_ph((__m512)({}), 0)",
     8: "(u16x8)_mm256_cvtps_ph((__m256)({}), 0)",
+    4: "(u16x4)_mm_cvtsi128_si64(_mm_cvtps_ph((__m128)({}), 0))",
 }
 
 
-F16_LANES = {"__AVX512F__": 16, "__F16C__": 8}
+F16_LANES = {"__AVX512F__": (16,), "__F16C__": (8, 4)}
 """the macros of processors that have such instructions -> how many lanes these take"""
 
 
@@ -194,8 +197,8 @@ def _by_hardware(name: str, lanes: int, portable: str, kind: str, convert: Calla
     """The instructions of processors that have them, 16 or 8 lanes at a time."""
     natives = {
         feature: f"#define {name}(x) \\\n{_pieces(lanes, size, kind, convert)}"
-        for feature, size in F16_LANES.items()
-        if size <= lanes
+        for feature, sizes in F16_LANES.items()
+        if (size := next((size for size in sizes if size <= lanes), 0))
     }
     if not natives:
         return portable
@@ -262,6 +265,12 @@ def lane_helpers(used: set[str]) -> list[str]:
     used = used | whole_needs(used) | bf16_needs(used)
     found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
-    resized = [match for match in (re.fullmatch(RESIZED, name) for name in sorted(used)) if match]
-    resizes = [resize_helper(VectorType.named(match[1]), VectorType.named(match[3])) for match in resized]
-    return resizes + [_TEXTS[operation](type) for operation, type in named]
+    resizes = [resize_helper(*types) for types in _named_types(RESIZED, used)]
+    numbers = [number_helper(*types) for types in _named_types(NUMBER_AS, used)]
+    return resizes + numbers + [_TEXTS[operation](type) for operation, type in named]
+
+
+def _named_types(pattern: str, used: set[str]) -> list[tuple[VectorType, VectorType]]:
+    """The types of the macros of a pattern, whose groups 1 and 3 they are."""
+    found = (re.fullmatch(pattern, name) for name in sorted(used))
+    return [(VectorType.named(match[1]), VectorType.named(match[3])) for match in found if match]

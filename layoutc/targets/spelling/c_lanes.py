@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
+from layoutc.targets.helpers.c_number_helpers import is_by_parts
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
@@ -38,6 +39,7 @@ from layoutc.targets.spelling.c_memory import INDEX
 from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call, floating, integer
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import is_boolean, is_float, vector_name, width
+from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.walk import operands
 
 F32 = Float32Type()
@@ -144,6 +146,12 @@ def _converted(operand: Expression, type: str) -> Expression:
     return call("__builtin_convertvector", operand, Expression(type))
 
 
+def _number_as(operand: Expression, source: str, target: str) -> Expression:
+    """Floats as integers, or integers as floats."""
+    is_helped = is_by_parts(VectorType.named(source), VectorType.named(target))
+    return call(f"number_{source}_as_{target}", operand) if is_helped else _converted(operand, target)
+
+
 def _resized(kind: str) -> Spelling:
     """extsi, extui, trunci; a mask becomes 0 and 1, or 0 and -1."""
 
@@ -192,10 +200,10 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
             raise no_spelling(site.op, f"from {source.type} to {target.type}")
         operand = site.operands[0] if source_kind is None else read_as(source_kind, site.operands[0], source)
         type = vector_name(typed(target))
-        if target_kind is None:
-            return _converted(operand, type)
-        name = lane_name(target_kind, width(element_of(target)), lanes_of(site))
-        return _converted(operand, name) if name == type else spell_cast(type, _converted(operand, name))
+        from_ = lane_name(source_kind or "f", width(element_of(source)), lanes_of(site))
+        name = lane_name(target_kind or "f", width(element_of(target)), lanes_of(site))
+        found = _number_as(operand, from_, name)
+        return found if name == type else spell_cast(type, found)
 
     return spell
 
