@@ -16,7 +16,10 @@ from layoutc.errors import LayoutcError
 from layoutc.numeric.arithmetic import converted
 from layoutc.param import Param
 from layoutc.pipeline import lower, reorder_module
+from layoutc.targets.helpers.c_byte_tables import by_rows, byte_tables_prelude, table_text
+from layoutc.targets.helpers.c_helpers import prelude
 from layoutc.targets.patterns.byte_functions import byte_table
+from layoutc.targets.words.c_text import words
 from tests.c_programs import compiled, compiler_named, parsed
 
 TYPES = ("f8_e4m3", "f8_e5m2", "e8m0", "f4_e2m1", "s8", "s4", "u8", "u4", "u2", "boolean")
@@ -33,7 +36,11 @@ BUILDS = [
     ("gcc", ("-O2", "-march=x86-64-v4", "-mavx512vbmi")),
     ("clang", ("-O2", "-march=x86-64-v4", "-mavx512vbmi")),
     ("gcc", ("-O2", "-march=x86-64-v4")),
+    ("gcc", ("-O2", "-march=x86-64-v3")),
+    ("clang", ("-O2", "-march=x86-64-v3")),
 ]
+IDS = ["gcc", "clang", "computed", "rows by gcc", "rows by clang"]
+NEEDED = {"-mavx512vbmi": "avx512vbmi", "-march=x86-64-v4": "avx512bw", "-march=x86-64-v3": "avx2"}
 
 
 @pytest.mark.parametrize("source", TYPES)
@@ -75,19 +82,20 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=["gcc", "clang", "computed"])
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=IDS)
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_what_is_looked_up_is_what_the_reference_gives(
     case: int, compiler: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
     source, destination, dims, type, to_type, conversion = CASES[case]
     sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
-    kernel = layoutc.Kernel(*sides, target="avx512", conversion=conversion)
+    target = "avx2" if "-march=x86-64-v3" in flags else "avx512"
+    kernel = layoutc.Kernel(*sides, target=target, conversion=conversion)
     assert "_table[" in kernel.c_source
     if (path := compiler_named(compiler)) is None:
         pytest.skip(f"no {compiler}")
     function = compiled(kernel.c_source, path, tmp_path, *flags)("reorder", [ctypes.c_void_p] * 2)
-    if ("avx512vbmi" if "-mavx512vbmi" in flags else "avx512bw") not in NATIVE.split():
+    if NEEDED[flags[-1]] not in NATIVE.split():
         pytest.skip("no such processor")
     x = np.random.default_rng(5).integers(0, 256, kernel.source_bytes).astype(np.uint8)
     x[: min(256, len(x))] = np.arange(256, dtype=np.uint8)[: len(x)]
@@ -100,7 +108,7 @@ def test_what_is_looked_up_is_what_the_reference_gives(
 @pytest.mark.parametrize(
     ("target", "conversion", "to_type"),
     [
-        ("avx2", Conversion(), "f8_e4m3"),
+        ("sse2", Conversion(), "f8_e4m3"),
         ("avx512", Conversion(src_scale=Param(axes=(0,))), "f8_e4m3"),
         ("avx512", Conversion(sum=0.5), "f8_e4m3"),
         ("avx512", Conversion(), "f16"),
@@ -183,3 +191,37 @@ def test_functions_by_lanes_have_tables(body: str, expected: list[int] | None) -
 def test_functions_of_other_vectors_have_none() -> None:
     assert table_of("func.return %x : vector<16xi16>", given="i16", result="i16") is None
     assert table_of("func.return %x : vector<8xi8>", lanes=8) is None
+
+
+@pytest.mark.parametrize("size", [16, 32, 64, 128, 256])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_table_is_looked_up_row_by_row(size: int, compiler: str, tmp_path: Path) -> None:
+    """Of every size, with rows that are alike."""
+    if (path := compiler_named(compiler)) is None or "avx2" not in NATIVE.split():
+        pytest.skip("no such compiler or processor")
+    random = np.random.default_rng(size)
+    rows = random.integers(0, 256, (size // 16, 16)).astype(np.uint8)
+    rows[1:][random.random(size // 16 - 1) < 0.4] = rows[0]
+    table = np.tile(rows.ravel(), 256 // size)
+    texts = [table_text("table", table.tobytes())]
+    for lanes in (16, 32):
+        statements = "\n".join(by_rows("given", lanes, f"u8x{lanes}", "table", table.tobytes()))
+        texts.append(f"void of_{lanes}(const u8x{lanes} *x, u8x{lanes} *y) {{ const u8x{lanes} given = *x;\n")
+        texts[-1] += statements.rsplit("\n", 1)[0] + f"\n*y = {statements.rsplit(chr(10), 1)[1]} }}"
+    used = words("\n".join(texts))
+    helpers = byte_tables_prelude(used)
+    above = prelude(used | words("\n".join(helpers)), (), has_pragmas=False)
+    library = compiled("\n".join((above, *helpers, *texts)), path, tmp_path, "-O2", "-march=x86-64-v3")
+    codes, found = np.arange(256, dtype=np.uint8), np.zeros((8, 32), np.uint8)
+    for lanes in (16, 32):
+        for part, to in zip(codes.reshape(-1, lanes), found.reshape(-1, lanes), strict=True):
+            given, result = aligned(lanes), aligned(lanes)
+            given[:] = part
+            library(f"of_{lanes}", [ctypes.c_void_p] * 2)(*(ctypes.c_void_p(a.ctypes.data) for a in (given, result)))
+            to[:] = result
+        np.testing.assert_array_equal(found.ravel(), table)
+
+
+def aligned(size: int) -> np.ndarray:
+    room = np.zeros(2 * size, np.uint8)
+    return room[-room.ctypes.data % size :][:size]

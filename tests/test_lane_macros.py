@@ -130,7 +130,7 @@ def as_floats_within(numbers: np.ndarray, type: str, kind: str) -> np.ndarray:
 def test_f16(compiler: str, flags: tuple[str, ...], tmp_path: Path) -> None:
     pairs = {lanes: (VectorType("u", 16, lanes), VectorType("f", 32, lanes)) for lanes in (4, 8, 16)}
     calls = {f"{name}_f16_{f32}": pair for f16, f32 in pairs.values() for name, pair in _both_ways(f16, f32).items()}
-    macros, codes = Macros(compiler, flags, tmp_path, calls), np.arange(0, 2**16, 5, np.uint16)
+    macros, codes = Macros(compiler, flags, tmp_path, calls), np.arange(0, 2**16, 5, dtype=np.uint16)
     for lanes, (_, f32) in pairs.items():
         for start in range(0, len(codes) - lanes, lanes):
             given = codes[start : start + lanes]

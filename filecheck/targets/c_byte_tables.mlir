@@ -1,19 +1,30 @@
 // RUN: layoutc-opt -t c %s | filecheck %s
 
 // A function of bytes, each lane of its own, is looked up where processors choose bytes from registers: here by the
-// low six bits, of which one register has what they become. Else it is computed.
+// low six bits, of which one register has what they become, or by the low four, of which a row has that. Else it is
+// computed.
 // CHECK:         #if defined(__AVX512VBMI__)
 // CHECK:         #define widened_16(x) __builtin_ia32_si512_si(
 // CHECK:         #define byte_of_64(codes, table) \
-// CHECK:         #if defined(__AVX512VBMI__)
-// CHECK-NEXT:    static const u8x64 low_bits_table[1] = {
+// CHECK:         #if defined(__AVX512VBMI__) || defined(__AVX2__)
+// CHECK-NEXT:    __attribute__((unused)) static const u8x64 low_bits_table[1] = {
 // CHECK-NEXT:      {
 // CHECK-NEXT:          0, 2, 4, 6, 8, 10, 12, 14, 0, 2, 4, 6, 8, 10, 12, 14,
-// CHECK:         #define low_bits(given) \
+// CHECK:         #if defined(__AVX512VBMI__)
+// CHECK-NEXT:    #define low_bits(given) \
 // CHECK-NEXT:      __extension__ ({ \
 // CHECK-NEXT:        const i8x16 given_in = (given); \
 // CHECK-NEXT:        const u64x8 found_ = (u64x8)byte_of_64(widened_16(given_in), low_bits_table); \
 // CHECK-NEXT:        (i8x16)__builtin_shufflevector(found_, found_, 0, 1); \
+// CHECK-NEXT:      })
+// CHECK-NEXT:    #elif defined(__AVX2__)
+// CHECK-NEXT:    #define low_bits(given) \
+// CHECK-NEXT:      __extension__ ({ \
+// CHECK-NEXT:        const i8x16 given_in = (given); \
+// CHECK-NEXT:        typedef char bytes_ __attribute__((vector_size(16))); \
+// CHECK-NEXT:        bytes_ code_ = (bytes_)given_in & 15; \
+// CHECK-NEXT:        bytes_ found_ = in_row_16(code_, low_bits_table, 0); \
+// CHECK-NEXT:        (i8x16)found_; \
 // CHECK-NEXT:      })
 // CHECK-NEXT:    #else
 // CHECK-NEXT:    #define low_bits(given) \

@@ -29,11 +29,20 @@ from xdsl.dialects import func
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import EmissionError
-from layoutc.targets.helpers.c_byte_tables import CAN_LOOK_UP, LOOKED_UP, looked_up, shortest, table_text
+from layoutc.targets.helpers.c_byte_tables import (
+    BY_ROWS,
+    CAN_LOOK_UP,
+    CAN_LOOK_UP_ROWS,
+    LOOKED_UP,
+    by_rows,
+    looked_up,
+    shortest,
+    table_text,
+)
 from layoutc.targets.patterns.byte_functions import byte_table
 from layoutc.targets.spelling.c_floats import INLINED, is_fusible
 from layoutc.targets.spelling.c_names import IN_MACRO, Names
-from layoutc.targets.words.c_text import INDENT, either
+from layoutc.targets.words.c_text import INDENT
 from layoutc.targets.words.c_types import type_name
 from layoutc.walk import of_kind
 
@@ -115,7 +124,15 @@ def macro_with_table(computed: Macro, tables: dict[bytes, str], name: str) -> st
     above = [] if table in tables else [table_text(name, table)]
     type: Any = computed.function.function_type.outputs.data[0]
     lanes = type.get_shape()[0]
-    statements = looked_up(computed.inside[0], lanes, type_name(type), tables.setdefault(table, name), table)
+    given = computed.inside[0], lanes, type_name(type), tables.setdefault(table, name), table
+    others = f"#else\n{computed.text()}\n#endif"
+    if lanes in BY_ROWS:
+        others = f"#elif {CAN_LOOK_UP_ROWS}\n{_looking_up(computed, by_rows(*given))}\n{others}"
+    return "\n\n".join((*above, f"#if {CAN_LOOK_UP}\n{_looking_up(computed, looked_up(*given))}\n{others}"))
+
+
+def _looking_up(computed: Macro, statements: Sequence[str]) -> str:
+    """A macro with other statements, which need no zero."""
     unused = [f"(void)({ZERO});"] if computed.has_zero else []
-    found = replace(computed, body=[INDENT + line for line in (*unused, *statements)])
-    return either(CAN_LOOK_UP, "\n".join((*above, found.text())), computed.text())
+    body = [INDENT + line for line in (*unused, *statements)]
+    return replace(computed, body=body).text()

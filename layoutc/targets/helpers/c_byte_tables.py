@@ -10,11 +10,14 @@ of each lane, and the last bit chooses between two of those. A function of the l
         const u8x64 given_in = (given); \\
         (u8x64)byte_of_128(given_in, twice_table); \\
       })
+
+Processors with AVX2 choose from 16 bytes, by the low four bits of lanes whose sign is not set: row by row, of which
+each lane finds what its own row has, as all changes of bits from row to row up to that.
 """
 
 from __future__ import annotations
 
-from layoutc.targets.words.c_text import INDENT, listed
+from layoutc.targets.words.c_text import INDENT, broken, listed
 
 CAN_LOOK_UP = "defined(__AVX512VBMI__)"
 REGISTER, PART = 64, 8
@@ -24,7 +27,12 @@ LOOKED_UP = (16, 32, REGISTER)
 SIZES = (64, 128, 256)
 ROW = 16
 """bytes of a line of a table"""
-BYTE_OF = r"(byte_of|widened)_\d+"
+BY_ROWS = {16: "128", 32: "256"}
+"""how many lanes are looked up in rows of 16 bytes, and what the names of such instructions end in"""
+CAN_LOOK_UP_ROWS = "defined(__AVX2__)"
+ROW_SIZES, SIGNED, BYTES = (16, 32, 64, 128, 256), 128, 256
+"""bytes of tables; of the half of one whose codes have no sign; of a whole one"""
+BYTE_OF = r"(byte_of|widened|less|in|in_row|next_row)_\d+"
 """a regular expression for the names of the macros"""
 _NATIVE = f"(char __attribute__((vector_size({REGISTER}))))"
 
@@ -35,11 +43,13 @@ def shortest(table: bytes) -> bytes:
 
 
 def table_text(name: str, table: bytes) -> str:
-    """The registers of a table."""
+    """The registers of a table, where they are looked up in."""
     registers = [table[start : start + REGISTER] for start in range(0, len(table), REGISTER)]
     rows = (",\n".join(_rows(register)) for register in registers)
     texts = ",\n".join(f"{INDENT}{{\n{row}}}" for row in rows)
-    return f"static const u8x{REGISTER} {name}[{len(registers)}] = {{\n{texts}}};"
+    # Not all processors that have one of its functions need it.
+    held = f"__attribute__((unused)) static const u8x{REGISTER} {name}[{len(registers)}] = {{\n{texts}}};"
+    return f"#if {CAN_LOOK_UP} || {CAN_LOOK_UP_ROWS}\n{held}\n#endif"
 
 
 def _rows(register: bytes) -> list[str]:
@@ -59,14 +69,64 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
     ]
 
 
+def by_rows(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
+    """The same where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
+    size = next(size for size in ROW_SIZES if table[:size] * (len(table) // size) == table)
+    code = f"(bytes_){given}"
+    lines = [
+        f"typedef char bytes_ __attribute__((vector_size({lanes})));",
+        f"bytes_ code_ = {code if size == BYTES else f'{code} & {size - 1}'};",
+        f"bytes_ found_ = in_row_{lanes}(code_, {name}, 0);",
+    ]
+    rows, last = [table[start : start + ROW] for start in range(0, size, ROW)], 0
+    for number in range(1, len(rows)):
+        if number * ROW == SIGNED:
+            lines += [f"code_ = {code} ^ INT8_MIN;", f"found_ ^= in_row_{lanes}(code_, {name}, {number});"]
+            last = number
+        elif rows[number] != rows[number - 1]:
+            lines.append(f"next_row_{lanes}(found_, code_, {name}, {number}, {ROW * (number - last)});")
+            last = number
+    return [*lines, f"({type})found_;"]
+
+
 def byte_tables_prelude(used: set[str]) -> list[str]:
     """The macros that are among the words that code uses."""
+    rows = [_by_rows(lanes, size) for lanes, size in BY_ROWS.items() if f"in_row_{lanes}" in used]
     sizes = [size for size in SIZES if f"byte_of_{size}" in used]
     if not sizes:
-        return []
+        return rows
     needed = sizes if sizes == [SIZES[0]] else [size for size in SIZES if size in sizes or size == SIZES[1]]
     texts = [text for lanes, text in _WIDENED.items() if f"widened_{lanes}" in used] + [_TEXTS[size] for size in needed]
-    return [f"#if {CAN_LOOK_UP}\n" + "\n".join(texts) + "\n#endif"]
+    return [f"#if {CAN_LOOK_UP}\n" + "\n".join(texts) + "\n#endif", *rows]
+
+
+def _by_rows(lanes: int, size: str) -> str:
+    """
+    What a row has for the low 4 bits of codes without a sign, and zero for others; and the same for a row further on.
+
+    Codes are less by 16 for each row that is behind: those of rows before have a sign then, and keep what they found.
+    Others find which bits of that change.
+    """
+    bytes, row = f"(char __attribute__((vector_size({lanes}))))", "((const u8x16 *)(table))[n]"
+    twice = listed(lane % ROW for lane in range(lanes))
+    changed = f"{row} ^ {row.replace('[n]', '[(n) - 1]')}"
+    return f"""#if {CAN_LOOK_UP_ROWS}
+#define in_{lanes}(row, codes) \\
+  __builtin_ia32_pshufb{size}( \\
+      {broken(f"{bytes}__builtin_shufflevector(row, row, {twice})")}, codes)
+#define in_row_{lanes}(codes, table, n) \\
+  in_{lanes}({row}, codes)
+#if defined(__clang__)
+#define less_{lanes}(codes, number) \\
+  __builtin_elementwise_sub_sat(codes, {bytes}{{0}} + (char)(number))
+#else
+#define less_{lanes}(codes, number) \\
+  __builtin_ia32_psubsb{size}(codes, {bytes}{{0}} + (char)(number))
+#endif
+#define next_row_{lanes}(found, codes, table, n, passed) \\
+  (codes = less_{lanes}(codes, passed), \\
+   found ^= in_{lanes}({changed}, codes))
+#endif"""
 
 
 def _widened(lanes: int, builtin: str) -> str:

@@ -33,7 +33,7 @@ INLINED = "layout.inlined"
 """discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
 LEAST_OPS = 12
 """of a function; fewer are as easily read where they are"""
-REGISTER, LEAST_LANES = 64, 16
+REGISTERS, LEAST_LANES = (32, 64), 16
 """bytes of the registers that processors have which look bytes up, and how many of them are worth it"""
 
 Param = Callable[[str, int], SSAValue]
@@ -105,7 +105,7 @@ class ConvertingFunctions:
         """Whether all that a conversion is given is a byte, of which it makes another, on processors that look up."""
         sides = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type
         is_alone = not (self.conversions.memories or self.conversions.conversion.sum)
-        return self.vector_bytes == REGISTER and is_alone and all(type.bits <= 8 for type in sides)
+        return self.vector_bytes in REGISTERS and is_alone and all(type.bits <= 8 for type in sides)
 
     def _code(self, lanes: Lanes, loaded: SSAValue) -> SSAValue:
         """What was loaded; of elements that share bytes no more is set than their bits, which is said for tables."""
