@@ -210,7 +210,7 @@ def test_a_table_is_looked_up_row_by_row(size: int, compiler: str, tmp_path: Pat
         texts[-1] += statements.rsplit("\n", 1)[0] + f"\n*y = {statements.rsplit(chr(10), 1)[1]} }}"
     used = words("\n".join(texts))
     helpers = byte_tables_prelude(used)
-    above = prelude(used | words("\n".join(helpers)), (), has_pragmas=False)
+    above = prelude(used | words("\n".join(helpers)), (), has_pragmas=False, has_floats=False)
     library = compiled("\n".join((above, *helpers, *texts)), path, tmp_path, "-O2", "-march=x86-64-v3")
     codes, found = np.arange(256, dtype=np.uint8), np.zeros((8, 32), np.uint8)
     for lanes in (16, 32):

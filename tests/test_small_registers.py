@@ -96,3 +96,23 @@ def test_no_vector_is_wider_than_a_register(
     _, _, body = kernel.c_source.partition("void reorder(")
     types = {VectorType.named(match[0]) for match in re.finditer(rf"\b{VECTOR_TYPE}\b", body)}
     assert types and max(type.bytes for type in types) <= size
+
+
+@pytest.mark.parametrize(
+    ("strides", "dims", "target"),
+    [((0, 1), (2, 34), "avx2"), ((5, 1, 0), (12, 34, 2), "avx2"), ((1, 1, 0), (2, 34, 2), "avx512")],
+    ids=["rows that are one", "pairs that are one", "rows that overlap"],
+)
+def test_registers_that_are_the_same_are_narrowed_together(
+    strides: tuple[int, ...], dims: tuple[int, ...], target: str
+) -> None:
+    """Steps that the lanes of both take the place of go once, and not before all pairs are joined."""
+    letters = "abc"[: len(dims)]
+    source = layoutc.desc(letters, dims, "s64", strides=strides)
+    destination = layoutc.desc("ba" if len(dims) == 2 else letters, dims, "u16")
+    kernel = layoutc.compile(source, destination, executor="interpret", target=target)
+    data = np.arange(-5, source.size_bytes // 8 - 5, dtype=np.int64) * 40
+    expected, found = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    reference.reorder(source, destination, data, expected)
+    kernel(data, found)
+    np.testing.assert_array_equal(found, expected)

@@ -19,7 +19,7 @@ What was done to both since they were narrowed to f16, and half empty, is done o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -49,9 +49,17 @@ def all_joined(
     builder: Builder, nest: NestBuilder, parts: Sequence[SSAValue], shuffles: Shuffles, name: str
 ) -> SSAValue:
     """The lanes of as many vectors as a power of two, which are joined in pairs."""
+    return all_in_pairs(parts, lambda low, high: joined(builder, nest, low, high, shuffles, name))
+
+
+def all_in_pairs(parts: Sequence[SSAValue], join: Callable[[SSAValue, SSAValue], SSAValue]) -> SSAValue:
+    """What as many vectors as a power of two become, of which neighbours are joined; equal pairs once."""
     while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [joined(builder, nest, *pair, shuffles, name) for pair in pairs]
+        pairs = list(zip(parts[::2], parts[1::2], strict=True))
+        both = {pair: join(*pair) for pair in dict.fromkeys(pairs)}
+        for part in dict.fromkeys(parts):
+            _erase_unused(part)
+        parts = [both[pair] for pair in pairs]
     return parts[0]
 
 
@@ -63,10 +71,7 @@ def joined(
     wide, other = _before_cut(low), _before_cut(high)
     if wide is not None and other is not None and (whole := _in_one(builder, nest, wide, other)) is not None:
         lanes = Lanes(builder, nest, 2 * count)
-        both = lanes.bitcast(lanes.truncate(whole, _bits(low), name), element, name)
-        for value in (low, high):
-            _erase_unused(value)
-        return both
+        return lanes.bitcast(lanes.truncate(whole, _bits(low), name), element, name)
     if wide is None or other is None or wide.type != other.type or _half(wide) < max(_bits(low), FINEST[shuffles]):
         return inserted(builder, vector_ops.shuffle(low, high, range(2 * count), element, name))
     half = integer_type(_half(wide))
@@ -76,8 +81,6 @@ def joined(
     both = lanes.truncate(both, _bits(low), name)
     if both.type != (wanted := vector_type(element, 2 * count)):
         both = lanes.insert(vector_ops.bitcast(both, wanted), name)
-    for value in (low, high):
-        _erase_unused(value)
     return both
 
 

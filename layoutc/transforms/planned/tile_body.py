@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -22,7 +22,7 @@ from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
 from layoutc.planning.tiles.tile import Piece, Register, pieces_of, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
-from layoutc.transforms.building.joined_lanes import all_joined
+from layoutc.transforms.building.joined_lanes import all_in_pairs, all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
@@ -193,13 +193,7 @@ class VectorBody:
             return found
         lanes = self.program.lanes // len(register.pieces)
         loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
-        parts: list[SSAValue] = [loaded[piece] for piece in register.pieces]
-        while len(parts) > 1:
-            lanes *= 2
-            pairs = list(zip(parts[::2], parts[1::2], strict=True))
-            joined = {(a, b): self._joined(a, b, lanes) for a, b in dict.fromkeys(pairs)}
-            parts = [joined[pair] for pair in pairs]
-        return parts[0]
+        return all_in_pairs([loaded[piece] for piece in register.pieces], self._joined)
 
     def _padded(self, register: Register) -> SSAValue:
         """A register of zeros, and of elements that are put into its lanes one by one."""
@@ -211,9 +205,11 @@ class VectorBody:
                 value = inserted(self.builder, vector_ops.with_lane(value, element, number))
         return value
 
-    def _joined(self, a: SSAValue, b: SSAValue, lanes: int) -> SSAValue:
-        if a is b is self.zeros.get(lanes // 2):
-            return self._zero(lanes)
+    def _joined(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        type: Any = a.type
+        (lanes,) = type.get_shape()
+        if a is b is self.zeros.get(lanes):
+            return self._zero(2 * lanes)
         return self.join.two(self.builder, self.copy.nest, a, b)
 
     def _converted_at_once(self, register: Register) -> SSAValue | None:

@@ -15,7 +15,7 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Register, pieces_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
-from layoutc.transforms.building.joined_lanes import joined
+from layoutc.transforms.building.joined_lanes import all_in_pairs, joined
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import vector_type
 
@@ -63,9 +63,7 @@ class Join:
         parts = [
             piece if piece.type == type else inserted(builder, vector_ops.bitcast(piece, type)) for piece in pieces
         ]
-        while len(parts) > 1:
-            parts = [self.two(builder, nest, a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-        return parts[0]
+        return all_in_pairs(parts, lambda low, high: self.two(builder, nest, low, high))
 
     def two(self, builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue) -> SSAValue:
         both = joined(builder, nest, low, high, self.shuffles, "r")
