@@ -12,8 +12,8 @@ from layoutc.planning.copies.widths import Widths
 
 LARGE = 8 << 20
 """
-bytes of a destination of which most caches hold no more: a number, not a machine's, as it decides what the copies are,
-which those who read a plan find again on other machines
+bytes of a destination that most caches do not hold: one number, and none of a machine, as it decides what the copies
+are, and who reads a plan on another machine has to find the same
 """
 
 

@@ -17,6 +17,8 @@ each lane finds what its own row has, as all changes of bits from row to row up 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from layoutc.targets.words.c_text import INDENT, broken, listed
 
 CAN_LOOK_UP = "defined(__AVX512VBMI__)"
@@ -37,9 +39,9 @@ BYTE_OF = r"(byte_of|widened|less|in|in_row|next_row)_\d+"
 _NATIVE = f"(char __attribute__((vector_size({REGISTER}))))"
 
 
-def shortest(table: bytes) -> bytes:
-    """The first part of a table, if the rest repeats it."""
-    return next(table[:size] for size in SIZES if table[:size] * (len(table) // size) == table)
+def shortest(table: bytes, sizes: Sequence[int] = SIZES) -> bytes:
+    """The first part of a table, of one of these sizes, if the rest repeats it."""
+    return next(table[:size] for size in sizes if table[:size] * (len(table) // size) == table)
 
 
 def table_text(name: str, table: bytes) -> str:
@@ -71,7 +73,7 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
 
 def by_rows(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
     """The same where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
-    size = next(size for size in ROW_SIZES if table[:size] * (len(table) // size) == table)
+    size = len(shortest(table, ROW_SIZES))
     code = f"(bytes_){given}"
     lines = [
         f"typedef char bytes_ __attribute__((vector_size({lanes})));",
