@@ -33,7 +33,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from inspect import Parameter, signature
-from math import frexp
 from typing import Literal, SupportsFloat, TypedDict
 
 from layoutc.checks import instance
@@ -146,20 +145,6 @@ class Conversion:
         """Whether values are computed with; compensation alone leaves them as they are."""
         return bool(self.params) or self.sum != 0
 
-    @once
-    def exact_reciprocals(self) -> tuple[float, ...] | None:
-        """
-        The reciprocals of `dst_scale` if all are known and exact in f32, so that the product is the quotient.
-
-        Those are powers of two; None where there is another, or an argument.
-        """
-        if self.dst_scale is None or self.dst_scale.values is None:
-            return None
-        if any(abs(frexp(value)[0]) != 0.5 for value in self.dst_scale.values):
-            return None
-        found = tuple(1 / value for value in self.dst_scale.values)
-        return found if all(_is_normal(value) for value in found) else None
-
     def arithmetic(self, source: ElementType, destination: ElementType) -> Arithmetic:
         """Which of the four arithmetics converts between two types."""
         if not self.has_attributes:
@@ -238,12 +223,6 @@ def _parameter(name: str, given: object) -> Param | None:
         raise LayoutcError(f"dst scale {value}{rounded} cannot be divided by")
     # Only a common one can be dropped unseen: others are still to be checked against a tensor.
     return None if not param.axes and param.values == (1 if is_scale else 0,) else param
-
-
-def _is_normal(value: float) -> bool:
-    format = element_type("f32").float_format
-    assert format is not None
-    return format.smallest_normal <= abs(value) <= format.max
 
 
 def conversion_of(function: Callable[..., object], attributes: Attributes) -> Conversion:

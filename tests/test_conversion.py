@@ -122,13 +122,6 @@ def test_the_arithmetic_follows_from_types_and_attributes(
     assert Conversion(**given).arithmetic(element_type(source), element_type(destination)) == arithmetic
 
 
-def test_reciprocals_are_exact_for_powers_of_two_alone() -> None:
-    assert Conversion(dst_scale=Param([0.5, -4], axes=0)).exact_reciprocals == (2, -0.25)
-    for scale in (3, Param([0.5, 3], axes=0), Param(), 2.0**127, 2.0**-149):
-        assert Conversion(dst_scale=scale).exact_reciprocals is None
-    assert Conversion(dst_scale=2.0**126).exact_reciprocals == (2.0**-126,)
-
-
 def test_compensation_lies_behind_the_data_at_a_multiple_of_four() -> None:
     weights = layoutc.desc("oIhw4i", (5, 3, 3, 1), "s8")
     both = Compensation(s8s8=(0,), asymmetric=(0, 1))
