@@ -23,7 +23,7 @@ from layoutc.planning.machine import TARGETS, machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import CopyPlan, PlanPart
 from layoutc.planning.plans.turns import Through
-from layoutc.planning.reasons import because, listening, next_copy
+from layoutc.planning.reasons import because, listening
 from tests.descriptors import PAIRS
 
 TOPICS = ("digit 0:", "tiles:", "macro tiles:", "loops over macro tiles:", "loops over tiles:", "stores:")
@@ -162,18 +162,23 @@ def test_reorders_without_a_plan() -> None:
 
 
 def test_nobody_hears_what_is_said_outside() -> None:
-    because("tiles", "before")
+    because("caches", "before")
     with listening() as outer:
-        because("tiles", "1")
+        because("caches", "1")
         with listening() as inner:
-            next_copy()
-            because("tiles", "2")
-            because("tiles", "3")
-        because("loads", "4")
-    because("tiles", "after")
-    next_copy()
-    assert (inner.reorder, inner.copies) == ({}, [{"tiles": "3"}])
-    assert (outer.reorder, outer.copies) == ({"tiles": "1", "loads": "4"}, [])
+            because("caches", "2")
+            because("caches", "3")
+        because("threads", "4")
+    because("caches", "after")
+    assert inner == {"caches": "3"}
+    assert outer == {"caches": "1", "threads": "4"}
+
+
+def test_what_was_tried_leaves_no_words_behind() -> None:
+    """Macro tiles of narrower and shorter runs were tried after those that the plan has."""
+    text = explained("ab", "ba", (4104, 4104), "f64", target="avx2")
+    assert "runs of 1 bytes in the source and 512 in the destination" in text
+    assert "macro tiles: 4x128 = 512" in text
 
 
 @pytest.mark.parametrize(("to", "words"), [("ABcd4b16a4b", "as tiles store weights"), ("cdba", "at the end")])

@@ -22,7 +22,7 @@ from layoutc.planning.moves.fetched_rows import with_fetched_rows
 from layoutc.planning.moves.plan_copy import pieces
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
-from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.reasons import because
 from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves
 from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
 from layoutc.planning.through.byte_images import Images
@@ -68,10 +68,7 @@ def _with_running_sums(reorder: Reorder, target: Machine, threads: int) -> Plan 
         plan = _plan(reorder, target, threads)
     except NotStridedError:
         return None
-    found = with_running_sums(plan, reorder.seen, reorder.destination)
-    if found is None:
-        forget_copies(len(plan.copies))
-    return found
+    return with_running_sums(plan, reorder.seen, reorder.destination)
 
 
 def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | None = None) -> Plan:

@@ -49,11 +49,11 @@ def explain_plan(
         plan = choose_plan(source, destination, target, threads, conversion)
     lines = [
         f"{source.size_bytes} bytes into {destination.size_bytes}, for {_machine(target)}",
-        f"threads: {reasons.reorder.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
-        f"caches: the destination's whole lines go {reasons.reorder['caches']}",
+        f"threads: {reasons.get('threads', 'as many as were asked for, ' + str(plan.threads))}",
+        f"caches: the destination's whole lines go {reasons['caches']}",
     ]
     if any(isinstance(part, Through) for part in plan.parts):
-        lines += (f"{words}: {reasons.reorder[topic]}" for topic, words in DETOURS.items() if topic in reasons.reorder)
+        lines += (f"{words}: {reasons[topic]}" for topic, words in DETOURS.items() if topic in reasons)
     converts = source.element_type != destination.element_type or conversion.has_attributes
     for name, param in spread_params(source, destination, conversion).items():
         before, after = (_joined(each.groups) for each in (conversion.params[name], param))
@@ -63,14 +63,14 @@ def explain_plan(
         runs = sum_number(plan, seen, destination) is not None
         lines.append(f"sums: {'as tiles store weights' if runs else 'from the weights that were written, at the end'}")
     shared = {id(copy): part for part in plan.parts if not isinstance(part, CopyPlan) for copy in part.copies}
-    for number, (copy, why) in enumerate(zip(plan.copies, reasons.copies, strict=True), 1):
+    for number, copy in enumerate(plan.copies, 1):
         part = shared.get(id(copy))
         turn = " in each turn" if part else ""
         work = _work(copy, _moved(part, copy, source, destination), converts)
         lines += ["", f"copy {number} of {len(plan.copies)}: {work}{turn}"]
         if part is not None:
             lines.append(f"  shared loops: {_shared(part, copy)}")
-        lines += [f"  {line}" for line in _copy_lines(copy, why, seen if converts else None, part)]
+        lines += [f"  {line}" for line in _copy_lines(copy, dict(copy.why), seen if converts else None, part)]
     return lines
 
 

@@ -9,7 +9,7 @@ from layoutc.planning.copies.copy_digits import Sized
 from layoutc.planning.machine import FAR_STREAMED, Machine
 from layoutc.planning.moves.colliding_rows import evict_each_other
 from layoutc.planning.moves.plan_copy import plan_moved
-from layoutc.planning.reasons import because, forget_copies
+from layoutc.planning.reasons import because
 
 PARALLEL_BYTES = 128 << 10
 """what a copy reads, and writes, in the mean, below which threads that wait take as long to start as they gain"""
@@ -61,5 +61,4 @@ def gains_past_caches_early(copies: Sequence[Sized], destination_bytes: int, tar
     if destination_bytes < target.streamed:
         return False
     plans = [plan_moved(*copy, target, streams=False) for copy in copies]
-    forget_copies(len(plans))
     return any(plan.store == "aligned" or evict_each_other(plan, target) for plan in plans)

@@ -30,7 +30,9 @@ def byte_box(copy: StridedCopy, widths: Widths, target: Machine, computed: int) 
         return None
     before = None if not computed else _converted_before(copy, widths, target)
     plans = [plan for plan in (before, _converted_inside(copy, widths, target)) if plan is not None]
-    return min(plans, key=lambda plan: each_cost(plan, computed), default=None)
+    box = min(plans, key=lambda plan: each_cost(plan, computed), default=None)
+    why = "a box between buffers in which elements that share bytes have one each"
+    return box and box.because("tiles", why)
 
 
 def _converted_inside(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:

@@ -12,7 +12,6 @@ from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_cost, waste
 from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.tiles.lanes import converted_lanes
 from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
 
@@ -34,10 +33,9 @@ def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: boo
     plan = _box_of(copy, widths, target)
     if plan is None:
         return None
-    next_copy()
     when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
-    because("tiles", f"a box, whose registers are converted as they are {when}")
-    return stored(plan, target, streams)
+    box = plan.because("tiles", f"a box, whose registers are converted as they are {when}")
+    return stored(box, target, streams)
 
 
 def has_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:

@@ -14,7 +14,6 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import best_box
 from layoutc.planning.moves.plan_copy import instructions, needs_box, pieces
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import forget_copies
 
 APART_GAIN = 0.5
 """Both are copies of their own if they need less than this share of a box's instructions: they may share lines."""
@@ -40,20 +39,15 @@ def padded_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     def planned(how: Converting) -> CopyPlan | None:
         return row_by_row(copy, how, lambda plan: bool(plan.target_lanes), whole)
 
-    by_registers = how.by_registers
-    if planned(by_registers) is None:
-        return None
-    forget_copies(1)
-    return planned(how) or planned(by_registers)
+    # Whether it has one follows from the registers alone.
+    found = planned(how.by_registers)
+    return found and (planned(how) or found)
 
 
 def has_padded_tile(copy: StridedCopy, widths: Widths, target: Machine, is_large: bool) -> bool:
     """Whether tiles hold both what a copy converts into a buffer, and the zeros beside it."""
     how = Converting(widths, target, streams=False, threads=1, adds=False, moves=False, is_large=is_large)
-    plan = padded_plan(copy, how.by_registers)
-    if plan is not None:
-        forget_copies(1)
-    return plan is not None
+    return padded_plan(copy, how.by_registers) is not None
 
 
 def _is_worth_a_box(copy: StridedCopy, partial: int, element: int, target: Machine) -> bool:

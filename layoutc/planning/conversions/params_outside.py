@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 
 ROWS = 32
 """of a macro tile that are converted by the same parameters, one after the other, so that loading these is little"""
@@ -35,6 +32,6 @@ def with_params_outside(plan: CopyPlan, kept: int) -> CopyPlan:
         macro[row], macro[lanes] = min(2 * macro[row], digits[row].extent), macro[lanes] // 2
     if macro[row] < min(LEAST_ROWS, digits[row].extent):
         return plan
-    because("macro tiles", f"with {macro[row]} rows of the same parameters, along which the loop inside goes")
     order = (*(g for g in plan.inner_order if g not in rows), *rows)
-    return replace(plan, macro=tuple(macro), inner_order=order)
+    why = f"with {macro[row]} rows of the same parameters, along which the loop inside goes"
+    return plan.because("macro tiles", why, macro=tuple(macro), inner_order=order)

@@ -31,7 +31,6 @@ from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
 from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved, without_lanes
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, forget_copies, next_copy, silently
 
 ELEMENTS = 64
 """steps of each digit of a macro tile that goes element by element, so that its rows stay in the first cache"""
@@ -60,9 +59,6 @@ def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:
     plans = [] if partial else [*_plans(copy, how)]
     if not (parts_are_a_box(copy, how.by_registers) if partial else _box_suits(copy, plans, how)):
         return [*_plans(copy, how)] if partial else plans
-    forget_copies(len(plans))
-    next_copy()
-    because("tiles", "a box between buffers in which elements that share bytes have one each")
     box = _byte_box(copy, how)
     assert box is not None, "it suits"
     return [*_box_apart(copy, box, how)]
@@ -74,18 +70,14 @@ def _box_suits(copy: StridedCopy, plans: Sequence[CopyPlan], how: Converting) ->
     least = least_cost(how.widths, how.computed, how.target.vector) * prod(digit.loaded for digit in copy.digits)
     if least > most or pass_caches(plans):
         return False
-    with silently():
-        box = _byte_box(copy, how)
+    box = _byte_box(copy, how)
     return box is not None and plan_cost(box, how.computed) <= most
 
 
 @lru_cache(maxsize=256)
 def parts_are_a_box(copy: StridedCopy, how: Converting) -> bool:
     """Whether what would be several copies, as some digit is loaded in part, is one box instead."""
-    if not how.widths.are_packed:
-        return False
-    with silently():
-        return _box_suits(copy, [*_plans(copy, how)], how)
+    return how.widths.are_packed and _box_suits(copy, [*_plans(copy, how)], how)
 
 
 def pass_caches(plans: Iterable[CopyPlan]) -> bool:
@@ -137,7 +129,6 @@ def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
         plan = in_order(plan, how)
         yield from _apart_plans(copy, with_buffers(plan), how)
         return
-    forget_copies(1)
     partial = copy.first_partial
     if partial is not None:
         yield from converting_plans(without_partial(copy, partial), replace(how, adds=False, moves=False))
@@ -156,7 +147,6 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
     if whole == digit.extent:
         yield with_macro_along(plan, digit, macro)
         return
-    forget_copies(1)
     first, rest = cut_after(copy, copy.digits.index(digit), whole)
     plan = with_buffers(plan_copy(first, widths, how.target, how.streams, converts=True))
     yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
@@ -176,7 +166,6 @@ def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[C
     if rest:
         shared = _byte_box(first, how)
         if shared is None or not fits_macro(shared, digit, macro):
-            forget_copies(1)
             yield from _plans(copy, how)
             return
         plan = shared
@@ -192,7 +181,6 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
         return
     digit, macro, first, rest = found
     if rest:
-        forget_copies(1)
         plan = gathered_plan(first, how) or plan
     if plan.copy.elements == first.elements:
         yield with_macro_along(plan, digit, macro)
@@ -206,16 +194,13 @@ def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     how = replace(how, widths=replace(how.widths, converted="dst"))
     plan = plan_copy(copy, how.widths, how.target, False, converts=True, is_even=True)
     if not can_be_buffered(plan):
-        forget_copies(1)
         plan = with_even_macro(_plan_elements(copy, how))
-    plan = with_element_tile(plan, is_even=True)
-    because("stores", "through the caches and nothing twice, as what the destination holds counts")
-    return with_even_buffers(plan)
+    why = "through the caches and nothing twice, as what the destination holds counts"
+    return with_even_buffers(with_element_tile(plan, is_even=True).because("stores", why))
 
 
 def _plan_elements(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that goes element by element, as a side has no contiguous ones."""
-    next_copy()
-    because("tiles", "element by element, as a side has too few contiguous elements")
     plan = with_lanes(copy, how.widths, how.target, (), (), converts=True)
-    return replace(plan, macro=tuple(min(digit.extent, ELEMENTS) for digit in copy.digits))
+    macro = tuple(min(digit.extent, ELEMENTS) for digit in copy.digits)
+    return plan.because("tiles", "element by element, as a side has too few contiguous elements", macro=macro)

@@ -26,7 +26,6 @@ from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_copy
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES
 from layoutc.planning.tiles.merged_tile import converts_twice
 
@@ -57,12 +56,11 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         if first_inside_a_byte(plan.gathered) == "dst":
             plan = with_packed_stores(plan)
         if plan.fits_stack and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
-            because("loads", "row by row into a buffer, which converts whole registers")
+            plan = plan.because("loads", "row by row into a buffer, which converts whole registers")
             plan = with_near_stores(plan)
             plan = in_source_line_order(plan, how.target) if how.streams else plan
             asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
             return along_most_turns(plan, how.target) if asks_next else plan
-    forget_copies(1)
     return None
 
 
@@ -83,8 +81,8 @@ def _with_pieces(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
     longer = _with_row_of(plan, least) if plan.source_run == row < least else None
     if longer is None or not longer.fits_stack:
         return plan
-    because("macro tiles", f"with {least} elements of each row of the source, as less of it costs as much")
-    return longer
+    why = f"with {least} elements of each row of the source, as less of it costs as much"
+    return longer.because("macro tiles", why)
 
 
 def _with_row_of(plan: CopyPlan, least: int) -> CopyPlan | None:

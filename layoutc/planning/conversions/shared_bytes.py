@@ -16,8 +16,8 @@ from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, Stri
 from layoutc.planning.machine import LINE
 from layoutc.planning.moves.macro_shapes import MacroShape
 from layoutc.planning.moves.macro_tiles import with_macro
-from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
-from layoutc.planning.reasons import because
+from layoutc.planning.moves.staged_stores import few_lines
+from layoutc.planning.plans.plan import CopyPlan, Store, is_power_of_two
 
 BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)
 BUFFERED_TWICE = MacroShape(64 << 10, 256, 256, "dst", prefetch=False)
@@ -53,14 +53,14 @@ def with_buffers(plan: CopyPlan) -> CopyPlan:
 
 def _with_least_macro(plan: CopyPlan) -> CopyPlan:
     """The plan with macro tiles of a tile, whose runs may be too short to leave a buffer by whole lines."""
-    because("macro tiles", "a tile, as many short rows take large buffers")
+    why = "a tile, as many short rows take large buffers"
+    store: Store = "normal" if plan.stages_stores else plan.store
+    least = plan.because("macro tiles", why, macro=plan.least_macro, store=store)
     if not plan.stages_stores:
-        return replace(plan, macro=plan.least_macro)
-    least = replace(plan, macro=plan.least_macro, store="normal")
+        return least
     if least.run * least.widths.dst >= 2 * LINE and all(part.digit in least.run_digits for part in least.target_lanes):
         return replace(least, store=plan.store)
-    because("stores", f"through the caches, as runs of {least.run * least.widths.dst} bytes have too few whole lines")
-    return least
+    return least.because("stores", few_lines(least))
 
 
 def in_byte_buffers(box: CopyPlan) -> CopyPlan | None:
@@ -81,8 +81,7 @@ def in_byte_buffers(box: CopyPlan) -> CopyPlan | None:
 
 def with_packed_stores(plan: CopyPlan) -> CopyPlan:
     """The plan with macro tiles that are put together in a buffer of bytes, as rows of the destination are inside."""
-    because("stores", "into a buffer with a byte for each element, as rows begin or end inside of a byte")
-    return replace(_with_rows(plan, BUFFERED), store="packed")
+    return _with_byte_buffer(_with_rows(plan, BUFFERED), "dst")
 
 
 def with_even_buffers(plan: CopyPlan) -> CopyPlan:
@@ -103,13 +102,16 @@ def _with_rows(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
 def _with_buffered_sides(plan: CopyPlan) -> CopyPlan:
     """The plan with buffers for the sides whose tiles begin or end inside of bytes, as other ones may."""
     while (side := first_inside_a_byte(plan)) is not None:
-        if side == "src":
-            because("loads", "out of a buffer with a byte for each element, as rows begin or end inside of a byte")
-            plan = replace(plan, load="unpacked")
-        else:
-            because("stores", "into a buffer with a byte for each element, as rows begin or end inside of a byte")
-            plan = replace(plan, store="packed")
+        plan = _with_byte_buffer(plan, side)
     return plan
+
+
+def _with_byte_buffer(plan: CopyPlan, side: SideName) -> CopyPlan:
+    """The plan with a buffer for a side."""
+    why = "a buffer with a byte for each element, as rows begin or end inside of a byte"
+    if side == "src":
+        return plan.because("loads", f"out of {why}", load="unpacked")
+    return plan.because("stores", f"into {why}", store="packed")
 
 
 def _byte_buffer_size(plan: CopyPlan) -> int:

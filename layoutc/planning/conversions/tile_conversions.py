@@ -21,7 +21,6 @@ from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, store
 from layoutc.planning.moves.staged_stores import row_of
 from layoutc.planning.moves.streamed_stores import WIDE_ELEMENT
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
-from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.tiles.param_loads import loads_each, param_loads
 
@@ -68,10 +67,7 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """The same of elements that share bytes and are moved as they are, where whole lines of them go past the caches."""
     gathered = gathered_plan(copy, how) if how.streams else None
-    if gathered is not None and gathered.store != "nontemporal":
-        forget_copies(1)
-        return None
-    return gathered
+    return gathered if gathered and gathered.store == "nontemporal" else None
 
 
 def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
@@ -90,7 +86,6 @@ def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     if not (suits or narrows or widens):
         return False
     straight = straight_plan(copy, how)
-    forget_copies(1)
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
     converts = suits or (narrows and _fills_lines(straight)) or (widens and _widens_well(straight))
     return converts and not (stores_again or rows_collide(straight))
@@ -127,11 +122,9 @@ def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
     widths = replace(how.widths, converted=_cheaper_side(copy, how))
     plan = with_half_lines(plan_copy(copy, widths, how.target, how.streams, converts=True), how.target)
-    if (merged := merged_plan(copy, how.widths, how.target, how.streams)) is not None:
-        is_box = converts_few(plan) or takes_less(merged, plan, how.copies)
-        arrange_copies(2, [int(is_box)])
-        if is_box:
-            return merged
+    merged = merged_plan(copy, how.widths, how.target, how.streams)
+    if merged and (converts_few(plan) or takes_less(merged, plan, how.copies)):
+        return merged
     return with_element_tile(in_order(plan, how))
 
 

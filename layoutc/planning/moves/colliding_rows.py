@@ -10,7 +10,6 @@ from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a
 from layoutc.planning.moves.macro_shapes import WIDENED_ROWS, MacroShape
 from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 
 CROWDED_PART = 3 / 4
@@ -30,13 +29,13 @@ def with_fewer_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     were stored in turn. Loops then go along the rows of the destination, of which a line leaves at once.
     """
     stored = stored_in_a_set(plan)
-    because("rows", f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored")
+    why = f"of fewer rows, as {stored} of them would share one set of the first cache where they are stored"
     least = plan.vector_bytes // plan.widths.dst
     while crowds_sets(plan, target) and lane_count(plan.source_lanes) > least:
         if (fewer := halved(plan, "src")) is None:
             break
         plan = fewer
-    return with_macro(plan, WIDENED_ROWS)
+    return with_macro(plan, WIDENED_ROWS).because("rows", why)
 
 
 def gathered_in_caches(plan: CopyPlan, shape: MacroShape) -> CopyPlan | None:
@@ -78,9 +77,9 @@ def rows_collide(plan: CopyPlan) -> bool:
 
 def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with its source rows gathered in a buffer, as they collide."""
-    found = rows_of_a_set(plan)
-    because("loads", f"gathered on the stack first, as {found} rows of a tile share one set of the first cache")
-    return replace(plan, load="staged", asks="by tiles" if plan.prefetch and not target.llc_is_far else "")
+    why = f"gathered on the stack first, as {rows_of_a_set(plan)} rows of a tile share one set of the first cache"
+    asks = "by tiles" if plan.prefetch and not target.llc_is_far else ""
+    return plan.because("loads", why, load="staged", asks=asks)
 
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:

@@ -9,7 +9,6 @@ from math import prod
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName
 from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 
 ELEMENT_PART = 0.5
 """of the second cache, what lines of a macro tile take on both sides at most, to be held"""
@@ -30,8 +29,8 @@ def with_element_macro(plan: CopyPlan, target: Machine) -> CopyPlan:
     held = sum(_lines(plan, side, macro) for side in SIDES) * LINE <= ELEMENT_PART * target.l2
     held = held and sum(_rows(plan, side, macro, PAGE)[0] for side in SIDES) <= MOST_PAGES
     if not held and not plan.copy.is_fill:
-        because("macro tiles", f"grown by the nearest elements of both sides, to {target.l1} bytes of lines")
-        macro = _grown(plan, target.l1 / LINE)
+        why = f"grown by the nearest elements of both sides, to {target.l1} bytes of lines"
+        return plan.because("macro tiles", why, macro=tuple(_grown(plan, target.l1 / LINE)))
     return replace(plan, macro=tuple(macro))
 
 

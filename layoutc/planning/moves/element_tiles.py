@@ -8,7 +8,6 @@ from math import prod
 from layoutc.planning.moves.macro_shapes import NORMAL
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import converted_lanes
 
 LEAST = 256
@@ -39,13 +38,12 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
             room //= tile[position]
     if prod(tile) < 2 * converted_lanes(plan):
         return plan
-    because("tiles", f"{prod(tile)} elements, loaded and stored one by one, as a side has too few contiguous ones")
     if plan.target_lanes:
-        because("loads", "straight")
-        because("stores", "normal, through the caches")
+        plan = plan.because("loads", "straight").because("stores", "normal, through the caches")
     macro = tuple(max(t, m // t * t) for t, m in zip(tile, plan.macro, strict=True))
     plan = replace(plan, source_lanes=(), target_lanes=(), load="normal", store="normal", prefetch=0, asks="")
-    return replace(plan, tile=tuple(tile), macro=macro)
+    why = f"{prod(tile)} elements, loaded and stored one by one, as a side has too few contiguous ones"
+    return plan.because("tiles", why, tile=tuple(tile), macro=macro)
 
 
 def has_few_lanes(plan: CopyPlan) -> bool:

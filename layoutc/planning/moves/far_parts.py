@@ -9,7 +9,6 @@ from layoutc.planning.machine import PAGE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import asking_ahead
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.reasons import because
 
 FAR_PARTS = 4
 """parts of the source that are read side by side"""
@@ -40,8 +39,9 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
         FAR_PARTS, steps * digit.src, steps * digit.dst, FAR_PARTS, params=tuple(steps * step for step in digit.params)
     )
     shortened = tuple(replace(d, extent=steps, loaded=steps) if d is digit else d for d in digits)
-    cut = replace(
-        plan,
+    cut = plan.because(
+        "macro tiles",
+        f"a tile of each of {FAR_PARTS} parts of the source, in as many pages, one after the other",
         copy=replace(plan.copy, digits=(parts, *shortened)),
         tile=(1, *plan.tile),
         macro=(FAR_PARTS, *plan.tile),
@@ -50,7 +50,6 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
         outer_order=(0, *(g + 1 for g in plan.outer_order)),
         inner_order=(0, *(g + 1 for g in plan.inner_order)),
     )
-    because("macro tiles", f"a tile of each of {FAR_PARTS} parts of the source, in as many pages, one after the other")
     return asking_ahead(cut)
 
 

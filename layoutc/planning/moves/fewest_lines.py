@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from math import inf
-from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
@@ -23,11 +21,10 @@ from layoutc.planning.moves.colliding_rows import (
     is_plain,
     rows_of_a_set,
 )
-from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES, MacroShape
+from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, silently
 from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
 
 REGISTER_TIME, BUFFER_TIME, END_TIME = 1 / 8, 1.0, 0.75
@@ -40,13 +37,7 @@ LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
 """of a load, and of a store"""
 
 
-class _Way(NamedTuple):
-    """A plan, and why it is taken; its shape is that of its macro tiles, if they are not those of the usual plan."""
-
-    plan: CopyPlan
-    shape: MacroShape | None
-    topic: str
-    words: str
+EVICTED = "as lines of others would evict each other from the first cache"
 
 
 def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
@@ -62,21 +53,14 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
         return usual
     if not (_again(usual, target) or _crowded(usual, target)):
         return usual
-    most = _cost(usual, target) + _crowded(usual, target)
-    with silently():
-        ways = [(_cost(way.plan, target) + _crowded(way.plan, target), way) for way in _ways(plan, usual, target)]
-    cost, found = min(ways, key=lambda way: way[0], default=(inf, None))
-    if found is None or cost >= most:
-        return usual
-    because("stores", "normal, through the caches")
-    because("loads", "straight")
-    if found.shape is not None:
-        because("macro tiles", found.shape.reason)
-    because(found.topic, f"{found.words}, as lines of others would evict each other from the first cache")
-    return found.plan
+
+    def cost(way: CopyPlan) -> float:
+        return _cost(way, target) + _crowded(way, target)
+
+    return min((usual, *_ways(plan, usual, target)), key=cost)
 
 
-def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
+def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan]:
     """
     Tiles of all rows of a side, of half of them or less, one after the other along the rows of the other; fewer rows in
     the macro tiles of the usual plan; gathered rows. Rows of digits that carry are only gathered.
@@ -88,16 +72,16 @@ def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[_Way]:
         for tiles in _with_fewer_rows(plan, other):
             rows = f"{lane_count(tiles.target_lanes if side == 'src' else tiles.source_lanes)} of the {name}"
             if tiles is not plan or not target.waits_for_lines:
-                yield _Way(with_macro(tiles, shape), shape, "rows", f"{rows}, along which tiles go")
+                yield with_macro(tiles, shape).because("rows", f"{rows}, along which tiles go, {EVICTED}")
             if tiles is not plan:
                 if usual.load == "normal" and _crowded(usual, target):
                     lanes = {"source_lanes": tiles.source_lanes, "target_lanes": tiles.target_lanes}
-                    yield _Way(replace(usual, tile=tiles.tile, **lanes), None, "rows", rows)
+                    yield usual.because("rows", f"{rows}, {EVICTED}", tile=tiles.tile, **lanes)
                 yield from _gathered(tiles, most, target, f" for tiles of {rows}")
     yield from _gathered(plan, most, target)
 
 
-def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> Iterator[_Way]:
+def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> Iterator[CopyPlan]:
     """
     The plan with its source rows gathered, with macro tiles of two shapes. `tiles` says which ones take them.
 
@@ -110,7 +94,7 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
         if gathered is None:
             continue
         if is_large or not evict_each_other(gathered, target) or _cost(gathered, target) < EVICTING_GAIN * most:
-            yield _Way(gathered, shape, "loads", f"gathered on the stack first{tiles}")
+            yield gathered.because("loads", f"gathered on the stack first{tiles}, {EVICTED}")
 
 
 def _with_fewer_rows(plan: CopyPlan, other: SideName) -> Iterator[CopyPlan]:

@@ -15,7 +15,6 @@ from layoutc.planning.moves.element_tiles import has_few_lanes
 from layoutc.planning.moves.macro_tiles import SHORT_ROW, by_source_lines, loop_order, with_joined_rows
 from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import tile_of
 
 HALF_LINE_ROWS = 160
@@ -54,9 +53,10 @@ def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     half = replace(plan, source_lanes=loads, target_lanes=stores, tile=tile, macro=macro, inner_order=order)
     if (plan.converted_bytes and has_few_lanes(half)) or not holds_lines(half, target):
         return plan
-    because("tiles", "half a line of the source by half a line of the destination")
-    because("loads", "straight")
-    because("macro tiles", f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time")
+    half = half.because("tiles", "half a line of the source by half a line of the destination")
+    half = half.because("loads", "straight")
+    why = f"{rows} rows of half a line of the source, so that few lines leave the buffer at a time"
+    half = half.because("macro tiles", why)
     half = with_joined_rows(half, target)
     half = replace(half, side_by_side=target.aligns_lines and half.keeps_lines)
     return by_source_lines(half, target)

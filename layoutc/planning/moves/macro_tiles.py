@@ -20,7 +20,6 @@ from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.macro_shapes import ROW_APART, ROWS_APART, MacroShape
 from layoutc.planning.moves.next_tile import asking_ahead, outer_loops
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, silently
 
 
 def loop_order(digits: Sequence[CopyDigit], side: SideName) -> tuple[int, ...]:
@@ -48,8 +47,9 @@ def with_macro(plan: CopyPlan, shape: MacroShape) -> CopyPlan:
     grown = list(macro)
     if shape.overlaps:
         _divide(plan, macro, shape.target_run)
-    because("macro tiles", shape.reason + ("" if macro == grown else "; then made smaller, to overlap less"))
-    plan = replace(plan, macro=tuple(macro), inner_order=_inner_order(plan.copy.digits, shape.inner))
+    why = shape.reason + ("" if macro == grown else "; then made smaller, to overlap less")
+    order = _inner_order(plan.copy.digits, shape.inner)
+    plan = plan.because("macro tiles", why, macro=tuple(macro), inner_order=order)
     return asking_ahead(plan) if shape.prefetch else plan
 
 
@@ -84,10 +84,10 @@ def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
         if fitting is None:
             break
         macro = tuple(fitting if g == position else n for g, n in enumerate(plan.macro))
-        joined = replace(plan, macro=macro)
+        why = f"grown by short rows of the destination, {fitting} steps of which are one run"
+        joined = plan.because("macro tiles", why, macro=macro)
         if not is_short and not (joined.keeps_lines or holds_lines(joined, target)):
             break
-        because("macro tiles", f"grown by short rows of the destination, {fitting} steps of which are one run")
         plan = joined
     return asking_ahead(plan)
 
@@ -114,18 +114,16 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         order = _source_line_order(plan)
         why = "those within a page of the source are inside, as runs there are short"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
-        because("outer loops", why)
-        plan = replace(plan, outer_order=order)
+        plan = plan.because("outer loops", why, outer_order=order)
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return asking_ahead(plan) if asks else plan
 
 
 def in_source_line_order(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The same plan where its loops are in that order; else it asks for other macro tiles than it did, too."""
-    with silently():
-        ordered = by_source_lines(plan, target)
+    ordered = by_source_lines(plan, target)
     is_so = outer_loops(plan, ordered.outer_order) == outer_loops(plan, plan.outer_order)
-    return plan if is_so else by_source_lines(plan, target)
+    return plan if is_so else ordered
 
 
 def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:

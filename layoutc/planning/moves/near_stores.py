@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.joined_lines import line_elements
 from layoutc.planning.tiles.lanes import PIECE_BYTES
 
@@ -36,9 +35,9 @@ def with_near_stores(plan: CopyPlan) -> CopyPlan:
         found = replace(found, extent=found.extent // 2)
     if found == part or plan.tile[part.digit] != part.extent:
         return plan
-    because("rows", f"of {found.extent} rows, so that lines that lie side by side are stored one soon after the other")
+    why = f"of {found.extent} rows, so that lines that lie side by side are stored one soon after the other"
     tile = tuple(found.extent if g == part.digit else size for g, size in enumerate(plan.tile))
-    return replace(plan, source_lanes=(found,), tile=tile)
+    return plan.because("rows", why, source_lanes=(found,), tile=tile)
 
 
 def _rows(plan: CopyPlan, extent: int) -> int:

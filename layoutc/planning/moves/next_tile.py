@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, chain_of
 from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 
 LEAST_AHEAD = 4 << 10
@@ -42,12 +40,11 @@ HELD_AHEAD = 1 / 4
 def asking_ahead(plan: CopyPlan) -> CopyPlan:
     """The plan that asks for the next macro tile; where there is none, or it is this one again, tiles ask for none."""
     ahead, asks = next_macro_tile(plan), plan.asks
-    because("prefetch", "for what comes next")
     if not ahead:
         asks = ""
     elif asks != "by tiles":
         asks = "twice" if _is_asked_twice(plan) else ""
-    return plan if (ahead, asks) == (plan.prefetch, plan.asks) else replace(plan, prefetch=ahead, asks=asks)
+    return plan.because("prefetch", "for what comes next", prefetch=ahead, asks=asks)
 
 
 def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -74,8 +71,8 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     ahead = digits[found].offset("src", plan.macro[found])
     if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
         return plan
-    because("prefetch", f"along digit {found}, whose loop has the most steps")
-    return replace(plan, prefetch=ahead + _last_loaded(plan) if straddles_lines(plan) else ahead)
+    ahead += _last_loaded(plan) if straddles_lines(plan) else 0
+    return plan.because("prefetch", f"along digit {found}, whose loop has the most steps", prefetch=ahead)
 
 
 def _is_asked_twice(plan: CopyPlan) -> bool:

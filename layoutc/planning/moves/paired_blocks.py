@@ -6,7 +6,6 @@ That it does is inferred from times of other orders, as docs/plan_rules.md says:
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES
@@ -16,7 +15,6 @@ from layoutc.planning.moves.colliding_rows import rows_of_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 
 PAIRED_ROWS = 16
@@ -45,8 +43,9 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     (row,) = _row_loops(plan)
     steps = {block: 2, row: PAIRED_TILES * plan.tile[row]}
-    because("macro tiles", f"{PAIRED_TILES} tiles of 2 blocks each, as along one the processor fetches lines as well")
-    return replace(plan, macro=tuple(steps.get(position, size) for position, size in enumerate(plan.tile)))
+    why = f"{PAIRED_TILES} tiles of 2 blocks each, as along one the processor fetches lines as well"
+    macro = tuple(steps.get(position, size) for position, size in enumerate(plan.tile))
+    return plan.because("macro tiles", why, macro=macro)
 
 
 def _is_square(plan: CopyPlan, target: Machine) -> bool:
@@ -68,10 +67,11 @@ def _is_square(plan: CopyPlan, target: Machine) -> bool:
 def _in_squares(plan: CopyPlan) -> CopyPlan:
     """The plan with macro tiles of 2 by 2 tiles, along the rows of the source."""
     rows, order = _row_loops(plan), loop_order(plan.copy.digits, "src")
-    because("macro tiles", "of 2 by 2 tiles, as along one row the processor fetches lines as well")
-    because("outer loops", "along the source")
     macro = tuple(2 * size if g in rows else size for g, size in enumerate(plan.tile))
-    return replace(plan, macro=macro, outer_order=order, inner_order=order)
+    squares = plan.because("outer loops", "along the source", outer_order=order, inner_order=order)
+    return squares.because(
+        "macro tiles", "of 2 by 2 tiles, as along one row the processor fetches lines as well", macro=macro
+    )
 
 
 def _blocks(plan: CopyPlan) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -26,7 +25,6 @@ from layoutc.planning.moves.streamed_stores import streamed, with_fewer_widened
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, next_copy
 from layoutc.planning.tiles.joined_lines import with_joined_lines
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes, with_padded_tile
@@ -55,11 +53,9 @@ def plan_copy(
     It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, `is_even` if its tiles
     must divide it, and `is_small` if its time is none of the reorder's: its digits are whole.
     """
-    next_copy()
     if is_small:
-        because("tiles", "element by element, as it is so little of the reorder that tiles are not worth their text")
-        because("stores", "normal, through the caches")
-        return with_element_macro(with_lanes(copy, widths, target, (), (), converts), target)
+        why = "element by element, as it is so little of the reorder that tiles are not worth their text"
+        return with_element_macro(with_lanes(copy, widths, target, (), (), converts).because("tiles", why), target)
     plan = _tiled(copy, widths, target, converts, is_even)
     if streams and not (buffered or converts):
         plan = _with_longer_runs(plan, copy, target)
@@ -71,39 +67,31 @@ def stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool = Fals
     planned = _stored(plan, target, streams, buffered)
     if planned.fits_stack:
         return along_most_turns(by_source_lines(planned, target), target) if streams and not buffered else planned
-    because("loads", "straight")
-    because("stores", f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes")
-    return with_macro(plan, NORMAL)
+    why = f"through the caches, as macro tiles need buffers of more than {MAX_STAGE_BYTES} bytes"
+    return with_macro(plan, NORMAL).because("stores", why)
 
 
 def _stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool) -> CopyPlan:
     """The plan with loads and stores that suit its tiles, and macro tiles that suit those."""
     if not plan.target_lanes:
-        because("tiles", "element by element, as a side has too few contiguous elements")
-        if buffered:
-            because("stores", INTO_SHARED_BUFFER)
+        plan = plan.because("tiles", "element by element, as a side has too few contiguous elements")
+        plan = plan.because("stores", INTO_SHARED_BUFFER) if buffered else plan
         return with_element_macro(plan, target)
     if not streams and not buffered:
-        because("stores", "normal, through the caches")
         return with_macro(plan, NORMAL) if plan.pads_elements else cached(plan, target)
     if plan.pads_elements:
-        because(
-            "stores",
-            INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one",
-        )
-        return with_macro(plan, NORMAL)
+        why = INTO_SHARED_BUFFER if buffered else "normal, through the caches, as elements are loaded one by one"
+        return with_macro(plan, NORMAL).because("stores", why)
     lines = with_joined_lines(plan)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
     keeps_tiles = buffered or plan.converted_bytes > 0
     if goes_straight and (keeps_tiles or not (stores_lines_twice(lines, target) and has_staged_runs(lines))):
-        because("stores", "straight past the caches, as each is a whole cache line where the destination starts at one")
-        return streamed(replace(lines, store="nontemporal"), target)
+        why = "straight past the caches, as each is a whole cache line where the destination starts at one"
+        return streamed(lines.because("stores", why, store="nontemporal"), target)
     if buffered:
-        because("stores", INTO_SHARED_BUFFER)
-        return with_macro(plan, NORMAL)
+        return with_macro(plan, NORMAL).because("stores", INTO_SHARED_BUFFER)
     if plan.widths.dst_per_byte > 1:
-        because("stores", "through the caches, as tiles that convert store parts of lines")
-        return cached(plan, target)
+        return cached(plan.because("stores", "through the caches, as tiles that convert store parts of lines"), target)
     return with_staged_stores(with_fewer_widened(plan, target), target)
 
 

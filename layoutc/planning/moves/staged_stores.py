@@ -19,7 +19,6 @@ from layoutc.planning.moves.macro_shapes import LINE_CHUNKS, LINE_ROWS, STAGED_C
 from layoutc.planning.moves.macro_tiles import with_joined_rows, with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import choose_lanes, lane_count
 
 MIN_STAGED_RUN = 256
@@ -46,20 +45,22 @@ def has_staged_runs(plan: CopyPlan) -> bool:
 def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan of a copy that goes past the caches out of a buffer, if its runs are long enough."""
     why = "tiles store parts of lines" if target.aligns_lines else "tiles may straddle lines where destinations start"
-    because("stores", f"past the caches by whole lines, out of a buffer on the stack: {why}")
     staged = _with_runs(plan, target)
     if staged.run * plan.widths.dst < MIN_STAGED_RUN:
-        because(
-            "stores", f"through the caches, as runs of {staged.run * plan.widths.dst} bytes have too few whole lines"
-        )
-        return with_macro(plan, STREAMED)
+        return with_macro(plan, STREAMED).because("stores", few_lines(staged))
     if plan.merges and any(part.digit not in staged.run_digits for part in plan.target_lanes):
-        because("stores", "through the caches, as what a tile stores together would lie apart in a buffer")
-        return with_macro(plan, STREAMED)
-    joined = with_joined_rows(replace(staged, store="staged"), target)
+        apart = "through the caches, as what a tile stores together would lie apart in a buffer"
+        return with_macro(plan, STREAMED).because("stores", apart)
+    why = f"past the caches by whole lines, out of a buffer on the stack: {why}"
+    joined = with_joined_rows(staged.because("stores", why, store="staged"), target)
     joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
     is_gathered = joined.macro == staged.macro and gathers_rows(joined, target) and not plan.converted_bytes
     return with_gathered_rows(joined, target) if is_gathered else joined
+
+
+def few_lines(plan: CopyPlan) -> str:
+    """Why the runs of a plan leave no buffer by whole lines."""
+    return f"through the caches, as runs of {plan.run * plan.widths.dst} bytes have too few whole lines"
 
 
 def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -139,6 +140,5 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
         return plan
-    because("tiles", "with whole lines of rows of the source")
-    because("loads", "straight, of whole lines: the buffer that stores fill takes less")
-    return found
+    found = found.because("tiles", "with whole lines of rows of the source")
+    return found.because("loads", "straight, of whole lines: the buffer that stores fill takes less")

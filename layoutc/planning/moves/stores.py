@@ -38,7 +38,6 @@ from layoutc.planning.moves.macro_tiles import loop_order, with_macro
 from layoutc.planning.moves.paired_blocks import in_pairs
 from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because
 from layoutc.planning.tiles.lanes import lane_count
 
 MIN_ALIGNED_RUN = 512
@@ -82,11 +81,10 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if evict and not (stored_in_a_set(plan) > ways and _is_better_aligned(plan, target)):
         gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.element_bytes])
         if gathered is not None:
-            because("loads", f"gathered on the stack first, as {loaded} rows share one set of the first cache")
-            return gathered
+            why = f"gathered on the stack first, as {loaded} rows share one set of the first cache"
+            return gathered.because("loads", why)
     if stored > ways and _is_better_aligned(plan, target):
-        because("stores", "through the caches by whole lines, out of a buffer: rows of a tile would evict each other")
-        return replace(with_macro(plan, ALIGNED), store="aligned")
+        return _aligned(plan, "rows of a tile would evict each other")
     straddling = _straddling(plan, cached, target) if _straddles_lines(plan, target) else None
     if straddling is not None:
         return straddling
@@ -96,6 +94,12 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, COPIED_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= LINE
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+
+
+def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
+    """The plan whose lines leave a buffer."""
+    words = f"through the caches by whole lines, out of a buffer: {why}"
+    return with_macro(plan, ALIGNED).because("stores", words, store="aligned")
 
 
 def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -112,11 +116,11 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
     why = f"as {stored} of them share one set of the first cache"
     for shape in (NORMAL, NORMAL_LONG):
         if stored_sets(cached) < FEWEST_SETS and stores_whole_lines(plan, target):
-            cached = with_macro(plan, shape)
-            because("macro tiles", f"{shape.reason}; runs of rows of the destination are longer, {why}")
+            longer = f"{shape.reason}; runs of rows of the destination are longer, {why}"
+            cached = with_macro(plan, shape).because("macro tiles", longer)
     if share_evicted(cached, "dst", target) > 0:
-        because("macro tiles", f"grown as others; the loops inside follow rows of the destination, {why}")
-        cached = replace(cached, inner_order=loop_order(plan.copy.digits, "dst"))
+        inside = f"grown as others; the loops inside follow rows of the destination, {why}"
+        return cached.because("macro tiles", inside, inner_order=loop_order(plan.copy.digits, "dst"))
     return cached
 
 
@@ -149,9 +153,8 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     is_held = row // plan.element_bytes * LINE <= HELD_LINES * target.l1
     if not (is_held and NORMAL.target_run < row <= lines * LINE):
         return with_macro(plan, _normal(plan, target))
-    whole = with_macro(plan, replace(NORMAL, target_run=row))
-    because("macro tiles", f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines")
-    return whole
+    why = f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines"
+    return with_macro(plan, replace(NORMAL, target_run=row)).because("macro tiles", why)
 
 
 def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
@@ -165,12 +168,10 @@ def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan |
     if plan.copy.elements * plan.element_bytes >= target.l2:
         if not target.llc_is_far or row < MIN_LONG_ROW:
             return None
-        because("stores", "through the caches by whole lines, out of a buffer: they straddle lines of long rows")
-        return replace(with_macro(plan, ALIGNED), store="aligned")
+        return _aligned(plan, "they straddle lines of long rows")
     if row >= MIN_ALIGNED_RUN and share_without_room(cached, target) > MOST_EVICTED:
-        along_rows = with_macro(plan, ALONG_ROWS)
-        because("macro tiles", "along rows of the destination, as lines would evict each other before they are whole")
-        return along_rows
+        why = "along rows of the destination, as lines would evict each other before they are whole"
+        return with_macro(plan, ALONG_ROWS).because("macro tiles", why)
     return None
 
 

@@ -29,7 +29,6 @@ from layoutc.planning.moves.macro_shapes import (
 )
 from layoutc.planning.moves.macro_tiles import MOST_OVERLAPPING, loop_order, moved_by, with_macro
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.reasons import because, silently
 from layoutc.planning.tiles.lanes import lane_count
 
 TRANSLATED_PAGES = 64
@@ -69,9 +68,8 @@ def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
         return plan
     wide = plan.vector_bytes // plan.widths.dst
     few = with_at_most(plan, wide)
-    if few is not plan:
-        because("tiles", f"with {wide} elements of a row or little more, as they store wide ones into few rows so")
-    return few
+    why = f"with {wide} elements of a row or little more, as they store wide ones into few rows so"
+    return few.because("tiles", why) if few is not plan else plan
 
 
 def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
@@ -88,8 +86,7 @@ def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPla
     widens = plan.widths.src < plan.widths.dst and not plan.widths.are_packed
     if (widens and pages(usual, "dst") > TRANSLATED_PAGES) or not _cuts_rows(even, usual):
         return even
-    because("macro tiles", "with whole rows of the source, as they are short")
-    return usual
+    return usual.because("macro tiles", "with whole rows of the source, as they are short")
 
 
 def _cuts_rows(plan: CopyPlan, other: CopyPlan) -> bool:
@@ -114,10 +111,8 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
         return few
     if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
         return by_source
-    along_rows = with_macro(plan, STREAMED_ALONG_ROWS)
-    why = f"as rows lie in {count} pages, more than are translated at once"
-    because("macro tiles", f"{STREAMED_ALONG_ROWS.reason}, {why}")
-    return along_rows
+    why = f"{STREAMED_ALONG_ROWS.reason}, as rows lie in {count} pages, more than are translated at once"
+    return with_macro(plan, STREAMED_ALONG_ROWS).because("macro tiles", why)
 
 
 def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
@@ -135,15 +130,9 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     few = with_at_most(plan, FEW_ROWS_PIECE // plan.element_bytes)
     if few is plan:
         return None
-    with silently():
-        few = with_macro(few, STREAMED_FEW_ROWS)
-        if not holds_lines(few, target):
-            return None
-    because(
-        "tiles", f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
-    )
-    because("macro tiles", STREAMED_FEW_ROWS.reason)
-    return few
+    few = with_macro(few, STREAMED_FEW_ROWS)
+    why = f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
+    return few.because("tiles", why) if holds_lines(few, target) else None
 
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
@@ -158,6 +147,5 @@ def _gathering(plan: CopyPlan, target: Machine) -> MacroShape:
     """Macro tiles whose rows are gathered: larger ones where smaller ones would overlap by far more."""
     if target.llc_is_far:
         return COLLIDING
-    with silently():
-        small, large = (moved_by(with_macro(plan, shape)) for shape in (COLLIDING_NEAR, COLLIDING_LARGE))
+    small, large = (moved_by(with_macro(plan, shape)) for shape in (COLLIDING_NEAR, COLLIDING_LARGE))
     return COLLIDING_LARGE if small > MOST_OVERLAPPING * large else COLLIDING_NEAR

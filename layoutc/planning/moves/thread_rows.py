@@ -7,16 +7,16 @@ thread writes of a row, as a processor fetches ahead of what is stored into.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
-from layoutc.planning.reasons import because, because_of
+from layoutc.planning.reasons import because
 
 MANY_BORDERS = 10
 """places where a thread's part of the destination ends and the next one's begins, above which that is worth avoiding"""
@@ -37,22 +37,12 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
     """
     if plan.threads == 1 or destination_bytes >= target.l2:
         return plan
-    ways = [_way(part, plan) if _is_plain(part) else _Way(part, {}) for part in plan.parts]
-    places = [borders(way.part, 2) for way in ways if plan.threads == 2 and _is_plain(way.part)]
+    parts = tuple(_way(part, plan) if _is_plain(part) else part for part in plan.parts)
+    places = [borders(part, 2) for part in parts if plan.threads == 2 and _is_plain(part)]
     if max(places, default=0) > MANY_BORDERS and not any(copy.converted_bytes for copy in plan.copies):
-        because("threads", f"one, as two would write beside each other in {max(places)} places", of_all=True)
+        because("threads", f"one, as two would write beside each other in {max(places)} places")
         return replace(plan, threads=1)
-    for number, way in enumerate(ways):
-        for topic, words in way.reasons.items():
-            because_of(len(Plan(plan.parts[:number]).copies), topic, words)
-    return replace(plan, parts=tuple(way.part for way in ways))
-
-
-class _Way(NamedTuple):
-    """A part of a plan as it is, or with other loops, and why."""
-
-    part: PlanPart
-    reasons: Mapping[str, str]
+    return replace(plan, parts=parts)
 
 
 def _is_plain(part: PlanPart) -> TypeGuard[CopyPlan]:
@@ -62,22 +52,21 @@ def _is_plain(part: PlanPart) -> TypeGuard[CopyPlan]:
     return part.store == "normal" and bool(part.target_lanes) and part.widths.dst_per_byte == 1
 
 
-def _way(copy: CopyPlan, plan: Plan) -> _Way:
+def _way(copy: CopyPlan, plan: Plan) -> CopyPlan:
     """A copy of a plan with the loops that suit its threads."""
     is_small = len(plan.copies) > 1 and copy.copy.elements * copy.widths.dst <= SMALL_PIECE
     if is_small and copy.load == "normal" and _runs(copy) <= MANY_BORDERS and copy.macro != copy.extents:
         words = "all of it, for one thread, as it is done sooner than another one starts"
-        return _Way(replace(copy, macro=copy.extents), {"macro tiles": words})
+        return copy.because("macro tiles", words, macro=copy.extents)
     before = borders(copy, plan.threads)
     if before <= MANY_BORDERS:
-        return _Way(copy, {})
+        return copy
     for words, found in (("rows", _rows(copy)), ("bands", _bands(copy, plan.threads))):
         if found is not None and borders(found, plan.threads) * FEWER_BORDERS <= before:
-            reason = f"{words} of the destination, so that threads do not write beside each other"
-            return _Way(
-                found, {"macro tiles": reason, "outer loops": "along the destination, whose rows threads share"}
-            )
-    return _Way(copy, {})
+            found = found.because("outer loops", "along the destination, whose rows threads share")
+            why = f"{words} of the destination, so that threads do not write beside each other"
+            return found.because("macro tiles", why)
+    return copy
 
 
 def _runs(plan: CopyPlan) -> int:

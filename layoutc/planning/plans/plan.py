@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 from layoutc.errors import LayoutcError
 from layoutc.once import once
@@ -89,6 +89,8 @@ class CopyPlan:
     """
     side_by_side: bool = False
     """whether macro tiles that leave a buffer do not overlap, as their runs are whole lines"""
+    why: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """topics, and in words why it was decided so; of the same topic the last ones count"""
 
     def __post_init__(self) -> None:
         digits = self.copy.digits
@@ -109,6 +111,10 @@ class CopyPlan:
             raise LayoutcError(f"staged stores need lanes and runs of {2 * LINE} bytes, got {self.run} elements")
         if self.stages_stores and any(part.digit not in self.run_digits for part in self.target_lanes):
             raise LayoutcError("staged stores keep runs of other digits than those of their lanes")
+
+    def because(self, topic: str, words: str, **changes: Any) -> CopyPlan:
+        """The plan with these changes, and why it has them."""
+        return replace(self, **changes, why=(*self.why, (topic, words)))
 
     def _check_tiles(self) -> None:
         for digit, tile, macro in zip(self.copy.digits, self.tile, self.macro, strict=True):

@@ -20,9 +20,9 @@ from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import LEAST_AHEAD
 from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
-from layoutc.planning.plans.plan import CopyPlan, Part, Plan
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import SharedLoop, Through
-from layoutc.planning.reasons import arrange_copies, because, forget_copies, next_copy
+from layoutc.planning.reasons import because
 from layoutc.planning.through.byte_images import Imaged, Images, by_images
 from layoutc.planning.through.plan_through import asking_for_turns, plans_into, plans_out_of, target_of_turns
 
@@ -78,13 +78,9 @@ def through_images(
         return None
     parts = plan_images(images, how)
     cost = parts_cost(parts, how.computed, how.threads)
-    copies = len(Plan(parts, how.threads).copies)
     if not is_asked and cost > IMAGE_GAIN * others:
-        forget_copies(copies)
         return None
-    arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
-    words = f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions"
-    because("bytes", words, of_all=True)
+    because("bytes", f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions")
     return parts
 
 
@@ -116,10 +112,7 @@ def _row(copy: StridedCopy) -> int:
 
 def writes_apart(images: Images, widths: Widths, target: Machine) -> bool:
     """Whether no two turns write into one byte, so that threads can share them."""
-    rows = [_rows_out_of(turn, widths, target) for turn in images.turns]
-    forget_copies(sum(map(len, rows)))
-    turns = zip(images.turns, rows, strict=True)
-    return all(Through(turn.loops, (), out_of).writes_apart for turn, out_of in turns)
+    return all(Through(turn.loops, (), _rows_out_of(turn, widths, target)).writes_apart for turn in images.turns)
 
 
 def plan_images(images: Images, how: Converting) -> tuple[CopyPlan | Through, ...]:
@@ -187,9 +180,8 @@ def _between(copies: Sequence[StridedCopy], how: Converting, buffered: bool) -> 
 
 def _rows(copy: StridedCopy, per_byte: tuple[int, int], target: Machine) -> CopyPlan:
     """The plan of rows that are taken apart, or put together."""
-    next_copy()
     is_into = per_byte[0] > 1
-    because("tiles", f"none: whole rows are {'taken apart' if is_into else 'put together'}, by vectors of bytes")
+    why = f"none: whole rows are {'taken apart' if is_into else 'put together'}, by vectors of bytes"
     order = loop_order(copy.digits, "src" if is_into else "dst")
     none: tuple[Part, ...] = ()
     return CopyPlan(
@@ -207,4 +199,5 @@ def _rows(copy: StridedCopy, per_byte: tuple[int, int], target: Machine) -> Copy
         load="unpacked" if is_into else "normal",
         converted_bytes=1,
         per_byte=per_byte,
+        why=(("tiles", why),),
     )

@@ -125,5 +125,5 @@ def _into(plan: CopyPlan) -> CopyPlan:
     """The plan of a copy into the buffer, which stays in the caches: its lines need no other buffer."""
     if plan.store == "normal":
         return plan
-    because("stores", "normal, through the caches")
-    return with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)
+    plan = plan.because("stores", "normal, through the caches", store="normal", side_by_side=False)
+    return with_macro(plan, NORMAL)

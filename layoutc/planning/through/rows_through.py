@@ -15,9 +15,9 @@ from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_co
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.moves.boxes import BOX_GAIN
-from layoutc.planning.plans.plan import CopyPlan, Plan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Through
-from layoutc.planning.reasons import arrange_copies, because, forget_copies
+from layoutc.planning.reasons import because
 from layoutc.planning.through.plan_through import plan_through
 from layoutc.planning.through.through import through_buffers
 
@@ -50,13 +50,10 @@ def rows_through(
     if buffered is None:
         return None
     parts = plan_through(buffered, how)
-    copies = len(Plan(parts, how.threads).copies)
     takes_less = all(map(_converts_rows, parts)) and parts_cost(parts, COMPUTED, how.threads) <= BOX_GAIN * cost
     if not is_asked and not takes_less:
-        forget_copies(copies)
         return None
-    arrange_copies(len(straight) + copies, range(len(straight), len(straight) + copies))
-    because("rows", "converted as they lie, through a buffer, as tiles take more instructions", of_all=True)
+    because("rows", "converted as they lie, through a buffer, as tiles take more instructions")
     return parts
 
 

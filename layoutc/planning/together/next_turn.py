@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.next_tile import HELD_AHEAD, LEAST_AHEAD
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.reasons import because
 from layoutc.planning.together.together import NEAR
 
 
@@ -30,8 +28,7 @@ def for_next_turn(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int, targe
     else:
         count = -(-LEAST_AHEAD // moved)
         ahead *= count if count <= loops[0].extent // loops[0].step // 2 else 1
-    because("prefetch", "for what comes next")
-    return replace(plan, prefetch=ahead // plan.element_bytes, asks="")
+    return plan.because("prefetch", "for what comes next", prefetch=ahead // plan.element_bytes, asks="")
 
 
 def _from_most_turns(turns: Sequence[SharedLoop], moved: int, target: Machine) -> tuple[Sequence[SharedLoop], int]:

@@ -9,7 +9,6 @@ from layoutc.planning.machine import STREAMED_PART, Machine
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
-from layoutc.planning.reasons import forget_copies
 from layoutc.planning.together.shared_lines import (
     is_tiled,
     largest_of,
@@ -42,12 +41,10 @@ def parts_in_cache(moved: Sequence[Sized], target: Machine, streams: bool) -> tu
         fits = sum(copy.elements * size for copy, size in turns) <= target.l1 // 2
         if loops and fits and all(is_tiled(*sized, target) for sized in turns):
             alone = [plan_moved(*sized, target, streams) for sized in group]
-            forget_copies(len(alone))
             together = tuple(plan_moved(*sized, target, streams) for sized in turns)
             if all(_moves_alike(*pair) for pair in zip(alone, together, strict=True)):
                 parts.append(Together(loops, together))
                 continue
-            forget_copies(len(together))
         parts += (plan for sized in group for plan in plans_alone(sized, target, streams, most))
     return tuple(parts)
 
@@ -84,10 +81,8 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         if rows is not None:
             parts.append(rows)
             continue
-        if together and streams and largest_of(together).store == "normal" and not _is_cached(group, target):
-            forget_copies(len(together))
-            together = ()
-        if together:
+        goes_past = streams and together and largest_of(together).store == "normal" and not _is_cached(group, target)
+        if together and not goes_past:
             parts.append(Together(loops, together))
         else:
             parts += (plan for sized in group for plan in plans_alone(sized, target, streams, most))
@@ -97,5 +92,4 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
 def _is_cached(copies: Sequence[Sized], target: Machine) -> bool:
     """Whether the largest of several copies would be stored through the caches, where others go past them."""
     plan = plan_moved(*max(copies, key=lambda sized: sized[0].elements * sized[1]), target, streams=True)
-    forget_copies(1)
     return plan.store == "normal"

@@ -20,7 +20,6 @@ from layoutc.planning.moves.staged_stores import MIN_STAGED_RUN
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
-from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes
 from layoutc.planning.together.next_turn import for_next_turn
@@ -87,13 +86,9 @@ def _in_long_turns(loops: Sequence[SharedLoop], group: Sequence[Sized], target: 
     part = _with_buffers(turns, group, target)
     if part is None:
         return None
-    alone = [plan_moved(*sized, target, streams=True) for sized in group]
-    forget_copies(len(alone))
-    pairs = zip(alone, part.copies, strict=True)
-    if any(copy.store == "nontemporal" or (turn.merges and not copy.merges) for copy, turn in pairs):
-        forget_copies(len(part.copies))
-        return None
-    return part
+    pairs = ((plan_moved(*sized, target, streams=True), turn) for sized, turn in zip(group, part.copies, strict=True))
+    is_better_alone = any(copy.store == "nontemporal" or (turn.merges and not copy.merges) for copy, turn in pairs)
+    return None if is_better_alone else part
 
 
 def staged_rows(
@@ -111,11 +106,7 @@ def staged_rows(
     is_long = row * largest.element_bytes >= LONG_ROW or largest.run * largest.element_bytes >= LONG_STAGED_RUN
     if largest.store == "nontemporal" or (largest.stages_stores and (has_single or is_long)):
         return None
-    part = _in_whole_runs(loops, group, target) or _in_rows(loops, group, target)
-    if part is not None:
-        kept = range(len(together), len(together) + len(part.copies))
-        arrange_copies(kept.stop, kept)
-    return part
+    return _in_whole_runs(loops, group, target) or _in_rows(loops, group, target)
 
 
 def _in_whole_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
@@ -140,7 +131,6 @@ def _in_rows(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machin
     part = _with_buffers(turns, group, target, has_rows=True, most=most)
     if part is None or (even := _even_turns(part)) == turns:
         return part
-    forget_copies(len(part.copies))
     return _with_buffers(even, group, target, has_rows=True, most=most)
 
 
@@ -198,11 +188,8 @@ def _with_buffers(
         fits &= has_rows or all(union.plan.run == prod(union.plan.macro) for union in made)
         runs = [union.plan.run * union.plan.element_bytes for union in made] if fits else []
     except LayoutcError:
-        part, runs = None, []
-    if not runs or min(runs) < MIN_STAGED_RUN:
-        forget_copies(len(planned))
         return None
-    return part
+    return part if min(runs, default=0) >= MIN_STAGED_RUN else None
 
 
 def _keeps_lanes(alone: StridedCopy, size: int, turn: StridedCopy, target: Machine) -> bool:

@@ -8,9 +8,8 @@ from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, merged, unfused, without_partial
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved
-from layoutc.planning.plans.plan import CopyPlan, Plan
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
-from layoutc.planning.reasons import arrange_copies
 
 SMALL_COPY = 1 << 10
 """times that a copy is smaller than all together which moves its elements one by one"""
@@ -56,16 +55,13 @@ def with_small_conversions(
     """
     if how.adds:
         return tuple(parts)
-    copies = Plan(tuple(parts)).copies
-    alone = {id(part) for part in parts}
-    order, found, recorded = list(range(len(copies))), dict[int, CopyPlan](), len(copies)
-    for number, plan in enumerate(copies):
-        if id(plan) in alone and plan.copy.elements * SMALL_COPY <= elements and _goes_by_elements(plan):
-            copy = unfused(plan.copy)
-            found[id(plan)] = plan_copy(copy, how.widths, how.target, how.streams, converts=True, is_small=True)
-            order[number], recorded = recorded, recorded + 1
-    arrange_copies(recorded, order)
-    return tuple(found.get(id(part), part) if isinstance(part, CopyPlan) else part for part in parts)
+
+    def planned(part: CopyPlan | Together) -> CopyPlan | Together:
+        if isinstance(part, Together) or part.copy.elements * SMALL_COPY > elements or not _goes_by_elements(part):
+            return part
+        return plan_copy(unfused(part.copy), how.widths, how.target, how.streams, converts=True, is_small=True)
+
+    return tuple(map(planned, parts))
 
 
 def _goes_by_elements(plan: CopyPlan) -> bool:

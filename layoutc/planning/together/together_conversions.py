@@ -20,7 +20,6 @@ from layoutc.planning.machine import PAGE
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
-from layoutc.planning.reasons import arrange_copies, forget_copies
 from layoutc.planning.together.plan_together import TURN_PART
 from layoutc.planning.together.shared_lines import largest_of, target_of_steps
 from layoutc.planning.together.together import Measured, alike, groups, line_bytes
@@ -43,19 +42,10 @@ def with_shared_loops(plans: Sequence[CopyPlan], how: Converting) -> tuple[CopyP
     measured = alike([(merged(unfused(plan.copy)), plan.widths) for plan in plans])
     numbers = list(range(len(plans)))
     parts: list[CopyPlan | Together] = []
-    order: list[int] = []
-    recorded = len(plans)
     for loops, group in groups(measured, how.target.l2 // TURN_PART):
         alone = [_taken(measured, numbers, each) for each in group]
         turns = _turns(loops, group, [plans[number] for number in alone], how) if loops else ()
-        if turns:
-            parts.append(Together(loops, turns))
-            order += range(recorded, recorded + len(turns))
-            recorded += len(turns)
-        else:
-            parts += (plans[number] for number in alone)
-            order += alone
-    arrange_copies(recorded, order)
+        parts += [Together(loops, turns)] if turns else [plans[number] for number in alone]
     return tuple(parts)
 
 
@@ -78,14 +68,10 @@ def _turns(
         turn = reduced(copy, widths, loops)
         planned = _planned(turn, plan, of_turn)
         if len(planned) != 1 or not _is_turn(planned[0], copy, loops):
-            forget_copies(len(found) + len(planned))
             return ()
         found += planned
     stays = largest_of(found).store != "normal" or largest_of(alone).store == "normal"
-    if not stays or any(map(_goes_straight_alone, alone, found)):
-        forget_copies(len(found))
-        return ()
-    return tuple(found)
+    return tuple(found) if stays and not any(map(_goes_straight_alone, alone, found)) else ()
 
 
 def _goes_straight_alone(alone: CopyPlan, turn: CopyPlan) -> bool:
