@@ -29,7 +29,7 @@ from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.macro_tiles import by_source_lines
-from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved, without_lanes
+from layoutc.planning.moves.plan_copy import pieces, plan_converted, plan_moved, without_lanes
 from layoutc.planning.plans.plan import CopyPlan
 
 ELEMENTS = 64
@@ -124,7 +124,7 @@ def _apart(copy: StridedCopy, how: Converting) -> int | None:
 
 def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy of elements that share bytes, or plans of its parts."""
-    plan = plan_copy(copy, how.widths, how.target, how.streams, converts=True)
+    plan = plan_converted(copy, how.widths, how.target, how.streams)
     if plan.target_lanes and can_be_buffered(plan):
         plan = in_order(plan, how)
         yield from _apart_plans(copy, with_buffers(plan), how)
@@ -148,10 +148,10 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
         yield with_macro_along(plan, digit, macro)
         return
     first, rest = cut_after(copy, copy.digits.index(digit), whole)
-    plan = with_buffers(plan_copy(first, widths, how.target, how.streams, converts=True))
+    plan = with_buffers(plan_converted(first, widths, how.target, how.streams))
     yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
     if without_lanes(rest, widths, how.target) is None:
-        yield with_buffers(plan_copy(rest, widths, how.target, how.streams, converts=True))
+        yield with_buffers(plan_converted(rest, widths, how.target, how.streams))
     else:
         yield from converting_plans((rest,), replace(how, threads=1))
 
@@ -192,7 +192,7 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
     how = replace(how, widths=replace(how.widths, converted="dst"))
-    plan = plan_copy(copy, how.widths, how.target, False, converts=True, is_even=True)
+    plan = plan_converted(copy, how.widths, how.target, False, is_even=True)
     if not can_be_buffered(plan):
         plan = with_even_macro(_plan_elements(copy, how))
     why = "through the caches and nothing twice, as what the destination holds counts"

@@ -21,10 +21,10 @@ from layoutc.planning.moves.macro_shapes import (
     WIDENED,
     MacroShape,
 )
-from layoutc.planning.moves.macro_tiles import in_source_line_order, with_macro
+from layoutc.planning.moves.macro_tiles import by_source_lines, with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
-from layoutc.planning.moves.plan_copy import plan_copy
+from layoutc.planning.moves.plan_copy import plan_converted, plan_copy
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import PIECE_BYTES
 from layoutc.planning.tiles.merged_tile import converts_twice
@@ -44,8 +44,11 @@ NARROWED_PIECE = 128
 def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], bool], least: int) -> CopyPlan | None:
     """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
     widths = how.widths
-    moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
-    plan = plan_copy(copy, moved, how.target, how.streams, converts=widths.dst_per_byte > 1)
+    if widths.dst_per_byte > 1:
+        moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
+        plan = plan_converted(copy, moved, how.target, how.streams)
+    else:
+        plan = plan_copy(copy, widths.dst, how.target, how.streams)
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
         per_byte = widths.src_per_byte, widths.dst_per_byte
         plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
@@ -58,7 +61,8 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         if plan.fits_stack and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             plan = plan.because("loads", "row by row into a buffer, which converts whole registers")
             plan = with_near_stores(plan)
-            plan = in_source_line_order(plan, how.target) if how.streams else plan
+            if how.streams and (ordered := by_source_lines(plan, how.target)).outer_order != plan.outer_order:
+                plan = ordered  # other loops ask for other macro tiles, too
             asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
             return along_most_turns(plan, how.target) if asks_next else plan
     return None

@@ -17,7 +17,7 @@ from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.far_parts import with_far_parts
 from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.lane_tiles import with_lanes
-from layoutc.planning.moves.plan_copy import instructions_each, plan_copy, stores_lines_twice
+from layoutc.planning.moves.plan_copy import instructions_each, plan_converted, stores_lines_twice
 from layoutc.planning.moves.staged_stores import row_of
 from layoutc.planning.moves.streamed_stores import WIDE_ELEMENT
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
@@ -121,7 +121,7 @@ def _widens_in_caches(how: Converting) -> bool:
 def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
     widths = replace(how.widths, converted=_cheaper_side(copy, how))
-    plan = with_half_lines(plan_copy(copy, widths, how.target, how.streams, converts=True), how.target)
+    plan = with_half_lines(plan_converted(copy, widths, how.target, how.streams), how.target)
     merged = merged_plan(copy, how.widths, how.target, how.streams)
     if merged and (converts_few(plan) or takes_less(merged, plan, how.copies)):
         return merged

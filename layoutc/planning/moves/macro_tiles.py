@@ -119,13 +119,6 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     return asking_ahead(plan) if asks else plan
 
 
-def in_source_line_order(plan: CopyPlan, target: Machine) -> CopyPlan:
-    """The same plan where its loops are in that order; else it asks for other macro tiles than it did, too."""
-    ordered = by_source_lines(plan, target)
-    is_so = outer_loops(plan, ordered.outer_order) == outer_loops(plan, plan.outer_order)
-    return plan if is_so else ordered
-
-
 def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
     """Whether rows go past the caches as they lie, and each is read beyond a page of the one before."""
     digits, is_row = plan.copy.digits, plan.keeps_rows

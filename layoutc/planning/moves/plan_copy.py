@@ -37,29 +37,37 @@ MOST_STORED_TWICE, MOST_STORED_TWICE_NEAR = 1.2, 1.5
 """times the lines of the destination that tiles store past the caches: there each store of a line is one of memory"""
 
 
-def plan_copy(
-    copy: StridedCopy,
-    widths: Widths,
-    target: Machine,
-    streams: bool,
-    converts: bool,
-    buffered: bool = False,
-    is_even: bool = False,
-    is_small: bool = False,
-) -> CopyPlan:
-    """
-    The plan of a copy, which moves elements or converts them.
+def plan_moved(copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
+    """The plan of a copy of elements of so many bytes, which are moved as they are; `buffered` as in `plan_copy`."""
+    plan = plan_copy(copy, element, target, streams, buffered)
+    return with_near_stores(with_half_lines(plan, target))
 
-    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself, `is_even` if its tiles
-    must divide it, and `is_small` if its time is none of the reorder's: its digits are whole.
+
+def plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
     """
-    if is_small:
-        why = "element by element, as it is so little of the reorder that tiles are not worth their text"
-        return with_element_macro(with_lanes(copy, widths, target, (), (), converts).because("tiles", why), target)
-    plan = _tiled(copy, widths, target, converts, is_even)
-    if streams and not (buffered or converts):
+    The same, by tiles that load straight from the source, or what was converted into a buffer.
+
+    It is `buffered` if it writes, with others, to a buffer what it cannot stream by itself.
+    """
+    plan = _tiled(copy, element, target)
+    if streams and not buffered:
         plan = _with_longer_runs(plan, copy, target)
     return stored(plan, target, streams, buffered)
+
+
+def plan_converted(
+    copy: StridedCopy, widths: Widths, target: Machine, streams: bool, *, is_even: bool = False
+) -> CopyPlan:
+    """The plan of a copy whose tiles convert elements, or take them out of bytes; if `is_even` these divide it."""
+    lanes = copy if is_even else fused(copy, widths, target)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converts=True)
+    return stored(plan, target, streams)
+
+
+def plan_small(copy: StridedCopy, widths: Widths, target: Machine, converts: bool) -> CopyPlan:
+    """The plan of a copy of whole digits whose time is none of the reorder's."""
+    why = "element by element, as it is so little of the reorder that tiles are not worth their text"
+    return with_element_macro(with_lanes(copy, widths, target, (), (), converts).because("tiles", why), target)
 
 
 def stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
@@ -101,15 +109,16 @@ def stores_lines_twice(plan: CopyPlan, target: Machine) -> bool:
     return waste(plan.copy, plan.tile) > most and not plan.copy.is_fill
 
 
-def _tiled(copy: StridedCopy, widths: Widths, target: Machine, converts: bool, is_even: bool) -> CopyPlan:
-    """The plan with lanes, or a box, and macro tiles of one tile."""
-    if not converts and (padded := padded_lanes(copy, widths.dst, target)):
+def _tiled(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
+    """The plan of a move with lanes, or a box, and macro tiles of one tile."""
+    widths = Widths(element, element)
+    if padded := padded_lanes(copy, element, target):
         return with_padded_tile(with_lanes(copy, widths, target, (), padded))
-    if needs_box(copy, widths, target) and not converts:
-        return boxed(copy, widths.dst, target)
-    lanes = copy if is_even else fused(copy, widths, target)
-    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converts)
-    return plan if is_even else with_box(with_longer_tile(plan), copy, target)
+    if needs_box(copy, widths, target):
+        return boxed(copy, element, target)
+    lanes = fused(copy, widths, target)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target))
+    return with_box(with_longer_tile(plan), copy, target)
 
 
 def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
@@ -132,15 +141,6 @@ def _run(plan: CopyPlan, target: Machine) -> int:
     """Bytes of a run of the destination that a macro tile has."""
     rows = with_joined_rows(with_macro(plan, STAGED_ROWS), target)
     return rows.run * plan.widths.dst
-
-
-def plan_moved(
-    copy: StridedCopy, element: int, target: Machine, streams: bool, buffered: bool = False, is_small: bool = False
-) -> CopyPlan:
-    """The plan of a copy of elements of so many bytes, which are moved as they are."""
-    widths = Widths(element, element)
-    plan = plan_copy(copy, widths, target, streams, False, buffered, is_small=is_small)
-    return with_near_stores(with_half_lines(plan, target))
 
 
 def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:

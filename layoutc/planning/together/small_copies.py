@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, merged, unfused, without_partial
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
-from layoutc.planning.moves.plan_copy import pieces, plan_copy, plan_moved
+from layoutc.planning.moves.plan_copy import pieces, plan_moved, plan_small
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
 
@@ -31,7 +32,10 @@ def plans_alone(sized: Sized, target: Machine, streams: bool, most: int) -> Iter
         parts = list(_parts(copy, size, target))
     is_small = 0 < len(parts) <= MOST_PARTS
     for part, element in parts if is_small else [(copy, size)]:
-        yield plan_moved(part, element, target, streams, is_small=is_small and not part.is_fill)
+        if is_small and not part.is_fill:
+            yield plan_small(part, Widths(element, element), target, converts=False)
+        else:
+            yield plan_moved(part, element, target, streams)
 
 
 def _parts(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
@@ -59,7 +63,7 @@ def with_small_conversions(
     def planned(part: CopyPlan | Together) -> CopyPlan | Together:
         if isinstance(part, Together) or part.copy.elements * SMALL_COPY > elements or not _goes_by_elements(part):
             return part
-        return plan_copy(unfused(part.copy), how.widths, how.target, how.streams, converts=True, is_small=True)
+        return plan_small(unfused(part.copy), how.widths, how.target, converts=True)
 
     return tuple(map(planned, parts))
 
