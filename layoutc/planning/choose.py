@@ -19,16 +19,16 @@ from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
 from layoutc.planning.moves.fetched_rows import with_fetched_rows
-from layoutc.planning.moves.plan_copy import pieces
+from layoutc.planning.moves.plan_copy import all_pieces
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because
 from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves
 from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
-from layoutc.planning.through.byte_images import Images
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
 from layoutc.planning.through.plan_through import MOST_SEGMENTS, best_buffer, plan_through
 from layoutc.planning.through.rows_through import rows_through
+from layoutc.planning.through.through import Detour
 from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
 from layoutc.planning.together.small_copies import with_small_conversions
 from layoutc.planning.together.together_conversions import with_shared_loops
@@ -88,7 +88,7 @@ def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | 
     straight = None if moves else copies_that_convert(reorder, target)
     buffered = best_buffer(reorder, target, straight and len(straight[0]))
     if buffered is not None:
-        threads = worthwhile(threads, reorder, len(buffered.halves))
+        threads = worthwhile(threads, reorder, len(buffered.turns))
         streams = goes_past_caches(reorder, target, threads)
         return Plan(plan_through(buffered, replace(how, streams=streams, threads=threads)), threads)
     images = best_images(reorder, target)
@@ -110,7 +110,7 @@ def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Convertin
     target, element = how.target, how.widths.dst
     threads = worthwhile(how.threads, reorder, len(copies))
     streams = goes_past_caches(reorder, target, threads)
-    moved = [piece for copy in copies for piece in pieces(copy, element, target)]
+    moved = all_pieces(copies, element, target)
     if len(copies) > 1:
         moved = joined_moves(reorder, moved, element, target)
     if threads > 1 and not streams and gains_past_caches_early(moved, reorder.destination.size_bytes, target):
@@ -123,7 +123,7 @@ def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Convertin
 def _converting_plan(
     reorder: Reorder,
     copies: Sequence[StridedCopy],
-    images: Images | None,
+    images: Detour | None,
     how: Converting,
     goes_through: bool | None,
 ) -> Plan:

@@ -13,7 +13,7 @@ from layoutc.planning.plan_text import loops_text, widths_text
 from layoutc.planning.plans.copy_text import copy_text
 from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
-from layoutc.planning.through.through import Buffered
+from layoutc.planning.through.through import Detour
 from layoutc.planning.together.turn_copies import restored
 
 Sized = tuple[StridedCopy, str]
@@ -30,17 +30,17 @@ def check_covers(plan: Plan, copies: Sequence[StridedCopy], element_bytes: int) 
     _check_copies(plan, waiting, len(waiting), copies, element_bytes)
 
 
-def check_buffered(plan: Plan, buffered: Buffered, element_bytes: int) -> None:
+def check_buffered(plan: Plan, detour: Detour, element_bytes: int) -> None:
     """Raises PlanError unless the plan is this reorder through a buffer: its turns in their order, and its fills."""
     number = 0
-    turns = _checked_turns(plan, [half.loops for half in buffered.halves])
-    for part, half in zip(turns, buffered.halves, strict=True):
-        for got, expected in ((part.into, half.into), (part.out_of, half.out_of)):
+    turns = _checked_turns(plan, [turn.loops for turn in detour.turns])
+    for part, turn in zip(turns, detour.turns, strict=True):
+        for got, expected in ((part.into, turn.into), (part.out_of, turn.out_of)):
             sized = ((unfused(copy.copy), widths_text(copy)) for copy in got)
             _check_copies(plan, dict(enumerate(sized, number)), number + len(got), expected, element_bytes)
             number += len(got)
     fills = Plan(plan.parts[len(turns) :], plan.threads)
-    _check_copies(plan, dict(enumerate(_restored(fills), number)), len(plan.copies), buffered.fills, element_bytes)
+    _check_copies(plan, dict(enumerate(_restored(fills), number)), len(plan.copies), detour.fills, element_bytes)
 
 
 def _checked_turns(plan: Plan, expected: Sequence[tuple[SharedLoop, ...]]) -> list[Through]:

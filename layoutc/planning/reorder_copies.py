@@ -14,7 +14,7 @@ from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
-from layoutc.planning.moves.plan_copy import instructions, pieces
+from layoutc.planning.moves.plan_copy import all_pieces, instructions
 
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
@@ -46,7 +46,7 @@ def joined_moves(reorder: Reorder, apart: list[Sized], element: int, target: Mac
     is_more = len(copies) > len(apart)  # than what steps leave
     if widths.are_packed or is_more or not any(copy.is_uneven for copy in copies):
         return apart
-    joined = [piece for copy in copies for piece in pieces(copy, element, target)]
+    joined = all_pieces(copies, element, target)
     over_gaps = [sized for sized in apart if loads_over_gaps(sized[0])]
     # They load lines that others have loaded once more, and gain nothing.
     alone = ELEMENT * sum(copy.elements for copy, _ in over_gaps)

@@ -12,7 +12,7 @@ from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import best_box
-from layoutc.planning.moves.plan_copy import instructions, needs_box, pieces
+from layoutc.planning.moves.plan_copy import all_pieces, instructions, needs_box
 from layoutc.planning.plans.plan import CopyPlan
 
 APART_GAIN = 0.5
@@ -59,7 +59,7 @@ def _is_worth_a_box(copy: StridedCopy, partial: int, element: int, target: Machi
     box = best_box(copy, element, target)
     if box is None or copy.is_uneven:
         return box is not None
-    parts = [piece for part in without_partial(copy, partial) for piece in pieces(part, element, target)]
+    parts = all_pieces(without_partial(copy, partial), element, target)
     there = instructions((sized for sized in parts if not sized[0].is_fill), target)
     stores = sum(zeros.elements * bytes for zeros, bytes in parts if zeros.is_fill) / target.vector
     return there + stores >= APART_GAIN * box[0] * copy.elements

@@ -17,13 +17,12 @@ from layoutc.planning.conversions.shared_bytes import (
     can_be_buffered,
     fits_macro,
     in_two,
-    macro_apart,
     with_buffers,
     with_even_buffers,
     with_macro_along,
 )
 from layoutc.planning.conversions.tile_conversions import gathered_lines, gathered_plan, in_order, straight_plan
-from layoutc.planning.copies.copy_digits import StridedCopy, cut_after, without_partial
+from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
@@ -138,22 +137,19 @@ def _packed_plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
 
 def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The plan with macro tiles that threads can share; another one of the steps that these leave over."""
-    found = macro_apart(plan) if how.threads > 1 else None
+    found, widths = in_two(copy, plan, how.threads), plan.widths
     if found is None:
         yield plan
         return
-    digit, macro = found
-    whole, widths = digit.extent // macro * macro, plan.widths
-    if whole == digit.extent:
-        yield with_macro_along(plan, digit, macro)
-        return
-    first, rest = cut_after(copy, copy.digits.index(digit), whole)
-    plan = with_buffers(plan_converted(first, widths, how.target, how.streams))
-    yield with_macro_along(plan, replace(digit, extent=whole, loaded=whole), macro)
-    if without_lanes(rest, widths, how.target) is None:
-        yield with_buffers(plan_converted(rest, widths, how.target, how.streams))
-    else:
-        yield from converting_plans((rest,), replace(how, threads=1))
+    digit, macro, first, rest = found
+    if rest:
+        plan = with_buffers(plan_converted(first, widths, how.target, how.streams))
+    yield with_macro_along(plan, digit, macro)
+    for part in rest:
+        if without_lanes(part, widths, how.target) is None:
+            yield with_buffers(plan_converted(part, widths, how.target, how.streams))
+        else:
+            yield from converting_plans((part,), replace(how, threads=1))
 
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:

@@ -150,9 +150,14 @@ def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
     if apart is None:
         yield copy, element
         return
-    parts = [piece for part in without_partial(copy, apart) for piece in pieces(part, element, target)]
+    parts = all_pieces(without_partial(copy, apart), element, target)
     box = best_box(copy, element, target)
     yield from parts if box is None or box[0] * copy.elements > instructions(parts, target) else [(copy, element)]
+
+
+def all_pieces(copies: Iterable[StridedCopy], element: int, target: Machine) -> list[Sized]:
+    """Those of several copies."""
+    return [piece for copy in copies for piece in pieces(copy, element, target)]
 
 
 def _in_part(copy: StridedCopy, element: int, target: Machine) -> int | None:

@@ -3,7 +3,8 @@ Reorders of elements that share bytes by way of images: buffers in which each el
 
 The copies of a reorder may each have a few elements of a row that together they have all of. In each turn of some loops
 rows of the source are taken apart, as long as they are, copies of bytes go from one image to the other, and whole rows
-of the destination are put together.
+of the destination are put together. What is no image, but a buffer without blocks, has copies that convert in place of
+rows.
 """
 
 from __future__ import annotations
@@ -25,42 +26,11 @@ from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
 from layoutc.planning.through.axis_parts import Part, in_parts, steps_of, sum_of, turns_of, ways_of
-from layoutc.planning.through.through import copies_in, halves_of, loops_of
+from layoutc.planning.through.through import Detour, Turn, copies_in, halves_of, loops_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
 TURNS = (64 << 10, 16 << 10, 4 << 10)
 """elements of a turn: fewer where gaps that an image keeps make it too large"""
-
-
-@dataclass(frozen=True)
-class Imaged:
-    """
-    Rows into an image, copies from one image to the other, and rows out of that, in the turns of some loops.
-
-    What is no image, but a buffer without blocks, has copies that convert in place of rows.
-    """
-
-    loops: tuple[SharedLoop, ...]
-    into: tuple[StridedCopy, ...]
-    between: tuple[StridedCopy, ...]
-    out_of: tuple[StridedCopy, ...]
-
-    def converts_apart(self, widths: Widths) -> bool:
-        """Whether elements are converted into a buffer without blocks, or out of one; bytes go on, or came, then."""
-        return bool((self.into and widths.src_per_byte == 1) or (self.out_of and widths.dst_per_byte == 1))
-
-
-@dataclass(frozen=True)
-class Images:
-    """A reorder by way of images, and fills of padding that has none."""
-
-    turns: tuple[Imaged, ...]
-    fills: tuple[StridedCopy, ...]
-
-    @property
-    def count(self) -> int:
-        """Copies in all."""
-        return len(self.fills) + sum(len(turn.into) + len(turn.between) + len(turn.out_of) for turn in self.turns)
 
 
 def by_images(
@@ -71,7 +41,7 @@ def by_images(
     joins: Joins,
     *,
     by_parts: bool = False,
-) -> Iterator[Images]:
+) -> Iterator[Detour]:
     """
     The reorder by way of images of the sides whose elements share bytes; what is between has the parameters.
 
@@ -82,11 +52,11 @@ def by_images(
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     usual, *others = ways_of(axes)
     ways = in_parts(others) if by_parts else [usual]
-    turns = (turns_of(base, axes, lambda chosen: _imaged(base, chosen, widths, joins), whole) for whole in ways)
-    return (Images(*found) for found in turns if found is not None)
+    turns = (turns_of(base, axes, lambda chosen: _turn(base, chosen, widths, joins), whole) for whole in ways)
+    return (Detour(*found) for found in turns if found is not None)
 
 
-def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Imaged | None:
+def _turn(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Turn | None:
     """The turns of one part of each axis."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
@@ -124,10 +94,10 @@ def _imaged(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Jo
     out_of = tuple(dst.copies()) if dst.has_image else ()
     if src.has_image != dst.has_image:
         wide: SideName = "dst" if src.has_image else "src"
-        halves = halves_of(copy, imaged, wide, wide, 1)
-        if not between or sum(map(len, halves)) < len(between):
-            return Imaged(loops, into, *halves) if src.has_image else Imaged(loops, *halves, out_of)
-    return Imaged(loops, into, between, out_of)
+        first, last = halves_of(copy, imaged, wide, wide, 1)
+        if not between or len(first) + len(last) < len(between):
+            into, between, out_of = (into, first, last) if src.has_image else (first, last, out_of)
+    return Turn(loops, into, out_of, between)
 
 
 @dataclass(frozen=True)

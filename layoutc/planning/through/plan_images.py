@@ -19,12 +19,19 @@ from layoutc.planning.machine import LINE, Machine, merges_registers
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import LEAST_AHEAD
-from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.moves.plan_copy import all_pieces, plan_moved
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
-from layoutc.planning.through.byte_images import Imaged, Images, by_images
-from layoutc.planning.through.plan_through import asking_for_turns, plans_into, plans_out_of, target_of_turns
+from layoutc.planning.through.byte_images import by_images
+from layoutc.planning.through.plan_through import (
+    asking_for_turns,
+    plans_into,
+    plans_out_of,
+    target_of_turns,
+    turn_instructions,
+)
+from layoutc.planning.through.through import Detour, Turn
 
 IMAGE_GAIN = 0.9
 """of the instructions of copies that go straight are those by way of images, at most"""
@@ -34,7 +41,7 @@ MOST_TURNS = 8
 """parts of a reorder that have turns of their own"""
 
 
-def best_images(reorder: Reorder, target: Machine) -> Images | None:
+def best_images(reorder: Reorder, target: Machine) -> Detour | None:
     """
     A reorder by way of images; None where no elements share bytes, turns are too large or too many, or what the
     destination holds counts.
@@ -59,13 +66,13 @@ def best_images(reorder: Reorder, target: Machine) -> Images | None:
     return images
 
 
-def _is_short(images: Images, most: int) -> bool:
+def _is_short(images: Detour, most: int) -> bool:
     """Whether a reorder by way of images has few turns, and copies up to a number, and to what any reorder may have."""
     return 0 < len(images.turns) <= MOST_TURNS and images.count <= min(most, MAX_SEGMENTS)
 
 
 def through_images(
-    images: Images, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
+    images: Detour, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
 ) -> tuple[CopyPlan | Through, ...] | None:
     """
     The plans of a reorder by way of images; None where copies that go `straight` take as few instructions, or write
@@ -96,13 +103,9 @@ def moves_between(reorder: Reorder) -> bool:
     return not reorder.conversion.has_attributes and widest <= 8
 
 
-def _instructions(images: Images, target: Machine) -> float:
+def _instructions(images: Detour, target: Machine) -> float:
     """About how many instructions copies of bytes from image to image take."""
-    return sum(
-        instructions((piece for copy in turn.between for piece in pieces(copy, 1, target)), target)
-        * prod(loop.extent / loop.step for loop in turn.loops)
-        for turn in images.turns
-    )
+    return sum(turn_instructions(turn, turn.between, 1, target) for turn in images.turns)
 
 
 def _row(copy: StridedCopy) -> int:
@@ -110,19 +113,19 @@ def _row(copy: StridedCopy) -> int:
     return prod(digit.loaded for _, digit in contiguous(copy, "src"))
 
 
-def writes_apart(images: Images, widths: Widths, target: Machine) -> bool:
+def writes_apart(images: Detour, widths: Widths, target: Machine) -> bool:
     """Whether no two turns write into one byte, so that threads can share them."""
     return all(Through(turn.loops, (), _rows_out_of(turn, widths, target)).writes_apart for turn in images.turns)
 
 
-def plan_images(images: Images, how: Converting) -> tuple[CopyPlan | Through, ...]:
+def plan_images(images: Detour, how: Converting) -> tuple[CopyPlan | Through, ...]:
     """How each copy of a reorder by way of images runs, which moves bytes from image to image or converts there."""
     how = replace(how, asked=None, copies=1)
     turns = [_turns(each, replace(how, moves=how.computed <= 1)) for each in images.turns]
     return *turns, *converting_plans(images.fills, how)
 
 
-def _turns(turn: Imaged, how: Converting) -> Through:
+def _turns(turn: Turn, how: Converting) -> Through:
     """How the copies of a turn run: past the caches, if it `streams`, where they store to memory."""
     widths, target = how.widths, how.target
     is_packed = widths.dst_per_byte > 1
@@ -134,7 +137,8 @@ def _turns(turn: Imaged, how: Converting) -> Through:
     if how.streams:
         rows = tuple(_asking_ahead(row, turn.loops) for row in rows)
     into = rows or plans_into(turn.into, wide, converts=True)
-    if turn.converts_apart(widths):
+    if (turn.into and widths.src_per_byte == 1) or (turn.out_of and not is_packed):
+        # Elements are converted into a buffer without blocks, or out of one: between are bytes.
         inner = replace(inner, widths=Widths(1, 1), moves=True)
     is_buffered = bool(turn.out_of)
     between = tuple(_between(turn.between, replace(inner, streams=how.streams and not is_buffered), is_buffered))
@@ -144,7 +148,7 @@ def _turns(turn: Imaged, how: Converting) -> Through:
     return Through(turn.loops, into, out_of, between)
 
 
-def _rows_into(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
+def _rows_into(turn: Turn, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
     """Rows of a source whose elements share bytes, the shortest first: those may fill what lies behind them."""
     rows = sorted(turn.into, key=_row) if widths.src_per_byte > 1 else ()
     return tuple(_rows(copy, (widths.src_per_byte, 1), target) for copy in rows)
@@ -164,7 +168,7 @@ def _asking_ahead(plan: CopyPlan, loops: Sequence[SharedLoop]) -> CopyPlan:
     return replace(plan, prefetch=ahead * (turns if turns * loop.step <= loop.extent // 2 else 1))
 
 
-def _rows_out_of(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
+def _rows_out_of(turn: Turn, widths: Widths, target: Machine) -> tuple[CopyPlan, ...]:
     """Rows of a destination whose elements share bytes."""
     rows = turn.out_of if widths.dst_per_byte > 1 else ()
     return tuple(_rows(copy, (1, widths.dst_per_byte), target) for copy in rows)
@@ -173,7 +177,7 @@ def _rows_out_of(turn: Imaged, widths: Widths, target: Machine) -> tuple[CopyPla
 def _between(copies: Sequence[StridedCopy], how: Converting, buffered: bool) -> Iterable[CopyPlan]:
     """The plans of copies of bytes, or from bytes and to bytes; `buffered` if they store to an image."""
     if how.moves:
-        found = (piece for copy in copies for piece in pieces(copy, how.widths.dst, how.target))
+        found = all_pieces(copies, how.widths.dst, how.target)
         return (plan_moved(*piece, how.target, how.streams, buffered=buffered) for piece in found)
     return with_shorter_tiles(converting_plans(copies, how))
 

@@ -10,17 +10,17 @@ from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
-from layoutc.planning.copies.copy_digits import SIDES, Sized, StridedCopy
+from layoutc.planning.copies.copy_digits import SIDES, StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.macro_shapes import NORMAL
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import asking_ahead
-from layoutc.planning.moves.plan_copy import instructions, pieces, plan_moved
+from layoutc.planning.moves.plan_copy import all_pieces, instructions, plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
-from layoutc.planning.through.through import Buffered, Halves, through_buffers
+from layoutc.planning.through.through import Detour, Turn, through_buffers
 from layoutc.planning.together.next_turn import for_next_turn
 
 TURN_AHEAD = 1 / 4
@@ -29,7 +29,7 @@ MOST_SEGMENTS = 16
 """copies, more than which go through a buffer if they are fewer there"""
 
 
-def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Buffered | None:
+def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Detour | None:
     """
     A reorder through a buffer in few instructions; None where the copies that go straight are few, or fewer.
 
@@ -50,40 +50,33 @@ def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Buffer
         return None
     because("blocks", f"through a buffer, by {found[0].count} copies, as straight they would be {straight}")
     element = min(reorder.widths.src, reorder.widths.dst)
-    return min(found, key=lambda buffered: _instructions(buffered, element, target))
+    return min(found, key=lambda way: sum(turn_instructions(turn, turn.copies, element, target) for turn in way.turns))
 
 
-def plan_through(best: Buffered, how: Converting) -> tuple[CopyPlan | Through, ...]:
+def plan_through(best: Detour, how: Converting) -> tuple[CopyPlan | Through, ...]:
     """How each copy of a reorder through a buffer runs."""
-    turns = [_turns(half, how) for half in best.halves]
-    fills = [plan_moved(*piece, how.target, how.streams) for piece in _pieces(best.fills, how.widths.dst, how.target)]
-    return *turns, *fills
+    turns = [_turns(turn, how) for turn in best.turns]
+    fills = all_pieces(best.fills, how.widths.dst, how.target)
+    return *turns, *(plan_moved(*piece, how.target, how.streams) for piece in fills)
 
 
-def _instructions(buffered: Buffered, element: int, target: Machine) -> float:
-    """About how many instructions all copies take."""
-    return sum(
-        instructions(_pieces((*half.into, *half.out_of), element, target), target)
-        * prod(loop.extent / loop.step for loop in half.loops)
-        for half in buffered.halves
-    )
+def turn_instructions(turn: Turn, copies: Sequence[StridedCopy], element: int, target: Machine) -> float:
+    """About how many instructions these copies of a turn take in all turns."""
+    each = instructions(all_pieces(copies, element, target), target)
+    return each * prod(loop.extent / loop.step for loop in turn.loops)
 
 
-def _pieces(copies: Sequence[StridedCopy], element: int, target: Machine) -> list[Sized]:
-    return [piece for copy in copies for piece in pieces(copy, element, target)]
-
-
-def _turns(half: Halves, how: Converting) -> Through:
+def _turns(turn: Turn, how: Converting) -> Through:
     """
     How the copies of a turn run: into the buffer by way of the caches, and out of it past them if it `streams`.
 
     Elements are converted on the side on which they are wider.
     """
     is_early = how.widths.converted_at == "src"
-    of_turn = replace(how, target=target_of_turns(half.loops, how.target))
-    into = plans_into(half.into, how, converts=is_early)
-    out_of = plans_out_of(half.out_of, of_turn, converts=not is_early)
-    return Through(half.loops, asking_for_turns(into, half.loops, how.target) if how.streams else into, out_of)
+    of_turn = replace(how, target=target_of_turns(turn.loops, how.target))
+    into = plans_into(turn.into, how, converts=is_early)
+    out_of = plans_out_of(turn.out_of, of_turn, converts=not is_early)
+    return Through(turn.loops, asking_for_turns(into, turn.loops, how.target) if how.streams else into, out_of)
 
 
 def asking_for_turns(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], target: Machine) -> tuple[CopyPlan, ...]:
@@ -118,7 +111,7 @@ def _plans(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> It
     """The plans of half of a turn."""
     if converts and not how.moves:
         return iter(with_shorter_tiles(converting_plans(copies, replace(how, threads=1))))
-    return (plan_moved(*piece, how.target, how.streams) for piece in _pieces(copies, how.widths.moved, how.target))
+    return (plan_moved(*piece, how.target, how.streams) for piece in all_pieces(copies, how.widths.moved, how.target))
 
 
 def _into(plan: CopyPlan) -> CopyPlan:

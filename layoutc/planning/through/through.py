@@ -35,31 +35,37 @@ MOST_CUT_COPIES = 24
 
 
 @dataclass(frozen=True)
-class Halves:
-    """Copies into a buffer and out of it, in the turns of some loops, in which lines of so many bytes pass."""
+class Turn:
+    """Copies into a buffer, between two, and out of one in a turn of some loops; lines of so many bytes pass in all."""
 
     loops: tuple[SharedLoop, ...]
     into: tuple[StridedCopy, ...]
     out_of: tuple[StridedCopy, ...]
-    passing: float
+    between: tuple[StridedCopy, ...] = ()
+    passing: float = 0.0
+
+    @property
+    def copies(self) -> tuple[StridedCopy, ...]:
+        """In the order in which they run."""
+        return *self.into, *self.between, *self.out_of
 
 
 @dataclass(frozen=True)
-class Buffered:
-    """A reorder as turns through a buffer, and fills of padding that has none."""
+class Detour:
+    """A reorder as turns through buffers, and fills of padding that has none."""
 
-    halves: tuple[Halves, ...]
+    turns: tuple[Turn, ...]
     fills: tuple[StridedCopy, ...]
 
     @property
     def count(self) -> int:
         """Copies in all."""
-        return len(self.fills) + sum(len(half.into) + len(half.out_of) for half in self.halves)
+        return len(self.fills) + sum(len(turn.copies) for turn in self.turns)
 
     @property
     def passing(self) -> float:
         """About how many bytes of lines pass in all turns."""
-        return sum(half.passing for half in self.halves)
+        return sum(turn.passing for turn in self.turns)
 
 
 def through_buffers(
@@ -69,7 +75,7 @@ def through_buffers(
     groupings: tuple[Grouping, ...] = (),
     *,
     has_blocks: bool = True,
-) -> Buffered | None:
+) -> Detour | None:
     """
     The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
 
@@ -85,8 +91,8 @@ def through_buffers(
     converts = widths.src != widths.dst
     usual, *others = ways_of(axes)
     ways = (usual, *(in_parts(others) if converts else others))
-    turns = (turns_of(base, axes, lambda chosen: _halves(base, chosen, order, widths), whole) for whole in ways)
-    found = (Buffered(*each) for each in turns if each is not None)
+    turns = (turns_of(base, axes, lambda chosen: _turn(base, chosen, order, widths), whole) for whole in ways)
+    found = (Detour(*each) for each in turns if each is not None)
     best = next(found, None)
     if best is None or converts:
         return best
@@ -96,7 +102,7 @@ def through_buffers(
     return best
 
 
-def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Halves | None:
+def _turn(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Turn | None:
     """The turns of one part of each axis; None if one is too large."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]
@@ -120,7 +126,7 @@ def _halves(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: 
     held = [CopyDigit(loop.step, src, dst, loop.step, params=loop.params) for loop, src, dst in sizes] + partial
     starts = replace(sum_of((base, *(part.copy for part in chosen))), digits=tuple(held))
     into, out_of = halves_of(starts, blocks, order, widths.converted_at, widths.moved)
-    return Halves(loops, into, out_of, passing)
+    return Turn(loops, into, out_of, passing=passing)
 
 
 def halves_of(
