@@ -17,7 +17,6 @@ from layoutc.planning.moves.macro_shapes import (
     GATHERED,
     GATHERED_DIVIDED,
     GATHERED_DIVIDED_NEAR,
-    GATHERED_PACKED,
     WIDENED,
     MacroShape,
 )
@@ -29,8 +28,6 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import PIECE_BYTES
 from layoutc.planning.tiles.merged_tile import converts_twice
 
-WHOLE_ROW = 512
-"""bytes of a row of the source that a macro tile has all of where rows are converted into a buffer past the caches"""
 FAR_ROWS = MacroShape(32 << 10, 1 << 10, 64, "dst", prefetch=False)
 """bytes of the buffer that longer rows are converted into, and of each in the source"""
 LEAST_ROW = 8
@@ -109,11 +106,7 @@ def _asking_ahead(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
 
 def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
-    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
-    shape = GATHERED_PACKED if fills_lines else WIDENED if plan.widths.dst > plan.widths.src else GATHERED
-    if shape is GATHERED:
-        whole = _with_whole_rows(plan, shape) if how.streams else shape
-        shape = _with_longer_rows(plan, shape, how) if whole is shape else whole
+    shape = WIDENED if plan.widths.dst > plan.widths.src else _narrowed(plan, how)
     shape, least = replace(shape, prefetch=how.streams), replace(plan, macro=plan.least_macro)
     far = how.streams and plan.widths.dst == 1 < plan.widths.src
     return (_with_far_rows(with_macro(least, shape), how.target) if far else None) or with_macro(least, shape)
@@ -145,19 +138,10 @@ def _with_far_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     return replace(far, prefetch=far.copy.digits[near].offset("src", ahead))
 
 
-def _with_longer_rows(plan: CopyPlan, shape: MacroShape, how: Converting) -> MacroShape:
-    """The shape of macro tiles with more of rows that are divided by one number, whose reciprocal serves them all."""
+def _narrowed(plan: CopyPlan, how: Converting) -> MacroShape:
+    """The shape of macro tiles, with more of rows that are divided by one number, whose reciprocal serves them all."""
     _, row = next(contiguous(plan.copy, "src"))
     divides = how.divisor is not None and how.makes_quotients and not row.params[how.divisor]
     if divides and how.streams and not how.target.llc_is_far:
         return GATHERED_DIVIDED_NEAR
-    return GATHERED_DIVIDED if divides else shape
-
-
-def _with_whole_rows(plan: CopyPlan, shape: MacroShape) -> MacroShape:
-    """The shape of macro tiles with all of short rows of the source, which follow one another in memory then."""
-    _, digit = next(contiguous(plan.copy, "src"))
-    row = digit.extent * plan.widths.src
-    if not shape.source_run < row <= WHOLE_ROW:
-        return shape
-    return replace(shape, source_run=row, budget=shape.budget * row // shape.source_run, filled=shape.budget)
+    return GATHERED_DIVIDED if divides else GATHERED

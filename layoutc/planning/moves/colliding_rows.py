@@ -7,7 +7,7 @@ from dataclasses import replace
 from layoutc.planning.copies.copy_digits import Carry, SideName
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
-from layoutc.planning.moves.macro_shapes import WIDENED_ROWS, MacroShape
+from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
 from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
 from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
 from layoutc.planning.tiles.lanes import lane_count, tile_of
@@ -35,7 +35,7 @@ def with_fewer_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
         if (fewer := halved(plan, "src")) is None:
             break
         plan = fewer
-    return with_macro(plan, WIDENED_ROWS).because("rows", why)
+    return with_macro(plan, ALONG_ROWS_OF["dst"]).because("rows", why)
 
 
 def gathered_in_caches(plan: CopyPlan, shape: MacroShape) -> CopyPlan | None:

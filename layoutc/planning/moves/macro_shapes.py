@@ -43,23 +43,14 @@ NORMAL_SQUARE = replace(NORMAL, source_run=128, target_run=128, filled=128)
 """where the second cache holds both sides, and nothing waits for lines: two lines of few rows on both sides"""
 NORMAL_LONG = replace(NORMAL, target_run=512)
 """where rows of the destination evict each other, and shorter runs of these lie in few sets of the first cache"""
-COPIED_BY_SOURCE = replace(NORMAL_BY_SOURCE, source_run=512)
-"""
-The same for rows that are copied as they are: `nhwc` to `nChw16c` of 512 and 1024 channels of f32 takes 0.76 and 0.52
-of the time, `abcd` to `acbd` of 32 heads of 64 bf16 0.82
-"""
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
 """
-The same, where a last cache that is far holds the source: lines leave one behind the other; elements of 1 and 2 bytes
-where it is near, and several tiles take a line of the source
+The same, where a last cache that is far holds the source: lines leave one behind the other. Where it is near, tiles
+that convert, of few rows, and of elements of 1 and 2 bytes
 """
 STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
-"""elements of 1 and 2 bytes"""
-STREAMED_FEW_ROWS = replace(STREAMED_ALONG_ROWS, source_run=128)
-"""the same for tiles that store few rows of elements of 4 bytes and more, where the last cache is near"""
-STREAMED_LINES = replace(STREAMED_ALONG_ROWS, budget=32 << 10)
-"""the same where the last cache is near: elements that tiles convert; of 1 and 2 bytes, loaded by whole lines"""
+"""elements of 1 and 2 bytes, where the last cache is far; those that share bytes of the destination everywhere"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 """
 Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,
@@ -69,8 +60,6 @@ COLLIDING = MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10)
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
 COLLIDING_NEAR = replace(COLLIDING, budget=16 << 10)
 """the same where the last cache is near: the first one holds the buffer beside what is asked for meanwhile"""
-COLLIDING_LARGE = replace(COLLIDING, target_run=256, filled=32 << 10)
-"""the same where those would overlap by far more"""
 ALONG_ROWS_OF: dict[SideName, MacroShape] = {
     "src": MacroShape(16 << 10, 1 << 10, 64, "src", prefetch=False),
     "dst": MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False),
@@ -94,8 +83,6 @@ STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=T
 LINE_ROWS = replace(STAGED_ROWS, source_run=64)
 LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
 """the same, where tiles load whole lines of 1 and 2 bytes an element, and rows are longer than runs"""
-STREAMED_PACKED = replace(STREAMED_SMALL, source_run=4096)
-"""elements that share bytes of the destination: what is read is several times as much"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)
@@ -107,10 +94,6 @@ WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in
 DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 1.6 times as long.
 """
-WIDENED_ROWS = MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False)
-"""elements that tiles make wider as they store them, into rows that evict each other"""
-GATHERED_PACKED = MacroShape(16 << 10, 128, 64, "dst")
-"""The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 ALONG_ROWS = replace(NORMAL, budget=32 << 10, source_run=64, target_run=4 << 10)
 """through the caches, where rows of both sides evict each other: one line of each of the source, all of a few stored"""

@@ -216,12 +216,6 @@ def _divide(plan: CopyPlan, macro: list[int], run: int) -> None:
             macro[position] = least
 
 
-def moved_by(plan: CopyPlan) -> int:
-    """The elements that all macro tiles have, which overlap where they do not divide a digit."""
-    pairs = zip(plan.copy.digits, plan.macro, strict=True)
-    return prod(-(-digit.extent // size) * size for digit, size in pairs)
-
-
 def _balance(macro: int, extent: int, tile: int, overlap: int = 0) -> int:
     """As many macro tiles as before, of equal size: 100 in steps of 64 becomes 100 in steps of 52."""
     count = -(-(extent - overlap) // (macro - overlap))

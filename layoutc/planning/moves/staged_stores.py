@@ -68,7 +68,7 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     rows = with_macro(plan, STAGED_ROWS)
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
     staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
-    if rows_collide(staged) or (shape is STAGED_ROWS and plan.element_bytes > 1):
+    if rows_collide(staged):
         by_lines = _by_lines(plan, target)
         if by_lines is not plan:
             is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)

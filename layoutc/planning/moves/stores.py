@@ -26,7 +26,6 @@ from layoutc.planning.moves.last_cache import asking_in_last_cache
 from layoutc.planning.moves.macro_shapes import (
     ALIGNED,
     ALONG_ROWS,
-    COPIED_BY_SOURCE,
     GATHERED_IN_CACHES,
     NORMAL,
     NORMAL_BY_SOURCE,
@@ -91,7 +90,7 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.keeps_rows:
-        return with_macro(plan, COPIED_BY_SOURCE)
+        return with_macro(plan, NORMAL_BY_SOURCE)
     is_line = lane_count(plan.source_lanes) * plan.element_bytes >= LINE
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
 

@@ -16,20 +16,14 @@ from layoutc.planning.moves.colliding_rows import (
 )
 from layoutc.planning.moves.macro_shapes import (
     COLLIDING,
-    COLLIDING_LARGE,
     COLLIDING_NEAR,
     STREAMED,
     STREAMED_ALONG_ROWS,
     STREAMED_COPY,
-    STREAMED_FEW_ROWS,
-    STREAMED_LINES,
-    STREAMED_PACKED,
     STREAMED_SMALL,
-    MacroShape,
 )
-from layoutc.planning.moves.macro_tiles import MOST_OVERLAPPING, loop_order, moved_by, with_macro
+from layoutc.planning.moves.macro_tiles import loop_order, with_macro
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.tiles.lanes import lane_count
 
 TRANSLATED_PAGES = 64
 """whose places in memory a processor has at hand; for those of others it asks a second, slower table"""
@@ -45,13 +39,12 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
         return with_macro(plan, STREAMED_COPY)
     plan = with_fewer_widened(plan, target)
     if plan.widths.moved >= WIDE_ELEMENT:
-        large = _streamed_large(plan, target)
-        return _with_even_runs(plan, large, target) if plan.converted_bytes else large
+        return _streamed_large(plan, target)
     if not plan.converted_bytes and (gathered := _gathered(plan, target)):
         return gathered
     if plan.converted_bytes and plan.widths.dst_per_byte > 1:
-        return with_macro(plan, STREAMED_PACKED)
-    return _with_even_runs(plan, with_macro(plan, STREAMED_SMALL), target)
+        return with_macro(plan, STREAMED_SMALL)
+    return with_macro(plan, STREAMED_SMALL if target.llc_is_far else STREAMED_ALONG_ROWS)
 
 
 def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -72,34 +65,11 @@ def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
     return few.because("tiles", why) if few is not plan else plan
 
 
-def _with_even_runs(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyPlan:
-    """
-    The usual plan; or, where the last cache is near, one with runs of a few lines on both sides.
-
-    There what is left of the source's lines waits in the first cache, beside what was asked for. Rows that macro tiles
-    would have all of stay whole, if what they become, where that is wider, lies in no more pages than are translated.
-    """
-    if target.llc_is_far:
-        return usual
-    takes_parts = lane_count(plan.source_lanes) * plan.element_bytes < LINE
-    even = with_macro(plan, STREAMED_ALONG_ROWS if takes_parts else STREAMED_LINES)
-    widens = plan.widths.src < plan.widths.dst and not plan.widths.are_packed
-    if (widens and pages(usual, "dst") > TRANSLATED_PAGES) or not _cuts_rows(even, usual):
-        return even
-    return usual.because("macro tiles", "with whole rows of the source, as they are short")
-
-
-def _cuts_rows(plan: CopyPlan, other: CopyPlan) -> bool:
-    """Whether macro tiles have parts of rows of the source of which those of another plan have all."""
-    digits = plan.copy.digits
-    return any(plan.macro[g] < other.macro[g] == digits[g].extent for g in other.source_run_digits)
-
-
 def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with elements of 4 bytes and more, whose loops inside follow the source, or rows of the destination.
 
-    These where a last cache that is far holds both sides; or where the last one is near, and tiles store few rows, or a
+    These where a last cache that is far holds both sides. Where it is near, if tiles convert, or store few rows, or a
     macro tile lies in more pages than the processor translates at once: loads wait for a translation beside each other,
     stores one by one.
     """
@@ -107,6 +77,8 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     if target.llc_is_far:
         is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
         return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
+    if plan.converted_bytes:
+        return with_macro(plan, STREAMED_ALONG_ROWS)
     if (few := _with_few_rows(plan, target)) is not None:
         return few
     if (count := sum(pages(by_source, side) for side in SIDES)) <= TRANSLATED_PAGES:
@@ -122,7 +94,7 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     Each line of the source is loaded again for the rest of it, so the first cache has to hold them. Where a row is one
     line alone, those of a large tile follow one another.
     """
-    if plan.converted_bytes or not plan.source_lanes or not is_plain(plan):
+    if not plan.source_lanes or not is_plain(plan):
         return None
     apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
     if apart < 2 * LINE:
@@ -130,22 +102,14 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     few = with_at_most(plan, FEW_ROWS_PIECE // plan.element_bytes)
     if few is plan:
         return None
-    few = with_macro(few, STREAMED_FEW_ROWS)
+    few = with_macro(few, STREAMED_ALONG_ROWS)
     why = f"with {FEW_ROWS_PIECE} bytes of a row or little more, as they store into few rows so, line by line"
     return few.because("tiles", why) if holds_lines(few, target) else None
 
 
 def _gathered(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """The plan with its source rows gathered in a buffer, where those of a tile evict each other."""
-    gathered = with_macro(plan, _gathering(plan, target))
+    gathered = with_macro(plan, COLLIDING if target.llc_is_far else COLLIDING_NEAR)
     if not gathers_rows(gathered, target):
         return None
     return replace(with_gathered_rows(gathered, target), inner_order=loop_order(plan.copy.digits, "dst"))
-
-
-def _gathering(plan: CopyPlan, target: Machine) -> MacroShape:
-    """Macro tiles whose rows are gathered: larger ones where smaller ones would overlap by far more."""
-    if target.llc_is_far:
-        return COLLIDING
-    small, large = (moved_by(with_macro(plan, shape)) for shape in (COLLIDING_NEAR, COLLIDING_LARGE))
-    return COLLIDING_LARGE if small > MOST_OVERLAPPING * large else COLLIDING_NEAR
