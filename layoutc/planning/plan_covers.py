@@ -16,7 +16,7 @@ from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.through.through import Detour
 from layoutc.planning.together.turn_copies import restored
 
-Sized = tuple[StridedCopy, str]
+AsWritten = tuple[StridedCopy, str]
 """a copy, and the bytes of its elements on both sides as a plan has them: `4`, `4 to 1`"""
 
 
@@ -58,10 +58,10 @@ def _checked_turns(plan: Plan, expected: Sequence[tuple[SharedLoop, ...]]) -> li
 
 
 def _check_copies(
-    plan: Plan, waiting: dict[int, Sized], count: int, copies: Sequence[StridedCopy], element_bytes: int
+    plan: Plan, waiting: dict[int, AsWritten], count: int, copies: Sequence[StridedCopy], element_bytes: int
 ) -> None:
     """Raises PlanError unless some copies of a plan, by their numbers up to `count`, are these, in any order."""
-    missing: list[list[list[Sized]]] = []
+    missing: list[list[list[AsWritten]]] = []
     for copy in copies:
         variants = list(_variants(copy, element_bytes))
         taken = next((v for v in variants if all(part in waiting.values() for part in v)), None)
@@ -77,9 +77,9 @@ def _check_copies(
         raise misfit(plan, number, got, next(iter((*fitting, *(first for first, *_ in variants))), None))
 
 
-def _restored(plan: Plan, first: int = 0) -> list[Sized]:
+def _restored(plan: Plan, first: int = 0) -> list[AsWritten]:
     """The copies of a plan from the part `first` on as those of its reorder."""
-    found: list[Sized] = []
+    found: list[AsWritten] = []
     before = len(Plan(plan.parts[:first]).copies)
     for part in plan.parts[first:]:
         loops, copies = ((), (part,)) if isinstance(part, CopyPlan) else (part.loops, part.copies)
@@ -91,7 +91,7 @@ def _restored(plan: Plan, first: int = 0) -> list[Sized]:
     return found
 
 
-def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[Sized]]:
+def _variants(copy: StridedCopy, element_bytes: int) -> Iterator[list[AsWritten]]:
     """The ways in which a copy may stand in a plan."""
     for wide, size in promotions(copy, element_bytes):
         yield [(wide, str(size))]
@@ -117,7 +117,7 @@ def check_same(plan: Plan, chosen: Plan) -> None:
     _check_half(plan, number, *(_restored(one, len(turns)) for one in (plan, chosen)))
 
 
-def _check_half(plan: Plan, number: int, copies: Sequence[Sized], chosen: Sequence[Sized]) -> None:
+def _check_half(plan: Plan, number: int, copies: Sequence[AsWritten], chosen: Sequence[AsWritten]) -> None:
     """Raises PlanError unless these copies of a plan, the first of which has this number, are the chosen ones."""
     given, asked = ([(merged(copy), widths) for copy, widths in each] for each in (copies, chosen))
     ways = product((given, _rejoined(given)), (asked, _rejoined(asked)))
@@ -127,9 +127,9 @@ def _check_half(plan: Plan, number: int, copies: Sequence[Sized], chosen: Sequen
         raise misfit(plan, number + place, got, expected)
 
 
-def _without(copies: Sequence[Sized], others: Sequence[Sized]) -> list[tuple[int, Sized]]:
+def _without(copies: Sequence[AsWritten], others: Sequence[AsWritten]) -> list[tuple[int, AsWritten]]:
     """The copies, with their numbers, that are not among the others."""
-    waiting, found = list(others), list[tuple[int, Sized]]()
+    waiting, found = list(others), list[tuple[int, AsWritten]]()
     for number, copy in enumerate(copies):
         if copy in waiting:
             waiting.remove(copy)
@@ -138,9 +138,9 @@ def _without(copies: Sequence[Sized], others: Sequence[Sized]) -> list[tuple[int
     return found
 
 
-def _rejoined(copies: Sequence[Sized]) -> list[Sized]:
+def _rejoined(copies: Sequence[AsWritten]) -> list[AsWritten]:
     """The copies, of which those that follow one another along a digit are one."""
-    found: list[Sized] = []
+    found: list[AsWritten] = []
     for copy, widths in copies:
         found.append((copy, widths))
         while len(found) > 1 and found[-2][1] == widths and (whole := rejoined(found[-2][0], found[-1][0])):
@@ -148,7 +148,7 @@ def _rejoined(copies: Sequence[Sized]) -> list[Sized]:
     return found
 
 
-def misfit(plan: Plan, number: int, got: Sized | None, expected: Sized | None) -> PlanError:
+def misfit(plan: Plan, number: int, got: AsWritten | None, expected: AsWritten | None) -> PlanError:
     """The error of a plan whose copy `number` (from 0) is not the reorder's; None stands for the end of either."""
     texts = (f"'{copy_text(one[0])}, elements of {one[1]}'" if one else "no more copies" for one in (got, expected))
     return PlanError(line_of(plan, number), "", None, "got {}, expected {} for this reorder".format(*texts))

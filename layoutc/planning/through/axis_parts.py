@@ -31,7 +31,7 @@ def steps_of(side: Side, stop: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class Part:
+class AxisPart:
     """
     A part of an axis: digits that both sides count alike, and blocks that do not divide each other, if it has some.
 
@@ -46,7 +46,7 @@ class Part:
         return any(digit.loaded == 0 for digit in self.copy.digits)
 
     @property
-    def halves(self) -> tuple[Part, ...]:
+    def halves(self) -> tuple[AxisPart, ...]:
         """Most of what is loaded of a digit that is in part, and the rest with its padding; none if no digit is."""
         for position, digit in enumerate(self.copy.digits):
             if 1 < digit.loaded < digit.extent and not digit.carries:
@@ -83,7 +83,7 @@ def in_parts(ways: Sequence[tuple[bool, ...]]) -> list[tuple[bool, ...]]:
 def turns_of(
     base: StridedCopy,
     axes: Sequence[Axis],
-    turn_of: Callable[[Sequence[Part]], Turn | None],
+    turn_of: Callable[[Sequence[AxisPart]], Turn | None],
     whole: Sequence[bool],
 ) -> tuple[tuple[Turn, ...], tuple[StridedCopy, ...]] | None:
     """
@@ -113,7 +113,7 @@ def turns_of(
     return tuple(turns), tuple(fills)
 
 
-def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
+def _smaller(chosen: Sequence[AxisPart]) -> list[tuple[AxisPart, ...]]:
     """Parts of all axes of which a turn is too large, with the first that is loaded in part cut; none if none is."""
     for number, part in enumerate(chosen):
         if part.halves:
@@ -121,18 +121,18 @@ def _smaller(chosen: Sequence[Part]) -> list[tuple[Part, ...]]:
     return []
 
 
-def _parts_of(axis: Axis, whole: bool) -> list[Part]:
+def _parts_of(axis: Axis, whole: bool) -> list[AxisPart]:
     """The parts of an axis: all of it, or whole periods, the rest of one, and padding."""
     period = period_of(axis)
     if period is None and (len(copies_along(axis)) == 1 or not whole):
-        return [Part(copy) for copy in copies_along(axis)]
+        return [AxisPart(copy) for copy in copies_along(axis)]
     if whole:
         none = StridedCopy(0, 0, (), params=(0,) * len(axis.params))
-        return [Part(none, axis)]
+        return [AxisPart(none, axis)]
     assert period is not None
     dst, periods = axis.dst, axis.dim // period * period
     walk = CutAxis(axis, (*reversed([cut for cut in _cuts(axis) if cut > period]), period))
-    found: list[Part] = []
+    found: list[AxisPart] = []
 
     def blocks(loaded: int, stored: int) -> Axis:
         src, dst = (
@@ -144,14 +144,14 @@ def _parts_of(axis: Axis, whole: bool) -> list[Part]:
     at = 0
     for number, cut in enumerate(walk.cuts):
         if count := (periods - at) // cut:
-            found.append(Part(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
+            found.append(AxisPart(walk.box(walk.cuts[number:], at, count, count), blocks(period, period)))
         at += count * cut
     if periods < axis.dim:
         at = min(periods + period, dst.padded)
-        found.append(Part(axis.at(periods), blocks(axis.dim - periods, at - periods)))
+        found.append(AxisPart(axis.at(periods), blocks(axis.dim - periods, at - periods)))
     # Padding need not be whole periods, but blocks of the destination start here.
     below = tuple(cut for cut in sorted({1, *(piece.cut for piece in dst.pieces)}, reverse=True) if cut < period)
-    return found + [Part(each) for each in CutAxis(Axis(dst, dst, (), 0), below).padding(at, below)]
+    return found + [AxisPart(each) for each in CutAxis(Axis(dst, dst, (), 0), below).padding(at, below)]
 
 
 def _cuts(axis: Axis) -> list[int]:

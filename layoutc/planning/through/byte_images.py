@@ -25,7 +25,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.row_spans import MASKED
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Part, in_parts, steps_of, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import AxisPart, in_parts, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.through import Detour, Turn, copies_in, halves_of, loops_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES
 
@@ -56,7 +56,7 @@ def by_images(
     return (Detour(*found) for found in turns if found is not None)
 
 
-def _turn(base: StridedCopy, chosen: Sequence[Part], widths: Widths, joins: Joins) -> Turn | None:
+def _turn(base: StridedCopy, chosen: Sequence[AxisPart], widths: Widths, joins: Joins) -> Turn | None:
     """The turns of one part of each axis."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]

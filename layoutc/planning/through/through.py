@@ -22,7 +22,7 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.turns import SharedLoop
-from layoutc.planning.through.axis_parts import Part, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
+from layoutc.planning.through.axis_parts import AxisPart, in_parts, period_of, steps_of, sum_of, turns_of, ways_of
 from layoutc.planning.through.turn_lines import MOST_TURN_BYTES, PASSING_GAIN, TURN_BYTES, Places, with_few_lines
 from layoutc.planning.together.together import even_step, grown, page_by_page
 
@@ -102,7 +102,7 @@ def through_buffers(
     return best
 
 
-def _turn(base: StridedCopy, chosen: Sequence[Part], order: SideName, widths: Widths) -> Turn | None:
+def _turn(base: StridedCopy, chosen: Sequence[AxisPart], order: SideName, widths: Widths) -> Turn | None:
     """The turns of one part of each axis; None if one is too large."""
     digits = [digit for part in chosen for digit in part.copy.digits]
     partial = [digit for digit in digits if not digit.is_whole]

@@ -23,7 +23,7 @@ from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.gathered_loads import GatheredLoads
 from layoutc.transforms.planned.lines_ahead import LinesAhead
 from layoutc.transforms.planned.tiled_nest import TiledCopy
-from layoutc.transforms.planned.whole_lines import Asks, StoreStage, run_loops
+from layoutc.transforms.planned.whole_lines import AskAhead, StoreStage, run_loops
 from layoutc.transforms.values.tile_loops import Term, TileLoops
 
 
@@ -93,7 +93,7 @@ class BufferedCopy(TiledCopy):
             self.store_stage.copy_out(out, outer, self.dst_strides)
         return self.loops.outermost or first
 
-    def _asks_again(self, loops: TileLoops, outer: Sequence[Term]) -> Asks | None:
+    def _asks_again(self, loops: TileLoops, outer: Sequence[Term]) -> AskAhead | None:
         """How each line that leaves the buffer asks for lines of the source as well; None if loads alone do."""
         plan = self.plan
         if plan.asks != "twice":
