@@ -9,7 +9,7 @@ fills are put together by vectors; what is in bytes with others is put into them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.builder import Builder
@@ -49,27 +49,29 @@ NO_PARAMS = PieceParams((), ())
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 
 
+@dataclass(frozen=True)
+class Image:
+    """A buffer that copies share, and what becomes of elements on their way into it, or out of it."""
+
+    buffer: SSAValue
+    convert: Convert
+    spans: bool
+    """whether rows a little apart may be taken apart together"""
+    keeps_others: bool
+    """whether what lies between such rows stays what it is"""
+
+
 class ByteStage:
     """The buffer of one side of a macro tile, a byte for each element, and the rows of memory that go with it."""
 
-    def __init__(
-        self,
-        nest: NestBuilder,
-        plan: CopyPlan,
-        memory: SSAValue,
-        side: SideName,
-        image: SSAValue | None = None,
-        convert: Convert = unchanged,
-        spans: bool = True,
-        keeps_others: bool = False,
-    ):
+    def __init__(self, nest: NestBuilder, plan: CopyPlan, memory: SSAValue, side: SideName, image: Image | None = None):
         self.nest, self.memory, self.side = nest, memory, side
         self.per_byte = plan.widths.per_byte(side)
         is_source = side == "src"
         self.base = plan.copy.of(side)
         self.run = plan.memory_run(side)
         self.runs = run_loops(plan, plan.memory_run_digits(side), plan.memory_steps(side))
-        self.span = row_span(plan) if is_source and spans else None
+        self.span = row_span(plan) if is_source and (image is None or image.spans) else None
         """rows that are taken apart together"""
         self.runs = [loop for loop in self.runs if self.span is None or loop.digit != self.span.digit]
         self.allocas: list[memref.AllocaOp] = []
@@ -83,16 +85,15 @@ class ByteStage:
             self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         else:
             strides = [digit.dst if is_source else digit.src for digit in plan.copy.digits]
-            self.buffer, self.start = image, plan.copy.dst if is_source else plan.copy.src
+            self.buffer, self.start = image.buffer, plan.copy.dst if is_source else plan.copy.src
         self.strides: list[Stride] = list(strides)
-        self.element: Attribute = I8 if image is None else cast("MemRefType[Any]", image.type).element_type
+        self.element: Attribute = cast("MemRefType[Any]", self.buffer.type).element_type
         """of the buffer: a byte, or what elements become on their way into it, or were"""
-        self.convert = convert
+        self.convert = unchanged if image is None else image.convert
         self.loop: Operation | None = None
         """over the vectors of a row"""
         self.most_lanes = plan.vector_bytes // self.per_byte
-        self.keeps_others = keeps_others
-        """whether what lies between rows that are taken apart together stays what it is"""
+        self.keeps_others = image is not None and image.keeps_others
         self.ahead = plan.prefetch // self.per_byte if is_source else 0
         """how many bytes further on lies what is asked for with each load of a row"""
         self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None

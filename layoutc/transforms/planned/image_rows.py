@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.loop_nest import NestBuilder
-from layoutc.transforms.planned.byte_stage import ByteStage
+from layoutc.transforms.planned.byte_stage import ByteStage, Image
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.tiled_nest import TiledCopy
 
@@ -24,7 +24,7 @@ class ImageRows(TiledCopy):
         is_into = plan.load == "unpacked"
         inside, image = (memory.source, memory.target) if is_into else (memory.target, memory.source)
         side: SideName = "src" if is_into else "dst"
-        self.stage = ByteStage(nest, plan, inside, side, image, memory.convert, spans, keeps_others=not is_first)
+        self.stage = ByteStage(nest, plan, inside, side, Image(image, memory.convert, spans, keeps_others=not is_first))
 
     def prepare(self) -> None:
         """Nothing stands ahead of the loops."""
