@@ -44,6 +44,8 @@ def asking_ahead(plan: CopyPlan) -> CopyPlan:
         asks = ""
     elif asks != "by tiles":
         asks = "twice" if _is_asked_twice(plan) else ""
+    if (ahead, asks) == (plan.prefetch, plan.asks):
+        return plan
     return plan.because("prefetch", "for what comes next", prefetch=ahead, asks=asks)
 
 
