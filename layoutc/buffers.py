@@ -20,6 +20,10 @@ FOREIGN = {"little": (">", "!"), "big": ("<",)}[sys.byteorder]
 """how formats of the buffer protocol begin whose numbers are in the other byte order"""
 
 
+class StridedError(BufferError):
+    """A buffer that is not C-contiguous."""
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """
@@ -49,7 +53,7 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
     `obj` is anything with the buffer protocol (bytes, bytearray, memoryview, array), a NumPy array, a tensor that is
     lent through DLPack, or an Address, of exactly `size_bytes` bytes; errors call it `name`. Raises BufferError for
     any other object, numbers in another byte order, another size, a read-only object where `writable` is asked for,
-    one that is not contiguous, an address not a multiple of `alignment`.
+    one that is not contiguous (StridedError), an address not a multiple of `alignment`.
     """
     array = _as_array(name, obj)
     if array.dtype.hasobject:
@@ -57,7 +61,7 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
     if not array.dtype.isnative:
         raise BufferError(f"{name} is an array of {array.dtype}, {NATIVE}")
     if not array.flags.c_contiguous:
-        raise BufferError(f"{name} is not C-contiguous")
+        raise StridedError(f"{name} is not C-contiguous")
     if array.nbytes != size_bytes:
         raise BufferError(f"{name} has {array.nbytes} bytes, expected {size_bytes}")
     if writable and not array.flags.writeable:
@@ -101,7 +105,7 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
         check_unmasked(name, obj)
         return numpy.asarray(obj)  # a np.matrix has two axes whatever is done to it
     if isinstance(obj, Address):
-        return _bytes_at(obj.address, obj.size_bytes, obj.writable, obj)
+        return bytes_at(obj.address, obj.size_bytes, obj.writable, obj)
     try:
         view = memoryview(obj)
     except (TypeError, ValueError, builtins.BufferError) as error:
@@ -109,7 +113,7 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
             return lent_bytes(name, obj)
         raise BufferError(f"{name} is {_kind(obj)}") from error
     if not view.c_contiguous:
-        raise BufferError(f"{name} is not C-contiguous")
+        raise StridedError(f"{name} is not C-contiguous")
     if view.itemsize > 1 and view.format[:1] in FOREIGN:
         raise BufferError(f"{name} is a memoryview of format {view.format!r}, {NATIVE}")
     import numpy
@@ -129,11 +133,11 @@ def lent_bytes(name: str, tensor: Any) -> NDArray[Any]:
 
     lent = lend(name, tensor)
     if not lent.is_contiguous:
-        raise BufferError(f"{name} is not C-contiguous")
-    return _bytes_at(lent.address, lent.size_bytes, lent.writable, lent)
+        raise StridedError(f"{name} is not C-contiguous")
+    return bytes_at(lent.address, lent.size_bytes, lent.writable, lent)
 
 
-def _bytes_at(address: int, size_bytes: int, writable: bool, owner: object) -> NDArray[Any]:
+def bytes_at(address: int, size_bytes: int, writable: bool, owner: object) -> NDArray[Any]:
     """Memory as an array that keeps its owner."""
     import numpy as np
 

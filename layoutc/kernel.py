@@ -32,9 +32,10 @@ class Kernel:
     """
     A reorder from `source` to `destination`, run by one executor.
 
-    Calling it takes two C-contiguous buffers of exactly `source_bytes` and `destination_bytes`, which must not
-    overlap; the second is written. All executors write the same bytes. `name` is that of its C function.
-    `conversion` says what becomes of the values; its open parameters are keyword arguments of the call.
+    Calling it takes two C-contiguous buffers of exactly `source_bytes` and `destination_bytes`, or arrays with the
+    strides of the descriptors, which must not overlap; the second is written. All executors write the same bytes.
+    `name` is that of its C function. `conversion` says what becomes of the values; its open parameters are keyword
+    arguments of the call.
 
     `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
     or `plain` for the textbook loop nest. `threads` share large reorders. `plan`, the lines of a plan as docs/plans.md
@@ -97,10 +98,11 @@ class Kernel:
         Reorders the bytes of `source` into `destination`.
 
         Each is a NumPy array, any object with the buffer protocol, a tensor of the CPU that is lent through DLPack
-        (torch, also bf16 and f8), or a `layoutc.Address`; nothing is copied.
+        (torch, also bf16 and f8), or a `layoutc.Address`; nothing is copied. An array or tensor that is not
+        C-contiguous is one whose memory, as `from_array` and `from_dlpack` describe it, is that of the descriptor.
         `params` are the values of the scales and zero points that `conversion` leaves open: a buffer of their bytes
         (4-bit ones packed), an array in the shape of the parameter or flat, or plain numbers.
-        Raises BufferError for a buffer of another size, a read-only destination, or overlapping buffers, and
+        Raises BufferError for a buffer of another size or strides, a read-only destination, or overlapping buffers, and
         LayoutcError where an executor that counts every element out has no memory for that.
         """
         try:
@@ -175,11 +177,14 @@ class Kernel:
 
     def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
         """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""
-        from layoutc.buffers import as_buffer, check_disjoint
+        from layoutc.buffers import check_disjoint
+        from layoutc.views import bytes_of
 
         alignments = self._alignments
-        read = as_buffer("source", source, self.source_bytes, writable=False, alignment=alignments[0])
-        written = as_buffer("destination", destination, self.destination_bytes, writable=True, alignment=alignments[1])
+        read = bytes_of("source", source, self.source, self.source_bytes, alignment=alignments[0])
+        written = bytes_of(
+            "destination", destination, self.destination, self.destination_bytes, writable=True, alignment=alignments[1]
+        )
         check_disjoint(read, written)
         arguments = self._arguments(params)
         for name, argument in arguments.items():

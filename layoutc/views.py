@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from layoutc.buffers import check_array
+from layoutc.buffers import address_of, bytes_at, check_array
 from layoutc.checks import instance, integers
 from layoutc.deferred import Deferred
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName, check_whole_bytes
 from layoutc.element_type import element_type as type_named
-from layoutc.errors import LayoutcError
+from layoutc.errors import BufferError, LayoutcError
 from layoutc.layout import AxisGroup, Layout
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 else:
     np, npt = Deferred("numpy"), Deferred("numpy.typing")
+
+Ints = tuple[int, ...]
 
 # --- descriptors of memory -----------------------------------------------------------------------------------------
 
@@ -132,6 +135,54 @@ def from_dlpack(tensor: Any) -> MemoryDesc:
 
     lent = lend("the tensor", tensor)
     return from_strides(lent.shape, lent.strides, lent.element_type)
+
+
+def bytes_of(
+    name: str, obj: object, desc: MemoryDesc, size_bytes: int, *, writable: bool = False, alignment: int
+) -> npt.NDArray[np.uint8]:
+    """
+    The bytes of a buffer object as `as_buffer` has them, or of an array or tensor with the strides of `desc`.
+
+    Raises BufferError, also where strides are not those of `desc`.
+    """
+    from layoutc.buffers import StridedError, as_buffer
+
+    try:
+        return as_buffer(name, obj, size_bytes, writable=writable, alignment=alignment)
+    except StridedError:
+        strided = _strided_bytes(name, obj, desc)
+        return as_buffer(name, strided, size_bytes, writable=writable, alignment=alignment)
+
+
+@lru_cache(maxsize=256)
+def _of_strides(shape: Ints, strides: Ints, element_type: ElementType, in_bytes: bool) -> MemoryDesc:
+    """`from_strides`, which calls on arrays alike need not ask again."""
+    return from_strides(shape, strides, element_type, in_bytes=in_bytes)
+
+
+def _strided_bytes(name: str, obj: object, desc: MemoryDesc) -> npt.NDArray[np.uint8]:
+    """What an array or a tensor looks at, from its first element to its last."""
+    import numpy as np
+
+    from layoutc.dlpack import lend
+
+    try:
+        if isinstance(obj, np.ndarray):
+            array = cast("npt.NDArray[Any]", obj)
+            found = _of_strides(array.shape, array.strides, stored_type(array, desc.element_type), in_bytes=True)
+            memory = address_of(array), array.flags.writeable, array
+        elif hasattr(obj, "__dlpack__"):
+            lent = lend(name, obj)
+            found = _of_strides(lent.shape, lent.strides, lent.element_type, in_bytes=False)
+            memory = lent.address, lent.writable, lent
+        else:
+            raise LayoutcError(f"expected memory of {desc}")
+        if not found.same_memory(desc):
+            raise LayoutcError(f"got memory of {found}, expected of {desc}")
+    except LayoutcError as error:
+        raise BufferError(f"{name} is not C-contiguous: {error}") from None
+    address, writable, owner = memory
+    return bytes_at(address, desc.size_bytes, writable, owner)
 
 
 # --- strides and views of descriptors ------------------------------------------------------------------------------

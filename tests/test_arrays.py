@@ -13,6 +13,7 @@ import pytest
 
 import layoutc
 from layoutc.descriptor import MemoryDesc
+from layoutc.kernel import Executor
 from layoutc.tools.layoutc import main
 from tests.descriptors import DESCRIPTORS
 
@@ -182,13 +183,55 @@ def test_from_strides() -> None:
         layoutc.from_strides((2, 3), (3, 1), "u4", in_bytes=True)
 
 
-def test_a_kernel_reads_what_an_array_looks_at() -> None:
-    part = X[:, :, 1:, :]
-    kernel = layoutc.compile(layoutc.from_array(part), layoutc.desc("nhwc", part.shape))
-    result = np.empty(part.size, np.float32)
-    span = layoutc.from_array(part).span
-    kernel(X.ravel()[2 : 2 + span], result)
-    np.testing.assert_array_equal(result.reshape(2, 1, 2, 3), part.transpose(0, 2, 3, 1))
+STRIDED = {
+    "part": (slice(None), slice(0, 3, 2), slice(1, None)),
+    "every second": (slice(None), slice(None), slice(None), slice(None, None, 2)),
+    "one plane": (1,),
+}
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret", "reference"])
+@pytest.mark.parametrize("part", STRIDED)
+def test_a_kernel_reads_and_writes_what_an_array_looks_at(part: str, executor: Executor) -> None:
+    """The array that `from_array` describes is a buffer of the kernel: nothing beside its elements is written."""
+    source = X.transpose(0, 2, 3, 1)[STRIDED[part]]
+    whole = np.full_like(X, -1)
+    destination = whole.transpose(0, 2, 3, 1)[STRIDED[part]]
+    assert not source.flags.c_contiguous
+    dense = layoutc.from_strides(source.shape, np.empty(source.shape, np.int8).strides)
+    between = np.empty(source.size, np.float32)
+    layoutc.compile(layoutc.from_array(source), dense, executor=executor)(source, between)
+    np.testing.assert_array_equal(between.reshape(source.shape), source)
+    layoutc.compile(dense, layoutc.from_array(destination), executor=executor)(between, destination)
+    np.testing.assert_array_equal(destination, source)
+    destination[...] = -1
+    assert (whole == -1).all()
+
+
+def test_a_kernel_reads_an_array_that_repeats_its_elements_and_a_view_of_a_buffer() -> None:
+    repeated, result = np.broadcast_to(X[:1], (4, 3, 2, 2)), np.empty((4, 3, 2, 2), np.float32)
+    layoutc.compile(layoutc.from_array(repeated), layoutc.desc("abcd", repeated.shape))(repeated, result)
+    np.testing.assert_array_equal(result, repeated)
+    nhwc = layoutc.desc("nhwc", X.shape)
+    view = layoutc.view(nhwc, bytearray(nhwc.size_bytes))
+    layoutc.compile(layoutc.desc("nchw", X.shape), nhwc)(X, view)
+    np.testing.assert_array_equal(view, X)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (X.transpose(0, 2, 3, 1), "got memory of 2x2x2x3xf32, .* strides .*, expected of 2x3x2x2xf32, "),
+        (X.T.copy().T, "got memory of 2x3x2x2xf32, .* strides .*, expected of 2x3x2x2xf32, "),
+        (X[:, ::-1], "stride -4 of axis 1 is negative"),
+        (X.view(np.int32)[:, :, ::2], "element type f32 contradicts the array's int32"),
+    ],
+    ids=["axes", "strides", "negative", "type"],
+)
+def test_an_array_with_other_strides_is_no_buffer(array: Array, message: str) -> None:
+    desc = layoutc.desc("nchw", X.shape)
+    with pytest.raises(layoutc.BufferError, match=f"source is not C-contiguous: {message}"):
+        layoutc.compile(desc, desc)(array, np.empty_like(X))
 
 
 @pytest.mark.parametrize("name", DESCRIPTORS)

@@ -52,6 +52,19 @@ def test_tensors_of_the_processor_are_asked_for_their_memory_alone(monkeypatch: 
     assert destination.flatten().tolist() == [0, 3, 1, 4, 2, 5]
 
 
+@pytest.mark.parametrize("name", ["float32", "bfloat16"])
+def test_channels_last_is_strides(name: str) -> None:
+    nchw = torch.arange(120).reshape(2, 3, 4, 5).to(getattr(torch, name))
+    channels_last = nchw.to(memory_format=torch.channels_last)
+    of_nchw, of_nhwc = layoutc.desc("nchw", (2, 3, 4, 5), TYPES[name]), layoutc.from_dlpack(channels_last)
+    result, back = torch.zeros_like(nchw), torch.zeros_like(channels_last)
+    layoutc.compile(of_nhwc, of_nchw)(channels_last, result)
+    layoutc.compile(of_nchw, of_nhwc)(result, back)
+    assert torch.equal(result, nchw) and torch.equal(back, nchw)
+    with pytest.raises(layoutc.BufferError, match=r"source is not C-contiguous: got memory of .*, expected of "):
+        layoutc.compile(of_nchw, of_nhwc)(channels_last, back)
+
+
 def test_tensors_that_are_refused() -> None:
     desc = layoutc.desc("ab", (2, 2), "f32")
     kernel = layoutc.compile(desc, desc)
