@@ -187,6 +187,9 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         first = start = parser.pos
         source = parser.parse_unresolved_operand("expected the source of the reorder")
         memory_form = parser.parse_optional_keyword("into") is not None
+        behind = parser.pos
+        if not memory_form and parser.parse_optional_keyword("to") is not None:
+            parser.raise_error(f"got 'to' before the types, {cls._SPELLING}", behind, end_of_text(parser, behind))
         destination = parser.parse_unresolved_operand("expected the destination") if memory_form else None
         parser.parse_optional_characters("")
         start_of_with = parser.pos

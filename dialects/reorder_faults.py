@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute
 
-from layoutc.conversion import NO_ATTRIBUTES, PARAMS, Conversion
+from layoutc.conversion import NO_ATTRIBUTES, PARAM_TYPES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.memory import is_memref, is_shaped, memory_desc
 from layoutc.element_type import element_type
@@ -29,7 +29,7 @@ def find_argument_fault(
             found = memory_desc(type)
         except LayoutcError as error:
             return 2 + position, f"{name}: {error.message}"
-        if found.element_type != desc.element_type and name in PARAMS:
+        if found.element_type != desc.element_type and found.element_type.name in PARAM_TYPES.get(name, ()):
             wanted += f"; in the conversion, `: {found.element_type}` behind a parameter is its type"
         is_dense = found.layout == Layout.row_major(found.rank) and found.is_dense
         if is_dense and found.elements == desc.elements and not _lie_as(found.dims, desc.dims):

@@ -140,7 +140,7 @@ def _buffer(array: npt.NDArray[Any], desc: MemoryDesc) -> npt.NDArray[Any]:
 
 
 def _check_codes(array: npt.NDArray[Any], element: ElementType) -> None:
-    """Raises LayoutcError for NumPy's own integers that an element below a byte has no code for."""
+    """Raises BufferError for NumPy's own integers that an element below a byte has no code for."""
     if element.bits >= 8 or array.dtype.kind not in "ui" or array.size == 0:
         return
     is_signed = array.dtype.kind == "i"
@@ -148,7 +148,7 @@ def _check_codes(array: npt.NDArray[Any], element: ElementType) -> None:
     least, most = -(1 << element.bits - 1) if is_signed else 0, (1 << element.bits - has_sign) - 1
     found = int(array.min()), int(array.max())
     if found[0] < least or found[1] > most:
-        raise LayoutcError(f"array has values from {found[0]} to {found[1]}, expected {least} to {most} for {element}")
+        raise BufferError(f"array has values from {found[0]} to {found[1]}, expected {least} to {most} for {element}")
 
 
 @lru_cache(maxsize=256)
@@ -167,7 +167,7 @@ def source_desc(
     """
     The descriptor of an array that is stored as `source` says; block padding counts as data without `dims`.
 
-    Raises LayoutcError for an array that cannot be the buffer of that.
+    Raises BufferError for an array that cannot be the buffer of that, and LayoutcError for what is no layout.
     """
     if isinstance(source, MemoryDesc):
         desc, stored = source, stored_type(array, element_type or source.element_type)
@@ -182,22 +182,24 @@ def source_desc(
 
 
 def check_shape(array: npt.NDArray[Any], desc: MemoryDesc) -> None:
-    """Raises LayoutcError unless the array has the physical shape, or one axis with all elements of the buffer."""
+    """Raises BufferError unless the array has the physical shape, or one axis with all elements of the buffer."""
     shapes = [*([desc.physical_shape] if desc.is_dense else []), (desc.span,)]
     if array.shape not in shapes:
         expected = " or ".join(map(str, dict.fromkeys(shapes)))
-        raise LayoutcError(f"the array has shape {array.shape}, expected {expected} for {desc}")
+        raise BufferError(f"the array has shape {array.shape}, expected {expected} for {desc}")
 
 
 def dims_of_physical_shape(text: str | Layout, shape: Sequence[int]) -> tuple[int, ...]:
-    """The dims of a buffer that has this physical shape, if no axis has a tail."""
+    """The dims of a buffer that has this physical shape, if no axis has a tail; BufferError if it gives none."""
     layout = notations.parse(text)
     if len(shape) != len(layout.digits) or any(len(digit.axes) > 1 for digit in layout.digits):
-        raise LayoutcError(f"array of shape {tuple(shape)} does not give the dims of {layout}: give dims")
+        why = f"got {len(shape)} axes, expected {len(layout.digits)}, or one and dims"
+        reason = why if len(shape) not in (1, len(layout.digits)) else "give dims"
+        raise BufferError(f"array of shape {tuple(shape)} does not give the dims of {layout}: {reason}")
     dims = [1] * layout.rank
     for digit, extent in zip(layout.digits, shape, strict=True):
         if digit.modulus is not None and extent != digit.modulus:
-            raise LayoutcError(
+            raise BufferError(
                 f"array of shape {tuple(shape)} does not fit {layout}: got {extent}, expected {digit.modulus}"
             )
         dims[digit.axes[0]] *= extent

@@ -193,6 +193,8 @@ class Conversion:
 
 
 PARAMS = tuple(field.name for field in fields(Conversion))[:4]
+PARAM_TYPES = {name: SCALE_TYPES if name.endswith("scale") else ZERO_POINT_TYPES for name in PARAMS}
+"""what the values of each parameter may be"""
 """the names of the scales and zero points, in the order in which a kernel takes them"""
 
 
@@ -212,7 +214,7 @@ def _parameter(name: str, given: object) -> Param | None:
             param = param.of_type(element_type("f32" if is_scale else "s32"))
     except LayoutcError as error:
         raise LayoutcError(f"{label(name)}: {error}") from None
-    types = SCALE_TYPES if is_scale else ZERO_POINT_TYPES
+    types = PARAM_TYPES[name]
     if param.type.name not in types:
         raise LayoutcError(f"{label(name)} is of {param.type}, expected one of {' '.join(types)}")
     if param.values is None:

@@ -54,11 +54,11 @@ def test_layouts_are_named_by_a_text_or_by_themselves():
 def test_an_array_that_is_not_the_physical_shape(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], array: Array, source: str, dims: tuple[int, ...]
 ) -> None:
-    """The same refusal in Python and by the command."""
-    with pytest.raises(layoutc.LayoutcError, match=r"the array has shape \(.*\), expected \(") as caught:
+    """The same refusal in Python and by the command, which names the file."""
+    with pytest.raises(layoutc.BufferError, match=r"the array has shape \(.*\), expected \(") as caught:
         layoutc.reorder(array, source, source, dims)
     assert by_command(tmp_path, array, source, "--dims", ",".join(map(str, dims))) == 1
-    assert capsys.readouterr().err == f"layoutc: error: {caught.value}\n"
+    assert capsys.readouterr().err == f"layoutc: error: {tmp_path / 'in.npy'}: {caught.value}\n"
 
 
 def test_the_physical_shape_or_one_axis_of_the_buffer() -> None:

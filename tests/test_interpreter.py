@@ -208,7 +208,7 @@ def test_arguments_that_do_not_fit() -> None:
     refused("@f got 1 arguments, expected 2", module, x)
     refused(f"{where} 3 elements, expected 4 for memref<4xf32>", module, x, x[:3])
     refused(f"{where} elements of 8 bytes, expected 4 for memref<4xf32>", module, x, x.astype(np.float64))
-    refused(f"{where} got 1.0, expected a buffer for memref<4xf32>", module, x, 1.0)
+    refused(f"{where} got a float, expected a buffer for memref<4xf32>", module, x, 1.0)
     refused(f"{where} the array is not contiguous", module, x, np.broadcast_to(np.float32(0), 4))
     refused("argument 0 of @f: got a buffer, expected a value of type f32", function("%x : f32", ""), x)
     with pytest.raises(InterpreterError, match=r"^arguments 0 and 1 overlap in memory$"):

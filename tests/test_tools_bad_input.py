@@ -200,10 +200,16 @@ def nothing(path: Path) -> None:
     assert not path.exists()
 
 
+def archive(path: Path) -> None:
+    with path.open("wb") as file:
+        np.savez(file, one=ARRAY, other=ARRAY)
+
+
 INPUTS = [
     (nothing, (), "no such file or directory"),
     (Path.mkdir, (), "is a directory"),
     (Path.touch, (), "not a .npy file"),
+    (archive, (), "in.npy: an .npz archive, expected one of the .npy files that `unzip` takes out of it"),
     (lambda path: path.write_text("not an array"), (), "not a .npy file"),
     (truncated_data, (), "got 95 bytes of data, expected 96"),
     (truncated_header, (), "not a .npy file, or its header is damaged"),
@@ -220,10 +226,16 @@ INPUTS = [
     (saved(ARRAY), ("--dtype", "f33"), "unknown element type 'f33'"),
     (saved(ARRAY), ("--to-dtype", "f33"), "unknown element type 'f33'"),
     (saved(ARRAY), ("--dims", "2,3,2"), "rank 3"),
-    (saved(ARRAY), ("--dims", "2,3,2,3"), "expected (2, 3, 2, 3)"),
+    (saved(ARRAY), ("--dims", "2,3,2,3"), "in.npy: the array has shape (2, 3, 2, 2), expected (2, 3, 2, 3)"),
+    (saved(ARRAY.astype(np.uint8) + 9), ("--dtype", "u4"), "in.npy: array has values from"),
     (saved(ARRAY), ("--dims", "3,2,2,2"), "expected (3, 2, 2, 2)"),
-    (saved(ARRAY[0]), (), "does not give the dims"),
-    (saved(np.float32(1)), (), "does not give the dims"),
+    (
+        saved(ARRAY[0]),
+        (),
+        "in.npy: array of shape (3, 2, 2) does not give the dims of (n, c, h, w) -> (n, c, h, w): got 3",
+    ),
+    (saved(np.float32(1)), (), "got 0 axes, expected 4, or one and dims"),
+    (saved(ARRAY.ravel()), (), "does not give the dims of (n, c, h, w) -> (n, c, h, w): give dims"),
     (saved(ARRAY[:, :0]), (), "expected up to 24 extents of 1 or more"),
     (trailing_data, (), "got 97 bytes of data, expected 96"),
     (with_shape("(True, 24)"), (), "not a .npy file, or its header is damaged"),
@@ -235,7 +247,16 @@ INPUTS = [
     (with_shape("(24,)", "(4,)<f4"), (), "not plain numbers"),
     (with_shape("(24,)", "<f4", "1"), (), "not a .npy file, or its header is damaged"),
     (saved(ARRAY), ("--from", "nChw8c"), "does not give the dims"),
-    (saved(np.zeros((2, 1, 2, 2, 4), "f4")), ("--from", "nChw8c"), "got 4, expected 8"),
+    (
+        saved(np.zeros((1, 1, 2, 2, 2), "f4")),
+        ("--from", "gs_oi_yxs_gsv4_yxsv4", "--to", "goiyx"),
+        "got 5 axes, expected 6",
+    ),
+    (
+        saved(np.zeros((2, 1, 2, 2, 4), "f4")),
+        ("--from", "nChw8c"),
+        "in.npy: array of shape (2, 1, 2, 2, 4) does not fit",
+    ),
     (saved(ARRAY), ("--from", "nchq"), "error: "),
     (saved(ARRAY), ("--to", "nchq"), "error: "),
     (saved(ARRAY), ("--to", "abc"), "rank"),

@@ -113,3 +113,11 @@ func.func @generic_order(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<1xf
 func.func @transposed(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3x2xf32>) {
   layout.reorder %a into %b with (dst_scale = %s axes [0, 1]) : memref<2x3xf32> into memref<2x3xi8>, memref<3x2xf32>
 }
+
+// -----
+
+// A type that no scale has is not offered.
+// CHECK: dst_scale: got memref<3xf64>, expected 3 of f32 in row-major order{{$}}
+func.func @no_type_of_scales(%a: memref<2x3xf32>, %b: memref<2x3xi8>, %s: memref<3xf64>) {
+  layout.reorder %a into %b with (dst_scale = %s axes [1]) : memref<2x3xf32> into memref<2x3xi8>, memref<3xf64>
+}

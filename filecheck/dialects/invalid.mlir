@@ -213,3 +213,13 @@ func.func @empty_plan(%a: memref<4x4xf32>, %b: memref<4x4xf32>) {
 func.func @dynamic(%a: memref<?x6xf32, #layout.tag<"ba">>) {
   func.return
 }
+
+// -----
+
+// The word of the value form between two memrefs.
+// CHECK: layout.reorder %a to %b
+// CHECK-NEXT: {{^ +\^\^$}}
+// CHECK-NEXT: got 'to' before the types, expected memref `into` memref, or tensor `to` tensor
+func.func @to(%a: memref<2x3xf32>, %b: memref<2x3xf32>) {
+  layout.reorder %a to %b : memref<2x3xf32> to memref<2x3xf32>
+}

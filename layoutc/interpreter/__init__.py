@@ -21,6 +21,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
+from layoutc.checks import a_class
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import InterpreterError
 from layoutc.interpreter.control import ControlFunctions
@@ -152,7 +153,7 @@ def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool
     if isinstance(arg, Buffer):
         return MemRef.typed(arg, type)
     if not isinstance(arg, np.ndarray):
-        raise Fault(f"got {arg!r}, expected a buffer for {type}")
+        raise Fault(f"got {a_class(arg.__class__)}, expected a buffer for {type}")
     return MemRef.typed(Buffer.of(cast(Array, arg), defined, write_once), type)
 
 

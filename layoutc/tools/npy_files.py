@@ -25,6 +25,8 @@ HEADER_READERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): LONG_HEADER, (
 """by version: bytes of the header's length, and what reads both; only names of fields differ between the last two"""
 F8_E5M2 = re.compile(rb"'descr': '[<>=|]f1'")
 """how `np.save` calls float8_e5m2 of ml_dtypes, a name that it does not read back"""
+ZIP = b"PK\x03\x04"
+"""how an .npz file begins, which is a zip archive of .npy files"""
 
 
 def read_npy(path: Path) -> Array:
@@ -46,8 +48,11 @@ def read_npy(path: Path) -> Array:
 
 
 def _read_header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    magic = file.read(npy.MAGIC_LEN)
+    if magic.startswith(ZIP):
+        raise LayoutcError(f"{path}: an .npz archive, expected one of the .npy files that `unzip` takes out of it")
     try:
-        version = npy.read_magic(file)
+        version = npy.read_magic(BytesIO(magic))
         header = None
         if version in HEADER_READERS:
             width, read = HEADER_READERS[version]

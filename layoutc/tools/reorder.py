@@ -78,7 +78,8 @@ def command(
             **given,
         )
     except BufferError as error:
-        raise LayoutcError(f"{out_npy}: {str(error).removeprefix('out ')}") from None
+        path, reason = (out_npy, error.message[4:]) if error.message.startswith("out ") else (in_npy, error.message)
+        raise LayoutcError(f"{path}: {reason}") from None
     write_npy(out_npy, result)
 
 
