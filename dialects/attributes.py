@@ -14,7 +14,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 
 from layoutc import notations
 from layoutc.affine_digits import parser_fault, physical_map, read_map
@@ -101,7 +101,7 @@ class TagAttr(LayoutAttr):
     """
     A layout by its name in some notation: `#layout.tag<"nChw8c">`, `#layout.tag<"openvino:bfyx">`.
 
-    A text that no notation reads is an error at its column.
+    A text that no notation reads is an error: at its column where it is parsed, a VerifyException elsewhere.
     """
 
     name = "layout.tag"
@@ -110,6 +110,14 @@ class TagAttr(LayoutAttr):
 
     def __init__(self, tag: str, options: Options = Options()):
         super().__init__(StringAttr(tag), _encode(options))
+
+    def verify(self) -> None:
+        try:
+            notations.read(self.tag.data)
+        except NotationError as error:
+            raise VerifyException(error.line) from None
+        except LayoutcError as error:
+            raise VerifyException(error.message) from None
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:

@@ -7,9 +7,11 @@ from itertools import product
 
 import pytest
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
 
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.attributes import TagAttr
 from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.memory import memory_desc, memref_type
 from layoutc.element_type import ELEMENT_TYPES
@@ -42,6 +44,19 @@ def test_every_element_type_has_an_mlir_type(element) -> None:
     desc = replace(DESCRIPTORS["nchw to nChw8c, destination"], element_type=element)
     assert memory_desc(memref_type(desc)) == desc
     assert f"x{element.mlir}, " in str(memref_type(desc))
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        ("nChw16q", r"^'nChw16q', column 7: unknown axis 'q', .*; did you mean nChw16c$"),
+        ("nv12", r"^'nv12', column 1: nv12 is not an offset map: "),
+    ],
+)
+def test_a_tag_that_no_notation_reads_cannot_be_made(tag: str, message: str) -> None:
+    """A compiler that builds types in Python is told where it makes the tag, and not by the first reorder."""
+    with pytest.raises(VerifyException, match=message):
+        TagAttr(tag)
 
 
 def by_offsets(one: MemoryDesc, other: MemoryDesc) -> bool:
