@@ -53,7 +53,7 @@ def _spell_shuffle(site: Site) -> Expression:
         together, type = spell_narrowed(found, site.operands), vector_name(typed(op.results[0]))
         return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
     if (parts := narrow_parts(op)) is not None:
-        registers = (read_as("i", *each) for each in zip(site.operands, parts.registers, strict=True))
+        registers = (read_as(parts.wide.kind, *each) for each in zip(site.operands, parts.registers, strict=True))
         return spell_cast(vector_name(typed(op.results[0])), call(parts.helper, *registers))
     first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)

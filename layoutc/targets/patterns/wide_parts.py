@@ -4,11 +4,15 @@ Parts of a register in wider lanes, as C says it: 16 of 64 bytes in lanes of 32 
 A part that is no register's beginning is shuffled there, and widened by another shuffle, on processors that move any
 bytes. They put the bytes where they belong by one, with zeros between them: into the low bits of lanes, or into the
 upper ones, from where the sign of a number is shifted down, and where f32 has the bits of a bf16. Parts of registers of
-16 bytes, which are less than a register to gcc, are unpacked with zeros, one step for each doubling of lanes.
+16 bytes, which are less than a register to gcc, are unpacked with zeros, one step for each doubling of lanes; those
+of f16 become f32 so, where no instruction does that.
 
     %part = vector.shuffle [16, 17, ..., 31] %r, %r : vector<32xi16>, vector<32xi16>
     %code = arith.extui %part : vector<16xi16> to vector<16xi32>
     %bits = arith.shli %code, %c16 : vector<16xi32>
+
+    %low = vector.shuffle [0, 1, 2, 3] %h, %h : vector<8xf16>, vector<8xf16>
+    %number = arith.extf %low : vector<4xf16> to vector<4xf32>
 """
 
 from __future__ import annotations
@@ -19,25 +23,31 @@ from typing import NamedTuple, cast
 from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.words.c_text import broken, by_gcc, either
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, unpacked_lanes
+from layoutc.targets.words.c_text import broken, by_gcc, either, listed
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, macro, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
 from layoutc.walk import operands
 
-WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp)
+WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp, arith.ExtFOp)
 """ops that may take a part of a register"""
 REGISTER_BITS, SMALL_BITS = 512, 128
 """of the registers whose parts are taken"""
 WIDE = {8: (16, 32), 16: (32,)}
 """bits of a lane, and of those that it may become"""
-WORDS = {"low": "low_part", "upper": "upper_part", "signed": "signed_part"}
-"""the macros, by where the bits of a lane go"""
+WORDS = {"low": "low_part", "upper": "upper_part", "signed": "signed_part", "half": "half_part"}
+"""the macros, by where the bits of a lane go; those of f16 become f32"""
+WORD_OF: dict[type[Operation], str] = {arith.ExtUIOp: "low", arith.ExtSIOp: "signed", arith.ExtFOp: "half"}
+"""what ops do that take a part as it is; a shift takes one that is widened"""
 NAME = rf"({'|'.join(WORDS.values())})_({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for their names; the types are groups 2 and 4"""
 VECTOR = f"__attribute__((vector_size({REGISTER_BITS // 8})))"
 UNPACKED = r"unpacked_(u(8|16)x\d+)"
 """a regular expression for the names of the macros that take every lane of half a register before one of another's"""
+
+
+WITHOUT_F16 = "defined(__SSE2__) && !defined(__F16C__)"
+"""x86, whose products say which NaN they are, but have no instruction for f16"""
 
 
 class WidePart(NamedTuple):
@@ -58,7 +68,7 @@ class WidePart(NamedTuple):
     @property
     def result(self) -> str:
         """The type of the lanes."""
-        return f"{self.kind}{self.wide}x{self.size // self.wide}"
+        return f"{'f' if self.word == 'half' else self.kind}{self.wide}x{self.size // self.wide}"
 
     @property
     def helper(self) -> str:
@@ -68,7 +78,7 @@ class WidePart(NamedTuple):
 
 def wide_part(op: Operation) -> WidePart | None:
     """The part that an op widens, if it is one."""
-    word = {arith.ExtUIOp: "low", arith.ExtSIOp: "signed"}.get(cast("type[arith.ExtUIOp]", op.__class__), "upper")
+    word = WORD_OF.get(op.__class__, "upper")
     widened = op
     if word == "upper":
         shifted = operands(op)[0].owner
@@ -97,7 +107,7 @@ def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | No
     if register is value or not is_register or first % count or lane_bits(register.type) != source:
         return None
     number = first // count
-    if size == SMALL_BITS or number or word == "upper":
+    if size == SMALL_BITS or (word != "half" and (number or word == "upper")):
         return WidePart(size, register, number, word, source, wide)
     return None
 
@@ -119,9 +129,34 @@ def wide_parts_prelude(used: set[str]) -> list[str]:
     """The macros that are among the words that code uses, and those that they use themselves."""
     matches = (re.fullmatch(NAME, name) for name in sorted(used))
     parts = [(match[0], match[1], Named.named(match[2]), Named.named(match[4])) for match in matches if match]
-    texts = [(_by_unpacking if 8 * part[2].bytes == SMALL_BITS else _definition)(*part) for part in parts]
+    texts = [_text(*part) for part in parts]
     halves = sorted({match[1] for match in re.finditer(UNPACKED, "\n".join(texts))})
     return [*(_unpacked(Named.named(type)) for type in halves), *texts]
+
+
+def _text(name: str, word: str, source: Named, target: Named) -> str:
+    if word == WORDS["half"]:
+        return _half_part(name, source, target)
+    return (_by_unpacking if 8 * source.bytes == SMALL_BITS else _definition)(name, word, source, target)
+
+
+def _half_part(name: str, source: Named, target: Named) -> str:
+    """
+    The bits where f32 has them, times 2^112, by which the exponents differ: subnormals become normal, NaN quiet.
+
+    All but that is done in lanes of 16 bits. Infinity and NaN get the largest exponent ahead of it.
+    """
+    number = macro(
+        name,
+        "x, n",
+        f"const {source.mask} code_ = ({source.mask})(x)",
+        f"const {source.mask} largest_ = ({source.mask})((code_ & 0x7c00) == 0x7c00) & 0x7000",
+        f"const {source} upper_ = ({source})(((code_ >> 3) & (int16_t)0x8fff) | largest_)",
+        f"({target})unpacked_{source}(({source})code_ << 13, upper_, n) * 0x1p112f",
+    )
+    taken = listed(f"{target.lanes} * (n) + {lane}" for lane in range(target.lanes))
+    part = broken(f"widen_f16_{target}(__builtin_shufflevector(x, x, {taken}))")
+    return either(WITHOUT_F16, number, f"#define {name}(x, n) \\\n  {part}")
 
 
 def _by_unpacking(name: str, word: str, source: Named, target: Named) -> str:

@@ -273,7 +273,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.UIToFPOp: _number_cast("u", None),
     arith.FPToSIOp: _number_cast(None, "i"),
     arith.FPToUIOp: _number_cast(None, "u"),
-    arith.ExtFOp: _spell_float_cast,
+    arith.ExtFOp: _or_wide_part(_spell_float_cast),
     arith.TruncFOp: _spell_float_cast,
     arith.BitcastOp: _spell_bitcast,
 }

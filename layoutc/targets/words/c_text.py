@@ -55,7 +55,7 @@ def _hanging_column(text: str) -> int:
     return open_brackets[-1] + 1 if open_brackets else len(text) - len(text.lstrip())
 
 
-def listed(numbers: Iterable[int]) -> str:
+def listed(numbers: Iterable[int | str]) -> str:
     """Numbers as C lists them."""
     return ", ".join(map(str, numbers))
 

@@ -29,6 +29,12 @@ def lane_bits(type: Attribute) -> int:
     return cast("VectorType[IntegerType]", type).element_type.bitwidth if is_vector(type) else 0
 
 
+@once_per_type
+def lane_type(type: Attribute) -> Attribute | None:
+    """The type of a lane of a vector, or none."""
+    return cast("VectorType[Attribute]", type).element_type if is_vector(type) else None
+
+
 def lanes_in(value: SSAValue) -> int:
     """Lanes of a value that is a vector of one axis, or none."""
     shape = value.type.get_shape() if is_vector(value.type) else ()

@@ -1,0 +1,83 @@
+"""f16 in registers of 16 bytes, by processors that have no instruction for it: all of its codes, and all roundings."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import Conversion
+from tests.c_programs import compiled, compiler_named
+
+BUILDS = [
+    ("gcc", ("-O2",)),
+    ("gcc", ("-O3", "-ffp-contract=fast")),
+    ("gcc", ("-O2", "-march=x86-64-v3")),
+    ("gcc", ("-O2", "-mavx512f", "-mfma", "-ffp-contract=fast", "-mno-f16c")),
+    ("gcc", ("-O2", "-U__SSE2__")),
+    ("clang", ("-O2",)),
+    ("clang", ("-O3", "-ffp-contract=fast", "-mfma", "-mno-f16c")),
+    ("clang", ("-O2", "-march=x86-64-v3")),
+]
+ROWS = 64
+
+
+def _codes() -> np.ndarray:
+    """Every f16."""
+    return np.arange(1 << 16, dtype=np.uint16).reshape(ROWS, -1)
+
+
+def _numbers() -> np.ndarray:
+    """Bits of f32: around all f16 and all ties between two, NaN with any bit, and a million others."""
+    codes = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    with np.errstate(invalid="ignore"):
+        near = codes.astype(np.float32).view(np.uint32)
+    apart = np.array([0, 1, -1, 1 << 12, (1 << 12) + 1, (1 << 12) - 1, 1 << 13], np.int64)
+    numbers = (near[:, None] + apart).astype(np.uint32).reshape(-1)
+    # Subnormals of f16: halves of the least one, and what is beside those.
+    halves = (np.arange(1 << 12, dtype=np.float32) * np.float32(2.0**-25)).view(np.uint32)
+    numbers = np.concatenate([numbers, (halves[:, None].astype(np.int64) + [0, 1, -1]).astype(np.uint32).reshape(-1)])
+    nan = np.uint32(0x7F800000) | (np.uint32(1) << np.arange(23, dtype=np.uint32))
+    numbers = np.concatenate([numbers, numbers ^ np.uint32(1 << 31), nan, nan | np.uint32(1 << 31)])
+    draw = np.random.default_rng(3)
+    numbers = np.concatenate([numbers, draw.integers(0x32000000, 0x48000000, 1 << 20, np.uint32)])
+    numbers = np.concatenate([numbers, draw.integers(0, 1 << 32, (1 << 20) + -len(numbers) % (8 * ROWS), np.uint32)])
+    return numbers.reshape(ROWS, -1)
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else part[-1])
+@pytest.mark.parametrize(
+    ("type", "to_type", "helper", "conversion"),
+    [
+        ("f16", "f32", "half_part_u16x8_f32x4(", Conversion()),
+        ("f16", "f32", "half_part_u16x8_f32x4(", Conversion(src_scale=0.3, src_zero_point=-3)),
+        ("f32", "f16", "narrowed_f32x4_i16x8(", Conversion()),
+        ("f32", "f16", "narrowed_f32x4_i16x8(", Conversion(src_scale=0.3, dst_zero_point=3)),
+    ],
+    ids=["wide", "wide, scaled", "narrow", "narrow, scaled"],
+)
+def test_each_number(
+    compiler: str,
+    flags: tuple[str, ...],
+    type: str,
+    to_type: str,
+    helper: str,
+    conversion: Conversion,
+    tmp_path: Path,
+) -> None:
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    codes = _codes() if type == "f16" else _numbers()
+    source, destination = layoutc.desc("ab", codes.shape, type), layoutc.desc("ab", codes.shape, to_type)
+    text = layoutc.Kernel(source, destination, target="sse2", conversion=conversion).c_source
+    assert helper in text.partition("void reorder(")[2]
+    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
+    library = compiled(text, path, tmp_path, *flags, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+    library("reorder", [ctypes.c_void_p] * 2)(*(ctypes.c_void_p(array.ctypes.data) for array in (codes, got)))
+    reference.reorder(source, destination, codes.view(np.uint8).reshape(-1), expected, conversion)
+    np.testing.assert_array_equal(got, expected)
