@@ -1,4 +1,4 @@
-"""f16 in registers of 16 bytes, by processors that have no instruction for it: all of its codes, and all roundings."""
+"""f16 and bf16 in registers of 16 bytes, where no instruction makes or takes them: all codes, and all roundings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def _numbers() -> np.ndarray:
     numbers = (near[:, None] + apart).astype(np.uint32).reshape(-1)
     # Subnormals of f16: halves of the least one, and what is beside those.
     halves = (np.arange(1 << 12, dtype=np.float32) * np.float32(2.0**-25)).view(np.uint32)
-    numbers = np.concatenate([numbers, (halves[:, None].astype(np.int64) + [0, 1, -1]).astype(np.uint32).reshape(-1)])
+    beside = np.array([0, 1, -1], np.int64)
+    numbers = np.concatenate([numbers, (halves[:, None] + beside).astype(np.uint32).reshape(-1)])
     nan = np.uint32(0x7F800000) | (np.uint32(1) << np.arange(23, dtype=np.uint32))
     numbers = np.concatenate([numbers, numbers ^ np.uint32(1 << 31), nan, nan | np.uint32(1 << 31)])
     draw = np.random.default_rng(3)
@@ -55,10 +56,11 @@ def _numbers() -> np.ndarray:
     [
         ("f16", "f32", "half_part_u16x8_f32x4(", Conversion()),
         ("f16", "f32", "half_part_u16x8_f32x4(", Conversion(src_scale=0.3, src_zero_point=-3)),
-        ("f32", "f16", "narrowed_f32x4_i16x8(", Conversion()),
-        ("f32", "f16", "narrowed_f32x4_i16x8(", Conversion(src_scale=0.3, dst_zero_point=3)),
+        ("f32", "f16", "narrowed_f16_f32x4_i16x8(", Conversion()),
+        ("f32", "f16", "narrowed_f16_f32x4_i16x8(", Conversion(src_scale=0.3, dst_zero_point=3)),
+        ("f32", "bf16", "narrowed_bf16_f32x4_i16x8(", Conversion()),
     ],
-    ids=["wide", "wide, scaled", "narrow", "narrow, scaled"],
+    ids=["wide", "wide, scaled", "narrow", "narrow, scaled", "upper halves"],
 )
 def test_each_number(
     compiler: str,

@@ -35,7 +35,7 @@ REORDERS = [
     ("s32", "s8", Conversion(), "narrowed_i32x4_i8x16("),
     ("s32", "u16", Conversion(), "narrowed_i32x4_i16x8("),
     ("u16", "u8", Conversion(), "narrowed_i16x8_i8x16("),
-    ("f32", "bf16", Conversion(), "narrowed_i32x4_i16x8("),
+    ("f32", "bf16", Conversion(), "narrowed_bf16_f32x4_i16x8("),
 ]
 MOVES = [("ab", "ab"), ("ab", "ba")]
 

@@ -3,7 +3,7 @@ The low bits of several registers in one, as C says it: of four of words as byte
 
 A vector of 4 or 8 bytes is no register to gcc, which joins such in registers of integers. x86 packs two registers of 16
 bytes in one by a single step, lanes with numbers that are too large saturated: so they lose their upper bits before.
-Two of f32 become one of f16 so, where no instruction does that.
+Two of f32 become one of f16 or bf16 so (`narrow_floats`), where no instruction does that.
 
     %a = arith.trunci %x : vector<8xi16> to vector<8xi8>
     %b = arith.trunci %y : vector<8xi16> to vector<8xi8>
@@ -17,51 +17,52 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.wide_parts import SMALL_BITS, WITHOUT_F16
+from layoutc.targets.patterns.narrow_floats import FORMATS, format_of, narrow_floats
+from layoutc.targets.patterns.wide_parts import SMALL_BITS
 from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import CASTS, lane_bits, lane_type, lanes_in
+from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in
 from layoutc.walk import operands
 
-NAME = rf"narrowed_({VECTOR_TYPE})_({VECTOR_TYPE})"
-"""a regular expression for the names of the macros; the types are groups 1 and 3"""
-F16, F32 = Float16Type(), Float32Type()
+NAME = rf"narrowed_((?:{'|'.join(FORMATS)})_)?({VECTOR_TYPE})_({VECTOR_TYPE})"
+"""a regular expression for the names of the macros; floats' format is group 1, the types are groups 2 and 4"""
 PACKING = {32: "packssdw", 16: "packuswb"}
 """bits of a lane -> how two registers of such are packed"""
 
 
 class NarrowParts(NamedTuple):
-    """The registers whose narrow lanes stand side by side, and the types of one and of all."""
+    """The registers whose narrow lanes stand side by side, the types of one and of all, and the format of floats."""
 
     registers: Sequence[SSAValue]
     wide: Named
     narrow: Named
+    format: str = ""
 
     @property
     def helper(self) -> str:
         """The macro."""
-        return f"narrowed_{self.wide}_{self.narrow}"
+        return f"narrowed_{self.format and self.format + '_'}{self.wide}_{self.narrow}"
 
 
 def narrow_parts(op: Operation) -> NarrowParts | None:
     """The registers whose lanes an op joins, if they are narrowed for nothing else."""
-    if not _joins(op) or not (registers := _narrowed(op.operands)):
+    if not _joins(op) or not (narrowing := _narrowed(op.operands)):
         return None
-    joined, *wide = (
-        Named(_kind(value), lane_bits(value.type), lanes_in(value)) for value in (op.results[0], *registers)
+    registers = [operands(each)[0] for each in narrowing]
+    formats = {format_of(each) for each in narrowing}
+    sizes = {(lane_bits(each.type), lanes_in(each)) for each in registers}
+    if len(formats) > 1 or len(sizes) > 1:
+        return None
+    (format,), (size,) = formats, sizes
+    wide, narrow = (
+        Named("f" if format else "i", *size),
+        Named("i", lane_bits(op.results[0].type), lanes_in(op.results[0])),
     )
-    narrow = Named("i", joined.bits, joined.lanes)
-    are_registers = wide[0].bytes == narrow.bytes == SMALL_BITS // 8 and len(set(wide)) == 1
-    return NarrowParts(registers, wide[0], narrow) if are_registers and wide[0].bits in PACKING else None
-
-
-def _kind(value: SSAValue) -> str:
-    """Of the lanes of a value: those of f32 are narrowed to f16."""
-    return "f" if lane_type(value.type) == F32 else "i"
+    are_registers = wide.bytes == narrow.bytes == SMALL_BITS // 8 and wide.bits in PACKING
+    return NarrowParts(registers, wide, narrow, format) if are_registers else None
 
 
 def _joins(op: Operation) -> bool:
@@ -69,32 +70,30 @@ def _joins(op: Operation) -> bool:
     return isinstance(op, vector.ShuffleOp) and op.mask.get_values() == tuple(range(2 * lanes_in(op.v1)))
 
 
-def _narrowed(values: Sequence[SSAValue]) -> Sequence[SSAValue]:
-    """What is narrowed to values that stand side by side; nothing if one is anything else, or has another use."""
-    found: list[SSAValue] = []
+def _narrowed(values: Sequence[SSAValue]) -> Sequence[Operation]:
+    """What narrows to values that stand side by side; nothing if one is anything else, or has another use."""
+    found: list[Operation] = []
     for value in values:
         while value.owner.__class__ in CASTS and value.has_one_use():
             value = operands(cast("Operation", value.owner))[0]
         op = cast("Operation", value.owner)
-        behind = [operands(op)[0]] if _narrows(op) else _narrowed(op.operands) if _joins(op) else []
+        behind = (
+            [op] if isinstance(op, arith.TruncIOp) or format_of(op) else _narrowed(op.operands) if _joins(op) else []
+        )
         if not behind or not value.has_one_use():
             return []
         found += behind
     return found
 
 
-def _narrows(op: Operation) -> bool:
-    """Whether an op makes lanes narrow, and may be left to the macro."""
-    if not isinstance(op, arith.TruncFOp):
-        return isinstance(op, arith.TruncIOp)
-    return (lane_type(op.input.type), lane_type(op.result.type)) == (F32, F16)
-
-
 def narrow_parts_prelude(used: set[str]) -> list[str]:
     """The macros that are among the words that code uses."""
     found = (re.fullmatch(NAME, name) for name in sorted(used))
-    types = [(match[0], Named.named(match[1]), Named.named(match[3])) for match in found if match]
-    return [(_halves if wide.kind == "f" else _definition)(name, wide, narrow) for name, wide, narrow in types]
+    return [_text(match[0], match[1], Named.named(match[2]), Named.named(match[4])) for match in found if match]
+
+
+def _text(name: str, format: str | None, wide: Named, narrow: Named) -> str:
+    return narrow_floats(name, format[:-1], wide, narrow) if format else _definition(name, wide, narrow)
 
 
 def _definition(name: str, wide: Named, narrow: Named) -> str:
@@ -120,39 +119,3 @@ def _definition(name: str, wide: Named, narrow: Named) -> str:
 def _cut(name: str, wide: Named, bits: int) -> str:
     """The low bits of lanes as numbers that packing leaves as they are: bytes without a sign, pairs with one."""
     return f"({name}) & 0xff" if bits == 8 else f"({wide})((u{wide.bits}x{wide.lanes})({name}) << {bits}) >> {bits}"
-
-
-def _halves(name: str, wide: Named, narrow: Named) -> str:
-    """
-    Rounded by the sum with a power of two whose last place is that of the code, from the number's exponent on, which
-    `e_` is above the least one. The sum less that power is the significand, and what the exponent adds comes to it.
-
-    The rule is for NaN, whose payload counts; infinity is as good for numbers too large for f16.
-    """
-    i, u = wide.mask, f"u32x{wide.lanes}"
-    ruled, by_rule = (
-        f"({narrow})(u64x2){{(uint64_t)narrow_f16_{wide}({a}), (uint64_t)narrow_f16_{wide}({b})}}"
-        for a, b in (("a_", "b_"), ("a", "b"))
-    )
-    half = macro(
-        f"rounded_half_{wide}",
-        "x",
-        f"const {wide} number_ = ({wide})(({i})(x) & INT32_MAX)",
-        f"const {wide} least_ = min_{wide}(number_, ({wide}){{0}} + 0x1p16f)",
-        f"const {wide} power_ = max_{wide}(({wide})(({i})least_ & 0x7f800000), ({wide}){{0}} + 0x1p-14f)",
-        f"const {u} e_ = ({u})power_ - 0x38800000",
-        f"const {u} place_ = e_ + 0x3f000000",
-        f"({i})(({u})(least_ + ({wide})place_) - (place_ - (e_ >> 13)))",
-    )
-    codes = f"rounded_half_{wide}(a_), rounded_half_{wide}(b_)"
-    statements = (
-        f"const {wide} a_ = (a), b_ = (b)",
-        f"const {narrow} signs_ = ({narrow})__builtin_ia32_packssdw128(({i})a_, ({i})b_) & INT16_MIN",
-        f"{narrow} codes_ = ({narrow})__builtin_ia32_packssdw128({codes}) | signs_",
-        f"const {wide} nan_ = ({wide})((a_ != a_) | (b_ != b_))",
-        f"if (__builtin_expect(__builtin_ia32_movmskps(nan_), 0)) codes_ = {ruled}",
-        "codes_",
-    )
-    native = macro(name, "a, b", *map(broken, statements))
-    portable = f"#define {name}(a, b) \\\n  {broken(f'({by_rule})')}"
-    return either(WITHOUT_F16, f"{half}\n\n{native}", portable)

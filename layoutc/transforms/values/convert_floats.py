@@ -25,8 +25,11 @@ def format_of(name: str) -> FloatFormat:
 
 SINGLE, DOUBLE, HALF = format_of("f32"), format_of("f64"), format_of("f16")
 I32 = IntegerType(32)
-BF16_LANES = 16
-"""f32 in a register of processors that may have an instruction for bf16; others need the rule step by step"""
+BF16_LANES, BF16_PAIRED = 16, 4
+"""
+f32 in a register of processors that may have an instruction for bf16, and of those that narrow two at once, and ask
+for NaN of both; others need the rule step by step
+"""
 
 
 HALF_LANES = (8, 16)
@@ -118,32 +121,24 @@ def _widen_power_of_two(lanes: Lanes, code: SSAValue) -> SSAValue:
 
 
 def _widen_magnitude(lanes: Lanes, magnitude: SSAValue, format: FloatFormat) -> SSAValue:
-    shift = 23 - format.fraction_bits
-    rebias = (SINGLE.bias - format.bias) << 23
-    shifted = lanes.shl(magnitude, shift, "shifted")
-    bits = lanes.add(shifted, rebias, "bits") if rebias else shifted
-    if rebias:
-        # A subnormal is what is left of a normal number when its leading one is taken away.
-        normal = lanes.bitcast(lanes.add(shifted, rebias + (1 << 23)), F32)
-        tiny = lanes.as_bits(lanes.sub(normal, float(format.smallest_normal)), "tiny")
-        is_tiny = lanes.compare("ult", magnitude, 1 << format.fraction_bits)
-        bits = lanes.select(is_tiny, tiny, bits, "bits")
-    return _widen_specials(lanes, magnitude, shifted, bits, format)
-
-
-def _widen_specials(
-    lanes: Lanes, magnitude: SSAValue, shifted: SSAValue, bits: SSAValue, format: FloatFormat
-) -> SSAValue:
+    """
+    The bits where f32 has them, and its exponent. Where the least exponent of a format is meant, that of subnormals,
+    the number is twice as large, without its leading one: less than that with it; others are not.
+    """
+    shift, rebias = SINGLE.fraction_bits - format.fraction_bits, _rebias(SINGLE, format)
+    shifted, special = lanes.shl(magnitude, shift, "shifted"), infinity_of(SINGLE)
+    zero = lanes.like(0, shifted)
+    bits = lanes.add(shifted, rebias, "bits")
     if format.specials is Specials.LAST_IS_NAN:
-        return lanes.select(lanes.compare("eq", magnitude, last_code(format)), 0x7FC00000, bits, "bits")
-    if format.specials is Specials.NONE:
-        return bits
-    infinity = infinity_of(format)
-    if bits is not shifted:
-        special = lanes.or_(shifted, 0x7F800000)
-        bits = lanes.select(lanes.compare("uge", magnitude, infinity), special, bits, "bits")
-    quiet = lanes.or_(bits, 1 << 22)
-    return lanes.select(lanes.compare("ugt", magnitude, infinity), quiet, bits, "bits")
+        more = (special | 1 << SINGLE.fraction_bits - 1) - (last_code(format) << shift) - rebias
+        is_nan = lanes.compare("eq", magnitude, last_code(format))
+        bits = lanes.add(bits, lanes.select(is_nan, more, zero), "bits")
+    if format.has_infinity:
+        is_special = lanes.compare("sge", magnitude, infinity_of(format))
+        bits = lanes.or_(bits, lanes.select(is_special, special, zero), "bits")
+    normal = lanes.bitcast(bits, F32, "normal")
+    tiny = lanes.sub(lanes.add(normal, normal), float(format.smallest_normal), "tiny")
+    return lanes.as_bits(lanes.select(lanes.compare("olt", normal, tiny), normal, tiny, "number"), "bits")
 
 
 # --- from f32 and f64 to narrow ------------------------------------------------------------------------------------
@@ -179,7 +174,8 @@ def narrow_to_code(
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, width_of(format))
-    if wide is SINGLE and _is_upper_half(format, wide) and lanes.count == BF16_LANES:
+    is_paired = lanes.count == BF16_PAIRED and not is_nan_quiet
+    if wide is SINGLE and _is_upper_half(format, wide) and (lanes.count == BF16_LANES or is_paired):
         code = lanes.narrow(number, BFloat16Type(), "code")
         for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
             if is_so and isinstance(code.owner, Operation):
