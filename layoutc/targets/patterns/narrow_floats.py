@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.patterns.wide_parts import WITHOUT_F16
-from layoutc.targets.words.c_text import either
+from layoutc.targets.words.c_text import either, listed
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import lane_type
@@ -38,7 +38,14 @@ def format_of(op: Operation) -> str:
 
 
 def narrow_floats(name: str, format: str, wide: Named, narrow: Named) -> str:
-    """The macro for two registers."""
+    """The macro for two registers, or for four halves of such, as numbers of 64 bits become."""
+    if wide.bytes < narrow.bytes:
+        whole = Named(wide.kind, wide.bits, 2 * wide.lanes)
+        called = f"narrowed_{format}_{whole}_{narrow}"
+        a, b = (f"__builtin_shufflevector({pair}, {listed(range(whole.lanes))})" for pair in ("a, b", "c, d"))
+        # The macro for whole registers is one text, also where a file has both.
+        rule = f"#ifndef {called}\n{narrow_floats(called, format, whole, narrow)}\n#endif"
+        return f"{rule}\n\n#define {name}(a, b, c, d) \\\n  {called}( \\\n      {a}, \\\n      {b})"
     rounded, i = f"rounded_{format}_{wide}", wide.mask
     pack = f"({narrow})__builtin_ia32_packssdw128"
     codes, statements = f"{pack}({rounded}(a_), {rounded}(b_))", [f"{wide} a_ = (a), b_ = (b)"]

@@ -24,10 +24,15 @@ from layoutc.targets.patterns.wide_parts import SMALL_BITS
 from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in
+from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
 from layoutc.walk import operands
 
-NAME = rf"narrowed_((?:{'|'.join(FORMATS)})_)?({VECTOR_TYPE})_({VECTOR_TYPE})"
+REGISTER = SMALL_BITS // 8
+HALF = 16
+"""bits of a pair of bytes"""
+UPPER = "upper"
+"""in place of a format: the upper halves of integers"""
+NAME = rf"narrowed_((?:{'|'.join((*FORMATS, UPPER))})_)?({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for the names of the macros; floats' format is group 1, the types are groups 2 and 4"""
 PACKING = {32: "packssdw", 16: "packuswb"}
 """bits of a lane -> how two registers of such are packed"""
@@ -57,12 +62,24 @@ def narrow_parts(op: Operation) -> NarrowParts | None:
     if len(formats) > 1 or len(sizes) > 1:
         return None
     (format,), (size,) = formats, sizes
+    shifted = [upper for each in registers if (upper := _upper_half_of(each)) is not None]
+    if not format and len(shifted) == len(registers):
+        registers, format = shifted, UPPER
     wide, narrow = (
-        Named("f" if format else "i", *size),
+        Named("f" if format in FORMATS else "i", *size),
         Named("i", lane_bits(op.results[0].type), lanes_in(op.results[0])),
     )
-    are_registers = wide.bytes == narrow.bytes == SMALL_BITS // 8 and wide.bits in PACKING
+    is_whole = wide.bytes in ((REGISTER, REGISTER // 2) if format == "f16" else (REGISTER,))
+    are_registers = is_whole and narrow.bytes == REGISTER and wide.bits in PACKING
     return NarrowParts(registers, wide, narrow, format) if are_registers else None
+
+
+def _upper_half_of(value: SSAValue) -> SSAValue | None:
+    """The lanes of 32 bits whose upper halves a value is, for nothing else."""
+    op = value.owner
+    if not isinstance(op, arith.ShRUIOp) or not value.has_one_use():
+        return None
+    return op.lhs if splat(op.rhs) == HALF and lane_bits(value.type) == 2 * HALF else None
 
 
 def _joins(op: Operation) -> bool:
@@ -93,14 +110,17 @@ def narrow_parts_prelude(used: set[str]) -> list[str]:
 
 
 def _text(name: str, format: str | None, wide: Named, narrow: Named) -> str:
-    return narrow_floats(name, format[:-1], wide, narrow) if format else _definition(name, wide, narrow)
+    word = (format or "").rstrip("_")
+    return (
+        narrow_floats(name, word, wide, narrow) if word in FORMATS else _definition(name, wide, narrow, word == UPPER)
+    )
 
 
-def _definition(name: str, wide: Named, narrow: Named) -> str:
+def _definition(name: str, wide: Named, narrow: Named, are_upper: bool) -> str:
     """By packing, where there is that, or by shuffles that take every second lane."""
     parts = names = ["a", "b", "c", "d"][: wide.bits // narrow.bits]
-    packed = [f"const {wide} {each}_ = {_cut(each, wide, narrow.bits)}" for each in names]
-    picked = [f"const {wide} {each}_ = {each}" for each in names]
+    packed = [f"const {wide} {each}_ = {_cut(each, wide, narrow.bits, are_upper)}" for each in names]
+    picked = [f"const {wide} {each}_ = {f'({each}) >> {HALF}' if are_upper else each}" for each in names]
     bits = wide.bits
     while bits > narrow.bits:
         pack, bits = f"__builtin_ia32_{PACKING[bits]}128", bits // 2
@@ -116,6 +136,9 @@ def _definition(name: str, wide: Named, narrow: Named) -> str:
     return either("defined(__SSE2__)", native, portable)
 
 
-def _cut(name: str, wide: Named, bits: int) -> str:
-    """The low bits of lanes as numbers that packing leaves as they are: bytes without a sign, pairs with one."""
-    return f"({name}) & 0xff" if bits == 8 else f"({wide})((u{wide.bits}x{wide.lanes})({name}) << {bits}) >> {bits}"
+def _cut(name: str, wide: Named, bits: int, are_upper: bool) -> str:
+    """The bits that count as numbers that packing leaves as they are: bytes without a sign, pairs with one."""
+    if bits == 8:
+        return f"({name}) & 0xff"
+    low = f"({name})" if are_upper else f"({wide})((u{wide.bits}x{wide.lanes})({name}) << {bits})"
+    return f"{low} >> {bits}"

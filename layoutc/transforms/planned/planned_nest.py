@@ -41,6 +41,7 @@ def build_planned_nest(
     memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero, sums=sums)
     if conversions is not None:
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
+        conversions = replace(conversions, vector_bytes=vector_bytes)
         conversion = RegisterConversion(nest, conversions, vector_bytes, plan.copies[0].shuffles)
         fills_early = needs_zero and any(isinstance(part, Through) and part.moves_between for part in plan.parts)
         loaded_zero = build_zero(nest, read) if fills_early else None

@@ -164,13 +164,14 @@ def narrow_to_code(
     is_nan_quiet: bool = False,
     is_normal: bool = False,
     is_scaled: bool = False,
+    is_exact: bool = False,
 ) -> SSAValue:
     """
     The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
 
     The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
     number is subnormal (`is_normal`) spares a question where processors make zero of those; of integers that were
-    scaled (`is_scaled`) it may be asked of what scales them.
+    scaled (`is_scaled`) it may be asked of what scales them. Numbers that bf16 has (`is_exact`) are not rounded to it.
     """
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, width_of(format))
@@ -184,6 +185,8 @@ def narrow_to_code(
     if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
         return _narrow_through_f16(lanes, number, format)
     bits = lanes.as_bits(number, "bits")
+    if _is_upper_half(format, wide) and is_exact:
+        return lanes.truncate(lanes.shr(bits, width - code_width, "upper"), code_width, "code")
     if _is_upper_half(format, wide):
         is_nan = None if is_nan_quiet else lanes.compare("uno", number, number)
         return lanes.truncate(upper_bits(lanes, bits, format, is_nan), code_width, "code")

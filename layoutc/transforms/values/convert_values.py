@@ -61,6 +61,8 @@ class Values:
     params: Mapping[str, SSAValue]
     """as i64 in the arithmetic of integers, else as f32"""
     old: SSAValue | None = None
+    vector_bytes: int = 0
+    """of the registers that lanes are in, where there are any"""
 
 
 NO_VALUES = Values({})
@@ -79,7 +81,7 @@ def convert(
         case "move":
             return value
         case "direct":
-            return convert_directly(lanes, value, source, destination)
+            return convert_directly(lanes, value, source, destination, values.vector_bytes)
         case "integer":
             return _in_integers(lanes, value, source, destination, values)
         case "f32":
@@ -101,11 +103,13 @@ def convert(
             return convert_directly(lanes, number, element_type("f32"), destination)
 
 
-def convert_directly(lanes: Lanes, value: SSAValue, source: ElementType, destination: ElementType) -> SSAValue:
+def convert_directly(
+    lanes: Lanes, value: SSAValue, source: ElementType, destination: ElementType, vector_bytes: int = 0
+) -> SSAValue:
     """The exact value, rounded once."""
     if source == destination:
         return value
-    if is_by_codes(source, destination):
+    if is_by_codes(source, destination, vector_bytes):
         code = value if source.is_integer else lanes.as_bits(value, "code")
         return lanes.bitcast(convert_code(lanes, code, source, destination), register_type(destination), "value")
     if destination.name == "boolean":
@@ -149,11 +153,18 @@ def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destinati
         return _from_float(lanes, odd, destination, is_nan_quiet=True, is_normal=True)
     # Where f32 is not exact, numbers are past all that the narrower formats have.
     number = lanes.to_float(number, F32, is_signed, "number")
-    return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
+    is_exact = source.bits <= format_of("bf16").precision
+    return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True, is_exact=is_exact)
 
 
 def _from_float(
-    lanes: Lanes, number: SSAValue, destination: ElementType, *, is_nan_quiet: bool = False, is_normal: bool = False
+    lanes: Lanes,
+    number: SSAValue,
+    destination: ElementType,
+    *,
+    is_nan_quiet: bool = False,
+    is_normal: bool = False,
+    is_exact: bool = False,
 ) -> SSAValue:
     """An f32 or f64 as a value of a float type, rounded once; what is known of an f32 is as in `narrow_to_code`."""
     is_single = lanes.bits(number) == 32
@@ -165,7 +176,8 @@ def _from_float(
         case "f16":
             return lanes.narrow(number if is_single else odd_single(lanes, number), F16, "value")
         case name:
-            return narrow_to_code(lanes, number, format_of(name), is_nan_quiet=is_nan_quiet, is_normal=is_normal)
+            known = {"is_nan_quiet": is_nan_quiet, "is_normal": is_normal, "is_exact": is_exact}
+            return narrow_to_code(lanes, number, format_of(name), **known)
 
 
 # --- attributes ----------------------------------------------------------------------------------------------------

@@ -119,6 +119,8 @@ class Conversions:
     target: Buffer
     memories: Mapping[str, Buffer]
     sums: Sequence[Buffer] = ()
+    vector_bytes: int = 0
+    """of the registers that elements are converted in, where there are any"""
 
     @classmethod
     def of(
@@ -153,7 +155,7 @@ class Conversions:
         sides = max(source.bits, target.bits) // 8
         if self.in_integers or (source.is_integer and source.bits > 32 and target.name in FAR):
             return 8
-        is_exact = (source.is_integer and target.is_integer) or is_by_codes(source, target)
+        is_exact = (source.is_integer and target.is_integer) or is_by_codes(source, target, self.vector_bytes)
         return max(1, sides) if is_exact and not self.conversion.has_attributes else max(4, sides)
 
     def value(
@@ -181,7 +183,7 @@ class Conversions:
         source, target = self.source.desc.element_type, self.target.desc.element_type
         names = self.conversion.params
         params = {name: param(name) if name in self.memories else self._constant(lanes, name) for name in names}
-        return convert(lanes, value, source, target, self.conversion, Values(params, old))
+        return convert(lanes, value, source, target, self.conversion, Values(params, old, self.vector_bytes))
 
     def _constant(self, lanes: Lanes, name: str) -> SSAValue:
         values = self.conversion.params[name].values
