@@ -18,6 +18,7 @@ each lane finds what its own row has, as all changes of bits from row to row up 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from layoutc.targets.words.c_text import INDENT, broken, listed
 
@@ -32,6 +33,8 @@ ROW = 16
 BY_ROWS = {16: "128", 32: "256"}
 """how many lanes are looked up in rows of 16 bytes, and what the names of such instructions end in"""
 CAN_LOOK_UP_ROWS = "defined(__AVX2__)"
+LEAST_SPARED = 3
+"""rows that are looked up at no cost but theirs"""
 ROW_SIZES, SIGNED, BYTES = (16, 32, 64, 128, 256), 128, 256
 """bytes of tables; of the half of one whose codes have no sign; of a whole one"""
 BYTE_OF = r"(byte_of|widened|less|in|in_row|next_row)_\d+"
@@ -73,22 +76,49 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
 
 def by_rows(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
     """The same where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
-    size = len(shortest(table, ROW_SIZES))
-    code = f"(bytes_){given}"
+    size, folded, last_step = _folded(shortest(table, ROW_SIZES))
     lines = [
         f"typedef char bytes_ __attribute__((vector_size({lanes})));",
-        f"bytes_ code_ = {code if size == BYTES else f'{code} & {size - 1}'};",
+        f"const bytes_ given_ = (bytes_){given};",
+        f"const bytes_ folded_ = {folded};",
+        "bytes_ code_ = folded_;",
         f"bytes_ found_ = in_row_{lanes}(code_, {name}, 0);",
     ]
     rows, last = [table[start : start + ROW] for start in range(0, size, ROW)], 0
     for number in range(1, len(rows)):
         if number * ROW == SIGNED:
-            lines += [f"code_ = {code} ^ INT8_MIN;", f"found_ ^= in_row_{lanes}(code_, {name}, {number});"]
+            lines += ["code_ = folded_ ^ INT8_MIN;", f"found_ ^= in_row_{lanes}(code_, {name}, {number});"]
             last = number
         elif rows[number] != rows[number - 1]:
             lines.append(f"next_row_{lanes}(found_, code_, {name}, {number}, {ROW * (number - last)});")
             last = number
-    return [*lines, f"({type})found_;"]
+    return [*lines, *last_step, f"({type})found_;"]
+
+
+def _folded(table: bytes) -> tuple[int, str, list[str]]:
+    """
+    How many bytes of a table are looked up, for which codes, and what is done to those found.
+
+    A table of formats with a sign has the same bits changed for all codes with that, or for all whose negatives are
+    integers: -128 is no negative of any, and keeps a row. What that takes is as much as two rows.
+    """
+    if len(table) < BYTES:
+        return len(table), f"given_ & {len(table) - 1}", []
+    rows = [table[start : start + ROW] for start in range(SIGNED, BYTES, ROW)]
+    if sum(one != other for one, other in pairwise(rows)) < LEAST_SPARED:
+        return BYTES, "given_", []
+    if (bits := _changed(table[SIGNED:], table[:SIGNED])) is not None:
+        return SIGNED, f"given_ & {SIGNED - 1}", [f"found_ ^= (bytes_)(given_ < 0) & (char){bits};"]
+    if (bits := _changed(table[:SIGNED:-1], table[1:SIGNED])) is not None:
+        negative = "(given_ ^ (bytes_)(given_ < 0)) - (bytes_)(given_ < 0)"
+        return SIGNED + ROW, negative, [f"found_ ^= (bytes_)((given_ ^ folded_) < 0) & (char){bits};"]
+    return BYTES, "given_", []
+
+
+def _changed(bytes: bytes, others: bytes) -> int | None:
+    """In which bits all bytes differ from others, if these are the same ones."""
+    bits = {one ^ other for one, other in zip(bytes, others, strict=True)}
+    return bits.pop() if len(bits) == 1 else None
 
 
 def byte_tables_prelude(used: set[str]) -> list[str]:
