@@ -194,15 +194,23 @@ def test_functions_of_other_vectors_have_none() -> None:
 
 
 @pytest.mark.parametrize("size", [16, 32, 64, 128, 256])
+@pytest.mark.parametrize("folded", ["", "by sign", "by negatives"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_a_table_is_looked_up_row_by_row(size: int, compiler: str, tmp_path: Path) -> None:
-    """Of every size, with rows that are alike."""
+def test_a_table_is_looked_up_row_by_row(size: int, folded: str, compiler: str, tmp_path: Path) -> None:
+    """Of every size, with rows that are alike; and with bits that change in all of a half."""
     if (path := compiler_named(compiler)) is None or "avx2" not in NATIVE.split():
         pytest.skip("no such compiler or processor")
     random = np.random.default_rng(size)
     rows = random.integers(0, 256, (size // 16, 16)).astype(np.uint8)
     rows[1:][random.random(size // 16 - 1) < 0.4] = rows[0]
     table = np.tile(rows.ravel(), 256 // size)
+    if folded == "by sign":
+        table[128:] = table[:128] ^ 0x41
+    elif folded:
+        table[129:] = table[127:0:-1] ^ 0xC1
+    if size == 256:
+        text = "".join(by_rows("given", 16, "u8x16", "table", table.tobytes()))
+        assert (", table, 15," in text) is (not folded)
     texts = [table_text("table", table.tobytes())]
     for lanes in (16, 32):
         statements = "\n".join(by_rows("given", lanes, f"u8x{lanes}", "table", table.tobytes()))
