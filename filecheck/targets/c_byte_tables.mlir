@@ -22,7 +22,9 @@
 // CHECK-NEXT:      __extension__ ({ \
 // CHECK-NEXT:        const i8x16 given_in = (given); \
 // CHECK-NEXT:        typedef char bytes_ __attribute__((vector_size(16))); \
-// CHECK-NEXT:        bytes_ code_ = (bytes_)given_in & 15; \
+// CHECK-NEXT:        const bytes_ given_ = (bytes_)given_in; \
+// CHECK-NEXT:        const bytes_ folded_ = given_ & 15; \
+// CHECK-NEXT:        bytes_ code_ = folded_; \
 // CHECK-NEXT:        bytes_ found_ = in_row_16(code_, low_bits_table, 0); \
 // CHECK-NEXT:        (i8x16)found_; \
 // CHECK-NEXT:      })
