@@ -80,9 +80,6 @@ times as long, `abcd` to `acbd` of 16 heads of 64 f32 1.14
 STAGED_ROWS = MacroShape(64 << 10, 512, 512, "src", filled=4 << 10, overlaps=True)
 STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=True)
 """macro tiles that are one run, or few long ones; filled to their budget they took 1.1 to 1.7 times as long"""
-LINE_ROWS = replace(STAGED_ROWS, source_run=64)
-LINE_CHUNKS = replace(STAGED_CHUNKS, budget=32 << 10)
-"""the same, where tiles load whole lines of 1 and 2 bytes an element, and rows are longer than runs"""
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)

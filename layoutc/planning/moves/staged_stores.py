@@ -8,14 +8,14 @@ from math import prod
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import overflow_sets, share_sets, source_bytes
+from layoutc.planning.moves.cache_sets import overflow_sets, source_bytes
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
     rows_collide,
     with_gathered_rows,
 )
 from layoutc.planning.moves.lane_tiles import with_lanes
-from layoutc.planning.moves.macro_shapes import LINE_CHUNKS, LINE_ROWS, STAGED_CHUNKS, STAGED_ROWS, STREAMED, MacroShape
+from layoutc.planning.moves.macro_shapes import STAGED_CHUNKS, STAGED_ROWS, STREAMED, MacroShape
 from layoutc.planning.moves.macro_tiles import with_joined_rows, with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
@@ -69,11 +69,8 @@ def _with_runs(plan: CopyPlan, target: Machine) -> CopyPlan:
     shape = STAGED_CHUNKS if len(rows.run_digits) > 1 else STAGED_ROWS
     staged = rows if shape is STAGED_ROWS else with_macro(plan, shape)
     if rows_collide(staged):
-        by_lines = _by_lines(plan, target)
-        if by_lines is not plan:
-            is_cut = any(rows.macro[g] < plan.copy.digits[g].extent for g in rows.run_digits)
-            plan, shape = by_lines, LINE_CHUNKS if shape is STAGED_CHUNKS else LINE_ROWS if is_cut else shape
-            staged = with_macro(plan, shape)
+        plan = _by_lines(plan, target)
+        staged = with_macro(plan, shape)
     if not rows_collide(staged):
         staged = _one_tile_wide(plan, shape, staged, target)
     if staged.run * plan.widths.dst >= MIN_STAGED_RUN:
@@ -91,12 +88,6 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
         return staged
     narrow = with_macro(plan, replace(shape, source_run=1))
     if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
-        return staged
-    joined, joined_narrow = (with_joined_rows(each, target) for each in (staged, narrow))
-    # What the next macro tile takes of a line is there then only if rows do not evict each other; where they are joined
-    # to far more than the first cache holds, it comes from the second one.
-    evict = share_sets(narrow, target) and share_sets(joined_narrow, target)
-    if prod(joined_narrow.macro) > prod(joined.macro) or evict:
         return staged
     if overflow_sets(narrow, target):
         return with_macro(plan, replace(shape, source_run=LINE))
