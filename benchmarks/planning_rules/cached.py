@@ -21,12 +21,6 @@ CACHED_RULES = (
         target="sse2",
     ),
     Rule(
-        "COPIED_BY_SOURCE",
-        "the same, for rows that are copied as they are, with longer runs in the source",
-        {"not": {"COPIED_BY_SOURCE": shape(inner="dst")}, "as for others": {"COPIED_BY_SOURCE": shape(source_run=0.5)}},
-        CACHES,
-    ),
-    Rule(
         "NORMAL_SQUARE",
         "where no stores wait for lines, elements of 4 bytes are transposed in the second cache by 2 by 2 tiles",
         {"never": {"SQUARE_ELEMENT": to(0)}, "elements of 2 bytes": {"SQUARE_ELEMENT": to(2)}},

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import first_of, shape, shapes, times, to, unless_unpacked
+from benchmarks.planning_changes import first_of, shape, times, to, unless_unpacked
 from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
-    Rule(
-        "row_conversions.WHOLE_ROW",
-        "macro tiles have all of source rows up to 512 bytes that are converted into a buffer past the caches",
-        {
-            "never": {"row_conversions.WHOLE_ROW": to(0)},
-            "twice": {"row_conversions.WHOLE_ROW": times(2)},
-            "any": {"row_conversions.WHOLE_ROW": to(NEVER)},
-        },
-        (IN_DRAM,),
-        converts=True,
-    ),
     Rule(
         "FAR_ROWS",
         "rows that become single bytes are 1 KiB past the caches, where short ones come from memory line by line",
@@ -32,16 +21,6 @@ CONVERSION_RULES = (
         "LEAST_AHEAD_UNEVEN_ROWS",
         "rows that are converted into a buffer ask 12 KiB of macro tiles ahead where the next one begins inside a line",
         {"a third": {"LEAST_AHEAD_UNEVEN_ROWS": times(1 / 3)}, "twice": {"LEAST_AHEAD_UNEVEN_ROWS": times(2)}},
-        (IN_DRAM,),
-        converts=True,
-    ),
-    Rule(
-        "GATHERED_PACKED",
-        "rows that come to share bytes of whole lines are gathered two lines of each at a time",
-        {
-            "one line": {"GATHERED_PACKED": shape(budget=0.5, source_run=0.5)},
-            "four lines": {"GATHERED_PACKED": shape(budget=2, source_run=2)},
-        },
         (IN_DRAM,),
         converts=True,
     ),
@@ -92,13 +71,6 @@ CONVERSION_RULES = (
         "the same where any lanes are a single shuffle, if each load more spares 0.7 of them",
         {"never": {"LEAST_SPARED": to(NEVER)}, "0.5": {"LEAST_SPARED": to(0.5)}},
         (IN_L2,),
-        converts=True,
-    ),
-    Rule(
-        "STREAMED_LINES",
-        "macro tiles past the caches, elements that tiles convert, where L3 is near",
-        shapes("STREAMED_LINES", prefetches=True),
-        (IN_DRAM,),
         converts=True,
     ),
     Rule(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from benchmarks.planning_changes import answering, first_of, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
-from layoutc.planning.moves.macro_shapes import COLLIDING_NEAR
 from layoutc.planning.plans.plan import CopyPlan
 
 GATHERED = {
@@ -34,12 +33,6 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "STREAMED_FEW_ROWS",
-        "macro tiles of these copies",
-        shapes("STREAMED_FEW_ROWS", prefetches=True),
-        (IN_DRAM,),
-    ),
-    Rule(
         "TRANSLATED_PAGES",
         "where L3 is near, elements of 4 bytes and more are stored row by row if macro tiles lie in more than 64 pages",
         {
@@ -47,12 +40,6 @@ STREAMED_RULES = (
             "half": {"TRANSLATED_PAGES": times(0.5)},
             "always": {"TRANSLATED_PAGES": to(0)},
         },
-        (IN_DRAM,),
-    ),
-    Rule(
-        "COLLIDING_LARGE",
-        "rows gathered past the caches, where L3 is near and smaller macro tiles would overlap by an eighth more",
-        {"not": {"COLLIDING_LARGE": to(COLLIDING_NEAR)}},
         (IN_DRAM,),
     ),
     Rule(
@@ -275,8 +262,6 @@ STREAMED_RULES = (
         {"never": {"MOST_WASTE": to(0.0)}, "any": {"MOST_WASTE": to(float("inf"))}},
         (IN_DRAM,),
     ),
-    Rule("LINE_ROWS", "macro tiles of these copies: one run", shapes("LINE_ROWS"), (IN_DRAM,)),
-    Rule("LINE_CHUNKS", "macro tiles of these copies: several runs", shapes("LINE_CHUNKS"), (IN_DRAM,)),
     Rule(
         "straddles_lines",
         "where rows straddle lines, loads ask for the last line of what follows them",
