@@ -7,7 +7,6 @@ from dataclasses import replace
 from math import gcd, lcm, prod
 
 from layoutc.planning.copies.copy_digits import (
-    Carry,
     CopyDigit,
     SideName,
     StridedCopy,
@@ -92,46 +91,34 @@ def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     return asking_ahead(plan)
 
 
-NEAR_RUN = 512
-"""bytes of a run in the source, below which macro tiles follow its lines"""
-NEAR_RUN_PACKED = 4 << 10
-"""the same where elements share bytes of the destination, which are few beside what is read"""
-
-
 def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
 
-    What a macro tile leaves of a line, or of a page, is taken soon; macro tiles with long runs leave little. Rows that
-    are copied as they are, and lie pages apart, are read in the order of the source. Past the caches macro tiles ask
-    for the next one, and so they do where elements are converted, which are stored through the caches.
+    What a macro tile leaves of a line, or of a page, is taken soon. Rows that are copied as they are are read in the
+    order of the source. Past the caches macro tiles ask for the next one, and so they do where elements are converted,
+    which are stored through the caches.
     """
-    if _reads_far_rows(plan, target):
+    if _reads_rows(plan, target):
         if plan.store == "nontemporal" and _has_long_rows(plan):
             plan = with_macro(replace(plan, macro=plan.least_macro), ROWS_APART)
-        order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows lie pages apart"
+        order, why = loop_order(plan.copy.digits, "src"), "in the order of the source, whose rows are read as they lie"
     else:
         order = _source_line_order(plan)
-        why = "those within a page of the source are inside, as runs there are short"
+        why = "those within a page of the source are inside"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         plan = plan.because("outer loops", why, outer_order=order)
     asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
     return asking_ahead(plan) if asks else plan
 
 
-def _reads_far_rows(plan: CopyPlan, target: Machine) -> bool:
-    """Whether rows go past the caches as they lie, and each is read beyond a page of the one before."""
-    digits, is_row = plan.copy.digits, plan.keeps_rows
+def _reads_rows(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows go past the caches as they lie."""
+    is_row = plan.keeps_rows
     if plan.converted_bytes:
         is_row = len(plan.lane_digits) == 1 and plan.load == "normal" and _has_long_rows(plan)
-    carries = any(digit.carries for digit in digits)
-    if target.llc_is_far or not plan.lane_digits or not is_row or plan.store == "normal" or carries:
-        return False
-    loops = outer_loops(plan, plan.outer_order)
-    if plan.store == "nontemporal" and _has_long_rows(plan):
-        loops += [g for g in plan.inner_order if plan.macro[g] > plan.tile[g]]
-    loops = [g for g in loops if g not in plan.source_run_digits]
-    return bool(loops) and digits[loops[-1]].offset("src", 1) * plan.element_bytes > PAGE
+    carries = any(digit.carries for digit in plan.copy.digits)
+    return bool(plan.lane_digits) and is_row and plan.store != "normal" and not (carries or target.llc_is_far)
 
 
 def _has_long_rows(plan: CopyPlan) -> bool:
@@ -147,12 +134,8 @@ def steps_along_rows(plan: CopyPlan) -> bool:
 
 
 def _source_line_order(plan: CopyPlan) -> tuple[int, ...]:
-    """The loops over macro tiles, those that step within a page of the source inside, if runs there are short."""
+    """The loops over macro tiles, those that step within a page of the source inside."""
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
-    carries = bool(loops) and isinstance(digits[loops[-1]].stride("src"), Carry)
-    near_run = NEAR_RUN_PACKED if plan.widths.dst_per_byte > 1 else NEAR_RUN
-    if plan.copy.is_fill or (plan.source_run * plan.element_bytes >= near_run and not carries):
-        return plan.outer_order
     steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
     near = sorted((g for g, step in steps.items() if step <= PAGE), key=lambda g: -steps[g])
     return (*(g for g in plan.outer_order if g not in near), *near)

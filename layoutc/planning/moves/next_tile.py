@@ -55,7 +55,7 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     cache is near.
 
     In the last turn of a loop the next macro tile lies elsewhere: of a loop of two turns every other one. Not so where
-    the loop around it goes on where this one ends. What continues a run comes without being asked for.
+    the loop around it goes on where this one ends.
     """
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     if target.llc_is_far or not plan.prefetch or not loops:
@@ -66,15 +66,14 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
         if isinstance(digit.stride("src"), Carry) or passing > HELD_AHEAD * target.l2:
             break
         turns = _steps_on(plan, position)
-        comes_anyway = digit.offset("src", step) == end or goes_on(plan, position)
-        if turns > most and (position == loops[-1] or not comes_anyway):
+        if turns > most and (position == loops[-1] or digit.offset("src", step) != end):
             most, found = turns, position
         passing, end = passing * -(-digit.extent // step), digit.offset("src", digit.extent)
     ahead = digits[found].offset("src", plan.macro[found])
     if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
         return plan
-    ahead += _last_loaded(plan) if straddles_lines(plan) else 0
-    return plan.because("prefetch", f"along digit {found}, whose loop has the most steps", prefetch=ahead)
+    why = f"along digit {found}, whose loop has the most steps"
+    return plan.because("prefetch", why, prefetch=ahead + _last_loaded(plan))
 
 
 def _is_asked_twice(plan: CopyPlan) -> bool:
