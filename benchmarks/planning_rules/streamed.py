@@ -146,16 +146,6 @@ STREAMED_RULES = (
         (IN_L3, IN_DRAM),
     ),
     Rule(
-        "NEAR_RUN",
-        "past the caches, macro tiles follow the source's lines where their runs there are shorter than 512 bytes",
-        {
-            "never": {"NEAR_RUN": to(0)},
-            "half": {"NEAR_RUN": times(0.5)},
-            "always": {"NEAR_RUN": to(NEVER)},
-        },
-        (IN_DRAM,),
-    ),
-    Rule(
         "STREAMED_COPY",
         "macro tiles past the caches where lanes stay in their order",
         shapes("STREAMED_COPY", prefetches=True),

@@ -53,8 +53,7 @@ STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes, where the last cache is far; those that share bytes of the destination everywhere"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 """
-Rows that lie pages apart in what is read before, and are read in the order of the source; bytes of one on both sides,
-from which on that is so of macro tiles too
+Rows that are read in the order of the source; bytes of one on both sides, from which on that is so of macro tiles too
 """
 COLLIDING = MacroShape(32 << 10, 256, 128, "dst", filled=16 << 10)
 """the same, where the rows of a tile evict each other: through a buffer, which the first cache holds"""
