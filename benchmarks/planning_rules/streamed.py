@@ -92,12 +92,6 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "_is_pages_on",
-        "so they do of fewer rows, where the next macro tile begins a page on or further",
-        {"never": {"_is_pages_on": answering(False)}, "always": {"_is_pages_on": answering(True)}},
-        (IN_DRAM,),
-    ),
-    Rule(
         "LEAST_AHEAD_TWICE",
         "what is asked for twice lies 8 KiB of macro tiles ahead at least, not 4",
         {"half": {"LEAST_AHEAD_TWICE": times(0.5)}, "twice": {"LEAST_AHEAD_TWICE": times(2)}},

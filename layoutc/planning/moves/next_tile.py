@@ -94,13 +94,8 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     if plan.merges:
         return False
     if plan.macro_tiles_of_a_line == 1:
-        return rows >= MANY_ROWS or _is_pages_on(plan, loop)
+        return rows >= MANY_ROWS
     return goes_on(plan, loop) and rows >= ROWS_OF_A_PAGE * _pages(plan)
-
-
-def _is_pages_on(plan: CopyPlan, position: int) -> bool:
-    """Whether the next macro tile along a digit begins a page on, or further."""
-    return plan.copy.digits[position].offset("src", plan.macro[position]) * plan.element_bytes >= PAGE
 
 
 def _pages(plan: CopyPlan) -> int:
