@@ -5,6 +5,8 @@ another, in turns with those that it makes. Results are saved at once;
 
 Each rule is looked at where it decides something: on named reorders, and on random ones, by which no rule was found;
 rules of conversions on those of data/conversions.txt.
+
+`--conditions` measures the functions of a file of the planner without one of their conditions each.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from benchmarks.cases import Case, conversion_cases, named_cases
 from benchmarks.machine import Machine
 from benchmarks.measure import Options
 from benchmarks.planning_rules import RULES, made_of, rule
+from benchmarks.planning_rules.conditions import condition_rules
 from benchmarks.planning_rules.rule import IN_DRAM, Rule
 from benchmarks.random_cases import random_cases
 from benchmarks.report import Report
@@ -39,6 +42,7 @@ TRIED = 400
 
 @click.command()
 @click.option("--rule", "names", multiple=True, metavar="NAME", help="Only these; may be given several times.")
+@click.option("--conditions", "file", default=None, metavar="FILE", help="The conditions of one, as moves.stores.")
 @click.option(
     "--where", type=click.Choice(["caches", "dram"]), default=None, help="Only where the data fits, or does not fit."
 )
@@ -49,14 +53,22 @@ TRIED = 400
 @click.option("--json", "path", type=click.Path(path_type=Path), default=RESULTS, help="Where to write the results.")
 @click.option("--list", "only_list", is_flag=True, help="List the rules, and measure nothing.")
 def main(
-    names: tuple[str, ...], where: str | None, path: Path, date: str | None, only_list: bool, **asked: int
+    names: tuple[str, ...],
+    file: str | None,
+    where: str | None,
+    path: Path,
+    date: str | None,
+    only_list: bool,
+    **asked: int,
 ) -> None:
     """Measure the planner's rules. What FILE.json has of other rules stays."""
     try:
-        rules = [rule(name) for name in names] or list(RULES)
+        rules = [*map(rule, names), *(condition_rules(file) if file is not None else ())] or list(RULES)
         if only_list:
             print("\n".join(f"{found.name}: {found.about}; or {', '.join(found.others)}" for found in rules))
             return
+        if file is not None and path == RESULTS:
+            raise LayoutcError("results of conditions are kept apart: expected --json with another file")
         here = machine.detect()
         run = {
             "date": date or datetime.date.today().isoformat(),
@@ -70,7 +82,8 @@ def main(
                 measure(report, found, footprint, here, path, **asked)
     except LayoutcError as error:
         sys.exit(f"error: {error}")
-    path.with_suffix(".md").write_text(rules_table.page(report), encoding="utf-8")
+    known = RULES if file is None else rules
+    path.with_suffix(".md").write_text(rules_table.page(report, known), encoding="utf-8")
     sys.exit(any(row.get("wrong") or "error" in row for row in report.rows))
 
 
@@ -123,7 +136,7 @@ def about(found: Rule, tasks: Iterable[Task]) -> Iterator[Task]:
     for task in tasks:
         asked = found, task, found.target, found.threads
         chosen = made_of(*asked)
-        if any(made_of(*asked, changes) != chosen for changes in found.others.values()):
+        if any(made_of(*asked, changes) not in ((), chosen) for changes in found.others.values()):
             yield task
 
 

@@ -28,10 +28,10 @@ def ratios(row: Row) -> str:
     return "  ".join(f"{peer.split(': ')[1]} {value:.2f}" for peer, value in times.items() if value is not None)
 
 
-def page(report: Report) -> str:
-    """The whole page: the table of each rule, and every reorder."""
+def page(report: Report, rules: Sequence[Rule] = RULES) -> str:
+    """The whole page: the table of each of these rules, and every reorder."""
     parts = ["# Rules of the planner", report.heading, ABOUT.strip()]
-    for rule in RULES:
+    for rule in rules:
         if rows := [row for row in report.rows if row["rule"] == rule.name]:
             parts += [f"## {rule.name}", sentence(rule), "\n".join(summary(rule, rows)), "\n".join(each(rule, rows))]
     return "\n\n".join(parts) + "\n"

@@ -19,8 +19,9 @@ from benchmarks.machine import Machine
 from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
 from benchmarks.placement import Placement
-from benchmarks.planning_changes import changed, to
+from benchmarks.planning_changes import MODULES, changed, to
 from benchmarks.planning_rules import RULES, plan_of, rule, text_of
+from benchmarks.planning_rules.conditions import condition_rules
 from benchmarks.planning_rules.rule import Rule
 from benchmarks.random_cases import random_case, random_cases, random_conversion
 from benchmarks.report import Report
@@ -133,6 +134,31 @@ def test_a_value_of_one_file_leaves_others_of_its_name_alone() -> None:
         changed({"lanes.LONG_RUN": to(1)}),
     ):
         pass
+
+
+def test_a_function_goes_without_one_of_its_conditions() -> None:
+    """Rows of 4097 bytes evict each other: without being asked that, tiles do not load whole lines of them."""
+    (found,) = (each for each in condition_rules("moves.staged_stores") if each.name.endswith("._with_runs"))
+    assert rule(found.name).others.keys() == found.others.keys()
+    (never,) = (changes for words, changes in found.others.items() if words.startswith("never rows_collide(staged), "))
+    task = replace(TRANSPOSE, element_type="s8", dims=(4097, 4097))
+    chosen = plan_of(task, "avx512", 1)
+    assert "lanes 0:64 -> " in chosen[1] and "lanes 0:16 -> " in plan_of(task, "avx512", 1, never)[1]
+    assert plan_of(task, "avx512", 1) == chosen
+
+
+def test_functions_of_all_files_go_without_any_of_their_conditions() -> None:
+    """One that several files know is another in each; peers are named by what stands before and behind a colon."""
+    found = [each for module in MODULES for each in condition_rules(module.__name__.removeprefix("layoutc.planning."))]
+    assert {"colliding_rows.rows_collide", "staged_stores.rows_collide"} <= {
+        name.removeprefix("moves.") for each in found for changes in each.others.values() for name in changes
+    }
+    assert all(name.count(": ") == 1 for each in found for name in each.peers)
+
+
+def test_conditions_of_a_file_that_the_planner_does_not_have_are_an_error() -> None:
+    with pytest.raises(LayoutcError, match=r"the planner has no file 'stores', expected one of .*moves\.stores, "):
+        condition_rules("stores")
 
 
 def test_rules_have_names_of_their_own() -> None:

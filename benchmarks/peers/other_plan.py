@@ -27,7 +27,7 @@ class OtherPlan:
         changes = found.others[self.other]
         asked = work.task, work.target, work.threads
         made = made_of(found, *asked, changes)
-        if made == made_of(found, *asked):
+        if made in ((), made_of(found, *asked)):
             return None
         try:
             if not found.converts:

@@ -95,9 +95,9 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
 
-    What a macro tile leaves of a line, or of a page, is taken soon. Rows that are copied as they are are read in the
-    order of the source. Past the caches macro tiles ask for the next one, and so they do where elements are converted,
-    which are stored through the caches.
+    What a macro tile leaves of a line, or of a page, is taken soon. Rows that stay as they are come in the order of the
+    source. Past the caches macro tiles ask for the next one, and so they do where elements are converted, which are
+    stored through the caches.
     """
     if _reads_rows(plan, target):
         if plan.store == "nontemporal" and _has_long_rows(plan):
