@@ -25,6 +25,16 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "GATHERED_PACKED",
+        "rows that come to share bytes of whole lines are gathered two lines of each at a time",
+        {
+            "one line": {"GATHERED_PACKED": shape(budget=0.5, source_run=0.5)},
+            "four lines": {"GATHERED_PACKED": shape(budget=2, source_run=2)},
+        },
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "LEAST_ROW",
         "rows that are converted on their way into a buffer have 8 elements, or 16 where it has a byte for each",
         {"never": {"LEAST_ROW": to(NEVER)}, "always": {"LEAST_ROW": to(0)}},

@@ -17,6 +17,7 @@ from layoutc.planning.moves.macro_shapes import (
     GATHERED,
     GATHERED_DIVIDED,
     GATHERED_DIVIDED_NEAR,
+    GATHERED_PACKED,
     WIDENED,
     MacroShape,
 )
@@ -106,7 +107,9 @@ def _asking_ahead(plan: CopyPlan, target: Machine, enough: int) -> CopyPlan:
 
 def _small(plan: CopyPlan, how: Converting) -> CopyPlan:
     """The plan with macro tiles of few lines of each row."""
-    shape = WIDENED if plan.widths.dst > plan.widths.src else _narrowed(plan, how)
+    fills_lines = plan.store == "nontemporal" and plan.widths.dst_per_byte > 1
+    widens = plan.widths.dst > plan.widths.src
+    shape = GATHERED_PACKED if fills_lines else WIDENED if widens else _narrowed(plan, how)
     shape, least = replace(shape, prefetch=how.streams), replace(plan, macro=plan.least_macro)
     far = how.streams and plan.widths.dst == 1 < plan.widths.src
     return (_with_far_rows(with_macro(least, shape), how.target) if far else None) or with_macro(least, shape)

@@ -90,6 +90,8 @@ WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in
 DRAM and in L2. Where they become narrower, 256 rows of f32 for runs of s4 took 1.6 times as long.
 """
+GATHERED_PACKED = MacroShape(16 << 10, 128, 64, "dst")
+"""The same, where elements share bytes of whole lines that go past the caches: rows are as many as fill a line."""
 ALIGNED = MacroShape(32 << 10, 256, 512, "src", prefetch=False)
 ALONG_ROWS = replace(NORMAL, budget=32 << 10, source_run=64, target_run=4 << 10)
 """through the caches, where rows of both sides evict each other: one line of each of the source, all of a few stored"""
