@@ -193,9 +193,9 @@ class Conversion:
 
 
 PARAMS = tuple(field.name for field in fields(Conversion))[:4]
+"""the names of the scales and zero points, in the order in which a kernel takes them"""
 PARAM_TYPES = {name: SCALE_TYPES if name.endswith("scale") else ZERO_POINT_TYPES for name in PARAMS}
 """what the values of each parameter may be"""
-"""the names of the scales and zero points, in the order in which a kernel takes them"""
 
 
 def label(name: str) -> str:

@@ -70,7 +70,7 @@ class StoreStage:
         self.runs = run_loops(plan, plan.run_digits, plan.macro)
 
     def prepare(self) -> None:
-        """AskAhead where lines start."""
+        """Asks where lines start."""
         address = self.nest.insert(memref.ExtractAlignedPointerAsIndexOp.get(self.memory.target)).results[0]
         elements = AffineExpr.dimension(0) % LINE // self.memory.element_bytes
         self.begin = apply(Builder(InsertPoint.before(self.nest.before)), elements, [address], "begin")
@@ -82,7 +82,7 @@ class StoreStage:
 
     def fetch_parts(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """
-        AskAhead for the lines in which rows begin and end, where these are parts of lines.
+        Asks for the lines in which rows begin and end, where these are parts of lines.
 
         A store waits for the rest of its line, and those past the caches wait behind it. Runs that are whole lines have
         such ends where the destination begins inside of one. The terms are as in `copy_out`.
