@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
-from layoutc.planning.copies.copy_digits import Carry, SideName
+from layoutc.planning.copies.copy_digits import Carry, SideName, contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
@@ -103,10 +104,15 @@ def rows_of_a_set(plan: CopyPlan) -> int:
 
 
 def takes_parts_of_lines(plan: CopyPlan) -> bool:
-    """Whether several loads take parts of the lines of the source that a macro tile has."""
-    piece = lane_count(plan.source_lanes)
-    is_part = piece * plan.element_bytes < LINE * plan.widths.src_per_byte
-    return is_part and piece < plan.source_run and plan.gathers_lanes
+    """
+    Whether several loads take parts of the lines of the source that a macro tile has.
+
+    Those of elements that share bytes are parts of a line also where the next macro tile takes the others.
+    """
+    piece, share = lane_count(plan.source_lanes), plan.widths.src_per_byte
+    is_part = piece * plan.element_bytes < LINE * share
+    row = plan.source_run if share == 1 else prod(digit.loaded for _, digit in contiguous(plan.copy, "src"))
+    return is_part and piece < row and plan.gathers_lanes
 
 
 def is_plain(plan: CopyPlan) -> bool:
