@@ -115,7 +115,7 @@ def test_what_would_be_many_copies_is_converted_in_a_buffer_without_blocks(name:
     for part in parts:
         converting = [half for half in (part.into, part.out_of) if not any(copy.moves_rows for copy in half)]
         assert len(converting) == 1
-        assert not any(copy.converted_bytes for copy in part.between)
+        assert not any(copy.widths.converts for copy in part.between)
         assert len(part.copies) < 10
 
 

@@ -352,7 +352,7 @@ def test_many_elements_are_converted_at_once(target: str) -> None:
         if conversion.arithmetic(source.element_type, destination.element_type) == "move":
             continue
         for copy in choose_plan(source, destination, machine(target), 1, conversion, goes_through=False).copies:
-            is_loaded = copy.converted_bytes and all(digit.is_whole for digit in copy.copy.digits)
+            is_loaded = copy.widths.converts and all(digit.is_whole for digit in copy.copy.digits)
             if copy.copy.elements >= 256 and is_loaded and not (copy.gathers_converted or copy.moves_rows):
                 lanes = copy.source_lanes if copy.widths.converted_at == "src" else copy.target_lanes
                 at_once = prod(part.extent for part in lanes) if lanes else prod(copy.tile)

@@ -85,7 +85,7 @@ def test_other_long_runs_have_a_buffer(name: str) -> None:
     chosen = plan_lines(choose_plan(source, destination, SMALL))
     lines = tuple(line.replace("macro 12x128", "macro 12x512") for line in chosen)  # of the last case, for long runs
     plan = parse_plan(lines)
-    long = [part for part in plan.copies if part.store == "staged" and part.run * part.element_bytes >= COPIED_RUN]
+    long = [part for part in plan.copies if part.store == "staged" and part.run * part.widths.src >= COPIED_RUN]
     assert any(not part.copies_runs for part in long)
     read = np.random.default_rng(0).integers(0, 256, source.size_bytes, np.uint8)
     written, expected = np.ones((2, destination.size_bytes), np.uint8)

@@ -62,7 +62,7 @@ def test_each_line_of_a_tile_is_asked_for_by_one_of_those_that_share_it(name: st
             turn * step + turn * (lines.step - lines.before) + row for turn in range(lines.turns) for row in lines.rows
         )
         assert asked == Counter(rows)
-        assert lines.turns * step * copy.element_bytes == 64
+        assert lines.turns * step * copy.widths.src == 64
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -97,7 +97,7 @@ def run_through(part: Through, read: NDArray, written: NDArray) -> None:
 
 def run_turn(copy: CopyPlan, loops: Sequence[SharedLoop], steps: Sequence[int], read: NDArray, out: NDArray) -> None:
     """A copy in one turn of the loops around it, which begins at these steps."""
-    size = copy.element_bytes
+    size = copy.widths.src
     src, dst = (
         sum(step * getattr(loop, side) // size for step, loop in zip(steps, loops, strict=True)) for side in SIDES
     )
@@ -128,7 +128,7 @@ def starts_apart(extent: int, size: int, step: int) -> list[int]:
 def owned(union: Union, shared: Sequence[int], steps: Sequence[int], address: int) -> Iterator[tuple[int, int]]:
     """The bytes of each run that a turn writes: whole lines, but for the ends of a row."""
     plan = union.plan
-    size, last, digits = plan.element_bytes, plan.run_digits[-1], plan.copy.digits
+    size, last, digits = plan.widths.src, plan.run_digits[-1], plan.copy.digits
     first = plan.copy.dst + sum(step * digit.dst for step, digit in zip(steps, digits, strict=False))
     rows = [g for g in range(len(digits)) if g not in plan.run_digits]
     for row in product(*(range(plan.macro[g]) for g in rows)):
@@ -606,7 +606,7 @@ def test_past_the_caches_tiles_of_large_elements_store_into_few_rows(
     (copy,) = choose_plan(source, destination, TARGETS["avx512"]).copies
     assert (copy.store, copy.tile, copy.macro) == ("nontemporal", tile, macro)
     (far,) = choose_plan(source, destination, replace(TARGETS["avx512"], llc_is_far=True)).copies
-    assert min(prod(part.extent for part in far.source_lanes) * far.element_bytes, 64) == {"bf16": 32}.get(dtype, 64)
+    assert min(prod(part.extent for part in far.source_lanes) * far.widths.src, 64) == {"bf16": 32}.get(dtype, 64)
 
 
 @pytest.mark.parametrize(
@@ -796,7 +796,7 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
     assert parse_plan(plan_lines(plan)) == plan, "a right one"
     (copy,) = plan.copies
     assert (copy.load, copy.store, copy.tile[1]) == (load, "normal", rows)
-    stores_half_lines = rows * copy.element_bytes < 64
+    stores_half_lines = rows * copy.widths.src < 64
     assert copy.inner_order == (1, 0) or not stores_half_lines
 
 
@@ -920,7 +920,7 @@ def test_rows_that_tiles_widen_do_not_fill_a_set_either(channels: int, lanes: in
     source = layoutc.desc("nchw", (4, channels, 28, 28), "u8")
     destination = layoutc.desc("nhwc", source.dims, "f32")
     (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=32 << 10)).copies
-    assert (copy.converted_bytes, lane_count(copy.source_lanes)) == (4, lanes)
+    assert (copy.widths.converts, lane_count(copy.source_lanes)) == (4, lanes)
 
 
 @pytest.mark.parametrize("is_far", [False, True])
@@ -1502,7 +1502,7 @@ def test_macro_tiles_follow_the_lines_of_the_source() -> None:
     steps = [
         plan.copy.digits[g].offset("src", plan.macro[g]) for g in plan.outer_order if plan.macro[g] < plan.extents[g]
     ]
-    assert plan.source_run * plan.element_bytes < 512
+    assert plan.source_run * plan.widths.src < 512
     near = [step for step in steps if step <= PAGE]
     assert near and steps[-len(near) :] == sorted(near, reverse=True)
 

@@ -82,7 +82,7 @@ def test_steps_within_a_line_of_the_source_follow_each_other_around_no_other_tur
     plan = plan_of(("onednn:Abc5a", "onednn:cba", (128, 3913, 20), "f32"))
     ((rows, near),) = shared_loops(plan)
     assert (rows.extent, rows.step, rows.src) == (3913, 4, 400) and (near.extent, near.src) == (20, 20)
-    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {rows.step * rows.src}
+    assert {copy.prefetch * copy.widths.src for copy in plan.copies} == {rows.step * rows.src}
 
 
 def test_turns_of_a_line_follow_each_other_inside_of_those_of_a_few() -> None:
@@ -96,7 +96,7 @@ def test_where_turns_step_within_a_line_they_ask_for_a_near_one_of_another_loop(
     """Innermost are 17 steps of 16 bytes; what the loop around them turns to lies 5.7 MB further on."""
     plan = plan_of(("onednn:eCadb8c", "onednn:baedc", (153, 17, 183, 2, 32), "bf16"))
     assert shared_loops(plan)[0][-1].src == 16
-    assert {copy.prefetch * copy.element_bytes for copy in plan.copies} == {544}
+    assert {copy.prefetch * copy.widths.src for copy in plan.copies} == {544}
 
 
 def test_turns_that_begin_inside_of_lines_leave_a_buffer_that_copies_share() -> None:
@@ -228,7 +228,7 @@ def test_digits_that_count_as_one_do_not_cut_rows_short(
     plan = plan_of((f"onednn:{source}", f"onednn:{destination}", dims, element))
     largest = max(plan.copies, key=lambda copy: copy.copy.elements)
     assert largest.store == "staged"
-    assert largest.run * largest.element_bytes > 2 << 10
+    assert largest.run * largest.widths.src > 2 << 10
 
 
 def test_lines_of_the_source_are_whole_before_long_runs_grow() -> None:

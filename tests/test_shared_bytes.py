@@ -131,7 +131,7 @@ def test_all_of_a_short_axis_is_counted_in_bytes() -> None:
     dims, s4 = (1, 20, 5, 17), element_type("s4")
     source, destination = MemoryDesc(dims, s4, layout("Bcda8b")), MemoryDesc(dims, s4, layout("cadb"))
     (plan,) = choose_plan(source, destination, replace(TARGETS["avx512"], shuffles="any")).copies
-    assert plan.copy.elements * plan.element_bytes == destination.size_bytes
+    assert plan.copy.elements * plan.widths.src == destination.size_bytes
 
 
 @pytest.mark.parametrize("to_type", ["u2", "u8", "f64"])

@@ -61,7 +61,7 @@ def test_copies_into_a_buffer_ask_for_what_the_next_turn_takes_unless_the_caches
         for dims in [(256, 210, 96), (64, 30, 96)]
     )
     part = next(part for part in large if isinstance(part, Through))
-    assert (part.loops[1].src, part.into[0].prefetch, part.into[0].element_bytes) == (160, 20, 8)
+    assert (part.loops[1].src, part.into[0].prefetch, part.into[0].widths.src) == (160, 20, 8)
     assert [copy.prefetch for part in small if isinstance(part, Through) for copy in part.into] == [0, 0]
     pair = layoutc.desc("CDab3c24c32d", (96, 36, 255, 56), "s8"), layoutc.desc("aCdB32c3c8b", (96, 36, 255, 56), "s8")
     (part,) = (part for part in choose_plan(*pair, TARGETS["avx512"]).parts if isinstance(part, Through))

@@ -181,7 +181,7 @@ def test_copies_that_need_no_buffer_for_whole_lines_run_alone() -> None:
 def test_steps_of_less_than_a_byte_are_counted_as_one() -> None:
     """Two elements of 2 bits in each step of all loops."""
     digits = CopyDigit(58, 292, 32, 58), CopyDigit(73, 4, 1856, 73)
-    copies = [(StridedCopy(at, at, digits), Widths(1, 1, None, 4, 4)) for at in (0, 1)]
+    copies = [(StridedCopy(at, at, digits), Widths(1, 1, 4, 4, converts=True)) for at in (0, 1)]
     ((loops, group),) = groups(copies, 512)
     assert group == copies
     assert {loop.extent for loop in loops} == {58, 73}

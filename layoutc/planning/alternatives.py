@@ -106,7 +106,7 @@ def _copy_by_policy(
     """Raises LayoutcError where a copy cannot be done that way."""
     if not plan.target_lanes or (load == "staged" and plan.copy.is_fill):
         raise LayoutcError("the same for all policies")
-    if plan.converted_bytes and "staged" in (store, load, plan.load):
+    if plan.widths.converts and "staged" in (store, load, plan.load):
         raise LayoutcError("what is converted has the buffers that its plan has")
     if store == "nontemporal" and not (target.streams_whole_lines and stores_whole_lines(plan, target)):
         raise LayoutcError("stores are no whole lines")

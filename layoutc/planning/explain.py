@@ -123,16 +123,16 @@ def _work(plan: CopyPlan, moved: tuple[str, int], converts: bool) -> str:
     name, bits = moved
     count = f"{plan.copy.elements} {'zero' if plan.copy.is_fill else 'element'}{'s' * (plan.copy.elements != 1)}"
     if plan.moves_rows:
-        src, dst = ("a byte" if share == 1 else f"{8 // share} bits" for share in plan.per_byte)
+        src, dst = ("a byte" if share == 1 else f"{8 // share} bits" for share in map(plan.widths.per_byte, SIDES))
         return f"{count}, from {src} to {dst} each"
-    if plan.converted_bytes and (plan.copy.is_fill or not converts):
+    if plan.widths.converts and (plan.copy.is_fill or not converts):
         return f"{count} of {bits} bits"
-    if plan.converted_bytes:
+    if plan.widths.converts:
         each = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{count}, converted from {each} bits"
-    together = plan.element_bytes * 8 // bits
+    together = plan.widths.src * 8 // bits
     joined = f", each {together} {name} that stay neighbours" if together > 1 else ""
-    return f"{count} of {plan.element_bytes * 8} bits{joined}"
+    return f"{count} of {plan.widths.src * 8} bits{joined}"
 
 
 def _copy_lines(
@@ -148,7 +148,7 @@ def _copy_lines(
     if plan.moves_rows:
         if isinstance(part, Through) and part.converts_rows and conversion and _converts_rows(part, plan):
             yield "conversion: of the bytes of rows"
-    elif conversion and plan.converted_bytes and not plan.copy.is_fill:
+    elif conversion and plan.widths.converts and not plan.copy.is_fill:
         yield f"conversion: {_when(plan)}"
         yield from _params(plan, conversion)
     yield f"stores: {_stores(plan, why, part)}"

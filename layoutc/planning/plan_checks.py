@@ -58,7 +58,7 @@ def check_parts(plan: CopyPlan) -> None:
 
 def _check_gathered(plan: CopyPlan) -> None:
     """What is converted into a buffer, row by row."""
-    if plan.converted_at == "dst":
+    if plan.widths.at == "dst":
         raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
     if not plan.target_lanes:
         raise LayoutcError(NO_LANES)
@@ -72,9 +72,9 @@ def _check_rows(plan: CopyPlan) -> None:
     side: SideName = "src" if plan.load == "unpacked" else "dst"
     other: SideName = "dst" if side == "src" else "src"
     kinds = plan.load, plan.store
-    digits = plan.copy.digits
+    digits, widths = plan.copy.digits, plan.widths
     is_plain = kinds in (("unpacked", "normal"), ("normal", "packed")) and not plan.source_lanes and not plan.merges
-    shares = plan.widths.per_byte(side) > 1 == plan.widths.per_byte(other) and plan.converted_bytes == 1
+    shares = widths.per_byte(side) > 1 == widths.per_byte(other) and widths.converts and widths.dst == 1
     keeps = all(digits[g].of(other) == digits[g].of(side) for g in plan.memory_run_digits(side))
     is_whole = plan.macro == plan.extents and prod(plan.tile) == 1 and not any(d.carries for d in digits)
     if not (is_plain and shares and keeps and is_whole and not plan.copy.is_fill and all(d.is_whole for d in digits)):
@@ -120,7 +120,7 @@ def _check_numbers(plan: CopyPlan) -> None:
     if any(digit.is_uneven and extent > 1 for digit, extent in digits) and not plan.merges:
         raise LayoutcError("a digit that carries in its own way on each side needs merged lanes")
     widths = plan.widths.src, plan.widths.dst
-    element = next((width for width in widths if width not in ELEMENT_BYTES), plan.element_bytes)
+    element = next((width for width in widths if width not in ELEMENT_BYTES), plan.widths.src)
     if element not in ELEMENT_BYTES or plan.vector_bytes not in VECTOR_BYTES:
         raise LayoutcError(
             f"got elements of {element} and vectors of {plan.vector_bytes} bytes, expected elements of 1, "
@@ -129,20 +129,20 @@ def _check_numbers(plan: CopyPlan) -> None:
     shares = [(plan.widths.of(side), plan.widths.per_byte(side)) for side in SIDES]
     if any(shared != 1 and (width != 1 or shared not in (2, 4)) for width, shared in shares):
         raise LayoutcError("elements that share bytes are 1/2 or 1/4 of one")
-    is_late = plan.converted_bytes and plan.widths.converted_at == "dst" and not plan.merges
+    is_late = plan.widths.converts and plan.widths.converted_at == "dst" and not plan.merges
     if is_late and not plan.copy.is_whole:
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
     if plan.fetches and (plan.store != "normal" or not (plan.source_lanes or plan.target_lanes)):
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
     if plan.side_by_side and not plan.stages_stores:
         raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
-    gathers = plan.load == "staged" and not plan.converted_bytes
+    gathers = plan.load == "staged" and not plan.widths.converts
     if plan.asks == "by tiles" and not (plan.prefetch and (gathers or (plan.load == "normal" and lines_in_turn(plan)))):
         raise LayoutcError(
             "tiles ask for what lies ahead of rows that are gathered, and moved as they are, or of lines that as many "
             "tiles take parts of as divide the rows of a tile"
         )
-    is_straight = plan.load == "normal" and plan.source_run_digits and not (plan.converted_bytes or plan.copy.is_fill)
+    is_straight = plan.load == "normal" and plan.source_run_digits and not (plan.widths.converts or plan.copy.is_fill)
     if plan.asks == "twice" and not (is_straight and plan.stages_stores and plan.prefetch):
         raise LayoutcError("lines that leave a buffer ask again where runs are loaded straight, and moved as they are")
     if plan.prefetch > MAX_PREFETCH:
@@ -193,7 +193,7 @@ def _check_elements(plan: CopyPlan) -> None:
         raise LayoutcError(ONE_SIDE)
     if plan.store != "normal" or plan.load != "normal":
         raise LayoutcError(NO_LANES)
-    most = ELEMENT_TILE if plan.converted_bytes and not plan.copy.is_fill else 1
+    most = ELEMENT_TILE if plan.widths.converts and not plan.copy.is_fill else 1
     if prod(plan.tile) > most:
         raise LayoutcError(f"got tile {_text(plan.tile)} without lanes, expected at most {most} in all")
     for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
@@ -216,7 +216,7 @@ def _check_channels(plan: CopyPlan) -> None:
         for g in range(len(plan.tile))
     )
     register = max(pixels.extent * plan.widths.moved, *(_held_bytes(plan, side) for side in SIDES))
-    filled = max(register, pixels.extent * CONVERTED_LANE if plan.converted_bytes else 0)
+    filled = max(register, pixels.extent * CONVERTED_LANE if plan.widths.converts else 0)
     if plan.tile != expected:
         raise LayoutcError(
             f"got tile {_text(plan.tile)} for {channel.extent} channels of {pixels.extent}, expected {_text(expected)}"
@@ -275,7 +275,7 @@ def _converts_merged(plan: CopyPlan) -> bool:
     # What rows are converted into a buffer has a byte for each element, too.
     in_bytes = {"src": plan.is_buffered("src"), "dst": plan.has_byte_buffer("dst")}
     has_bytes = all(widths.per_byte(side) == 1 or in_bytes[side] for side in SIDES)
-    return has_bytes and (not plan.converted_bytes or is_late or is_early)
+    return has_bytes and (not plan.widths.converts or is_late or is_early)
 
 
 def _check_buffers(plan: CopyPlan) -> None:

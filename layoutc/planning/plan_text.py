@@ -21,6 +21,7 @@ from typing import get_args
 
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.copies.copy_digits import SIDES, SideName, fuse
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plan_checks import LONE_ROWS, check_parts, check_through, check_together
 from layoutc.planning.plans.copy_text import copy_text, joined, parse_strided
@@ -67,7 +68,8 @@ def loops_text(loops: Sequence[SharedLoop]) -> str:
 
 
 def _line(plan: CopyPlan) -> str:
-    when = {None: "", "src": " when loaded", "dst": " when stored"}[plan.converted_at]
+    at = None if plan.load == "staged" else plan.widths.at
+    when = {None: "", "src": " when loaded", "dst": " when stored"}[at]
     return (
         f"{copy_text(plan.copy)}, elements of {widths_text(plan)}{when}, vectors of {plan.vector_bytes}"
         f", {plan.shuffles} shuffles"
@@ -85,7 +87,7 @@ def _line(plan: CopyPlan) -> str:
 def widths_text(plan: CopyPlan) -> str:
     """The bytes of its elements on both sides: `4`, `4 to 1/2`."""
     source, target = (f"{plan.widths.of(side)}{_share(plan.widths.per_byte(side))}" for side in SIDES)
-    return f"{source} to {target}" if plan.converted_bytes else source
+    return f"{source} to {target}" if plan.widths.converts else source
 
 
 def _share(per_byte: int) -> str:
@@ -199,8 +201,8 @@ def _parse_loop(line: PlanLine) -> SharedLoop:
 def _parse_copy(line: PlanLine) -> CopyPlan:
     copy, groups = parse_strided(line)
     line.expect(", elements of ")
-    element, shared = _parse_width(line)
-    converted, shared_to = _parse_width(line) if line.take(" to ") else (0, shared)
+    element = _parse_width(line)
+    converted = _parse_width(line) if line.take(" to ") else None
     when = line.one_of(WHEN) if converted and line.take(" when ") else None
     line.expect(", vectors of ")
     vector = line.number("the bytes of a register")
@@ -234,9 +236,11 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
+    (src, src_share), (dst, dst_share) = element, converted or element
+    at = when or ("src" if converted and load == "staged" else None)
+    widths = Widths(src, dst, src_share, dst_share, converted is not None, at)
     how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
-    widths = converted, when, (shared, shared_to)
-    plan = CopyPlan(copy, element, vector, shuffles, *how, *widths, merges, fetches, asks or "", side_by_side)
+    plan = CopyPlan(copy, widths, vector, shuffles, *how, merges, fetches, asks or "", side_by_side)
     check_parts(plan)
     return plan
 

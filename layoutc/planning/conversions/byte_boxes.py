@@ -42,22 +42,19 @@ def _converted_inside(copy: StridedCopy, widths: Widths, target: Machine) -> Cop
     is_early = widths.dst > widths.src and copy.is_whole
     if best_box(copy, held, target, over_gaps=False) is None or not (is_late or is_early):
         return None
-    box = replace(boxed(copy, held, target, over_gaps=False), element_bytes=widths.src, converted_bytes=widths.dst)
-    box = replace(box, converted_at="dst" if is_late else "src")
-    if converts_twice(box):
-        return None
-    return in_byte_buffers(replace(box, per_byte=(widths.src_per_byte, widths.dst_per_byte)))
+    box = boxed(copy, held, target, over_gaps=False)
+    box = replace(box, widths=replace(widths, at="dst" if is_late else "src"))
+    return None if converts_twice(box) else in_byte_buffers(box)
 
 
 def _converted_before(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | None:
     """A box of what long rows have become on their way into a buffer."""
     if best_box(copy, widths.dst, target, over_gaps=False) is None:
         return None
-    box = replace(
-        boxed(copy, widths.dst, target, over_gaps=False), element_bytes=widths.src, converted_bytes=widths.dst
-    )
-    box = replace(box, per_byte=(widths.src_per_byte, widths.dst_per_byte))
-    plan = in_byte_buffers(replace(box, load="staged") if box.gathers_lanes else box)
-    if plan is None or plan.load != "staged" or not plan.source_run_digits or converts_twice(plan):
+    box = boxed(copy, widths.dst, target, over_gaps=False)
+    if not box.gathers_lanes:
+        return None
+    plan = in_byte_buffers(replace(box, load="staged", widths=replace(widths, at="src")))
+    if plan is None or not plan.source_run_digits or converts_twice(plan):
         return None
     return plan if prod(plan.loaded_steps(g) for g in row_digits(plan)) >= LEAST_ROW else None

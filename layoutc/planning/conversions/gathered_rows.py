@@ -51,13 +51,14 @@ def gathers_bytes(plan: CopyPlan) -> bool:
         return True
     if prod(plan.loaded_steps(position) for position in row_digits(plan)) % share:
         return False
-    by_rows = replace(plan, load="normal", converted_at="src", source_lanes=(Part(row_digits(plan)[0], share),))
-    return first_inside_a_byte(replace(by_rows, per_byte=(share, 1))) is None
+    widths, lanes = replace(plan.widths, at="src", dst_per_byte=1), (Part(row_digits(plan)[0], share),)
+    return first_inside_a_byte(replace(plan, load="normal", widths=widths, source_lanes=lanes)) is None
 
 
 def taken_apart(plan: CopyPlan) -> CopyPlan:
     """The plan of a copy whose rows do not begin with bytes, as the buffer sees it in which each element has one."""
-    return replace(plan, load="unpacked", store="normal", converted_bytes=0)
+    widths = replace(plan.widths, dst=plan.widths.src, converts=False)
+    return replace(plan, load="unpacked", store="normal", widths=widths)
 
 
 def is_transposed(plan: CopyPlan) -> bool:

@@ -33,7 +33,7 @@ def merged_plan(copy: StridedCopy, widths: Widths, target: Machine, streams: boo
     plan = _box_of(copy, widths, target)
     if plan is None:
         return None
-    when = "loaded, and merged then" if plan.converted_at == "src" else "stored, once they are merged"
+    when = "loaded, and merged then" if plan.widths.at == "src" else "stored, once they are merged"
     box = plan.because("tiles", f"a box, whose registers are converted as they are {when}")
     return stored(box, target, streams)
 
@@ -51,10 +51,10 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
         return None
     if not copy.is_whole or best_box(copy, held, target) is None:
         return None
-    box = replace(boxed(copy, held, target), element_bytes=widths.src, converted_bytes=widths.dst)
+    box = boxed(copy, held, target)
     sides: tuple[SideName, ...] = ("src", "dst") if widens else ("dst",)
     for at in sides:
-        plan = replace(box, converted_at=at)
+        plan = replace(box, widths=replace(widths, at=at))
         if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
             continue
         if filled(plan) >= LEAST_FILLED:

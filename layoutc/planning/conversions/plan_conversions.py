@@ -187,7 +187,7 @@ def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Itera
 
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that adds to what the destination holds, in tiles that divide it."""
-    how = replace(how, widths=replace(how.widths, converted="dst"))
+    how = replace(how, widths=replace(how.widths, at="dst"))
     plan = plan_converted(copy, how.widths, how.target, False, is_even=True)
     if not can_be_buffered(plan):
         plan = with_even_macro(_plan_elements(copy, how))
@@ -197,6 +197,6 @@ def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
 
 def _plan_elements(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy that goes element by element, as a side has no contiguous ones."""
-    plan = with_lanes(copy, how.widths, how.target, (), (), converts=True)
+    plan = with_lanes(copy, how.widths, how.target, (), ())
     macro = tuple(min(digit.extent, ELEMENTS) for digit in copy.digits)
     return plan.because("tiles", "element by element, as a side has too few contiguous elements", macro=macro)

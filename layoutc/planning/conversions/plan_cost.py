@@ -72,7 +72,7 @@ def each_cost(plan: CopyPlan, computed: int = COMPUTED) -> float:
 
 def _tile_cost(plan: CopyPlan, computed: int) -> float:
     """The same as if no elements shared bytes."""
-    copy, converted = plan.copy, CONVERTED if plan.converted_bytes and computed else 0.0
+    copy, converted = plan.copy, CONVERTED if plan.widths.converts and computed else 0.0
     if plan.moves_rows:
         return 0.0
     if copy.is_fill and plan.widths.dst_per_byte == 1:

@@ -42,10 +42,11 @@ class Reorder:
 
     @once
     def widths(self) -> Widths:
-        """Bytes of the elements of both sides, and how many share one."""
+        """Bytes of the elements of both sides, how many share one, and whether registers convert them."""
         bits = self.source.element_type.bits, self.destination.element_type.bits
         src, dst = (max(width // 8, 1) for width in bits)
-        return Widths(src, dst, None, *(max(8 // width, 1) for width in bits))
+        per_byte = [max(8 // width, 1) for width in bits]
+        return Widths(src, dst, *per_byte, converts=not self.moves or max(per_byte) > 1)
 
     @once
     def seen(self) -> Conversion:

@@ -10,7 +10,6 @@ from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.gathered_rows import row_digits
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
 from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
-from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
 from layoutc.planning.moves.macro_shapes import (
@@ -43,14 +42,13 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
     """The plan of a copy whose tiles take rows of `least` elements that were converted into a buffer, if it suits."""
     widths = how.widths
     if widths.dst_per_byte > 1:
-        moved = Widths(widths.dst, widths.dst, None, 1, widths.dst_per_byte)
+        moved = replace(widths, src=widths.dst, src_per_byte=1)
         plan = plan_converted(copy, moved, how.target, how.streams)
     else:
         plan = plan_copy(copy, widths.dst, how.target, how.streams)
     if suits(plan) and plan.gathers_lanes and plan.source_run_digits:
-        per_byte = widths.src_per_byte, widths.dst_per_byte
-        plan = replace(plan, load="staged", element_bytes=widths.src, converted_bytes=widths.dst, per_byte=per_byte)
-        plan = replace(plan, asks="")  # Rows ask while they are converted, whatever moves of them do.
+        # Rows ask while they are converted, whatever moves of them do.
+        plan = replace(plan, load="staged", widths=replace(widths, at="src"), asks="")
         enough = max(least // 2, LEAST_ROW)
         plan = _asking_ahead(plan, how.target, enough) if plan.stages_stores else _small(plan, how)
         row = prod(plan.loaded_steps(g) for g in row_digits(plan))

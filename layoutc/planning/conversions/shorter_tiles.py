@@ -53,7 +53,7 @@ def _is_one_of_many(plan: CopyPlan) -> bool:
 
 def _may_be_shorter(plan: CopyPlan) -> bool:
     """Whether elements are converted in a tile that may have fewer lanes on the side where they are not."""
-    if not plan.converted_bytes or plan.gathers_converted or not plan.source_lanes or plan.merges:
+    if not plan.widths.converts or plan.gathers_converted or not plan.source_lanes or plan.merges:
         return False
     keeps_lines = plan.store != "nontemporal" or plan.widths.converted_at == "dst"
     return keeps_lines and plan.copy.is_whole

@@ -120,7 +120,7 @@ def _widens_in_caches(how: Converting) -> bool:
 
 def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
-    widths = replace(how.widths, converted=_cheaper_side(copy, how))
+    widths = replace(how.widths, at=_cheaper_side(copy, how))
     plan = with_half_lines(plan_converted(copy, widths, how.target, how.streams), how.target)
     merged = merged_plan(copy, how.widths, how.target, how.streams)
     if merged and (converts_few(plan) or takes_less(merged, plan, how.copies)):
@@ -148,7 +148,7 @@ def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
 def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:
     """Whether what is converted before needs far fewer instructions in its tiles, with those that gather it."""
     one, widths = fused(copy, how.widths, how.target), how.widths
-    straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target), converts=True)
+    straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target))
     return instructions_each(copy, widths.dst, how.target) + GATHERING < BOX_GAIN * tile_cost(straight)
 
 

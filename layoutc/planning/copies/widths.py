@@ -12,16 +12,17 @@ class Widths:
     """
     Bytes of an element in the source and in the destination; they differ where elements are converted.
 
-    Those are narrowed as they are loaded (`src`), and widened as they are stored (`dst`), unless `converted` says
-    otherwise. Elements that share bytes have a byte each in registers, where these widths hold, and so many to a byte
-    in memory.
+    Elements that share bytes have a byte each in registers, where these widths hold, and so many to a byte in memory.
     """
 
     src: int
     dst: int
-    converted: SideName | None = None
     src_per_byte: int = 1
     dst_per_byte: int = 1
+    converts: bool = False
+    """whether elements are converted, or at least taken out of bytes that they share"""
+    at: SideName | None = None
+    """where they are: as they are loaded (`src`) or stored (`dst`); None: narrowed as loaded, widened as stored"""
 
     def of(self, side: SideName) -> int:
         return self.src if side == "src" else self.dst
@@ -48,7 +49,7 @@ class Widths:
     @property
     def converted_at(self) -> SideName:
         """Where elements are converted: as they are loaded, or as they are stored."""
-        return self.converted or ("src" if self.dst <= self.src else "dst")
+        return self.at or ("src" if self.dst <= self.src else "dst")
 
     @property
     def moved(self) -> int:

@@ -17,6 +17,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
@@ -55,8 +56,8 @@ class Box:
 
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs far fewer instructions."""
-    found = best_box(copy, plan.element_bytes, target) if not plan.converted_bytes else None
-    return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.element_bytes, target)
+    found = best_box(copy, plan.widths.src, target) if not plan.widths.converts else None
+    return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.widths.src, target)
 
 
 def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> CopyPlan:
@@ -67,7 +68,7 @@ def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = Tr
     order = loop_order(copy.digits, "dst")
     return CopyPlan(
         copy,
-        element,
+        Widths(element, element),
         target.vector,
         target.shuffles,
         box.tile,

@@ -44,7 +44,7 @@ def most_in_a_set(
         if position not in run_digits:
             places = digit.places(side, steps[position])
             rows = [row + place for row in rows for place in places]
-    lines = {row * (width or plan.element_bytes) // LINE for row in rows}
+    lines = {row * (width or plan.widths.src) // LINE for row in rows}
     return max(Counter(line % sets for line in lines).values())
 
 
@@ -132,7 +132,7 @@ def share_sets(plan: CopyPlan, target: Machine) -> bool:
 
 def source_bytes(plan: CopyPlan) -> int:
     """Bytes of the lines of the source that a macro tile has, if its rows begin at one."""
-    line = LINE // plan.element_bytes
+    line = LINE // plan.widths.src
     return prod(plan.macro) // plan.source_run * -(-plan.source_run // line) * LINE
 
 

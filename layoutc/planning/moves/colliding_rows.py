@@ -110,7 +110,7 @@ def takes_parts_of_lines(plan: CopyPlan) -> bool:
     Those of elements that share bytes are parts of a line also where the next macro tile takes the others.
     """
     piece, share = lane_count(plan.source_lanes), plan.widths.src_per_byte
-    is_part = piece * plan.element_bytes < LINE * share
+    is_part = piece * plan.widths.src < LINE * share
     row = plan.source_run if share == 1 else prod(digit.loaded for _, digit in contiguous(plan.copy, "src"))
     return is_part and piece < row and plan.gathers_lanes
 

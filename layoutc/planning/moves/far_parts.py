@@ -33,7 +33,7 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
     is_even = digit.extent % FAR_PARTS == 0 and steps > 0 and steps % plan.tile[slowest] == 0
     if not is_even or any(digit.carries or not digit.is_whole for digit in digits):
         return plan
-    if steps * digit.src * plan.element_bytes < PAGE:
+    if steps * digit.src * plan.widths.src < PAGE:
         return plan
     parts = CopyDigit(
         FAR_PARTS, steps * digit.src, steps * digit.dst, FAR_PARTS, params=tuple(steps * step for step in digit.params)
@@ -56,7 +56,7 @@ def with_far_parts(plan: CopyPlan, target: Machine) -> CopyPlan:
 def _goes_along_rows(plan: CopyPlan) -> bool:
     """Whether elements are converted, lie side by side along one digit, and have one order on both sides."""
     orders = {loop_order(plan.copy.digits, side) for side in SIDES}
-    return bool(plan.converted_bytes) and bool(plan.source_lanes) and len(plan.lane_digits) == len(orders) == 1
+    return plan.widths.converts and bool(plan.source_lanes) and len(plan.lane_digits) == len(orders) == 1
 
 
 def _behind(parts: tuple[Part, ...]) -> tuple[Part, ...]:

@@ -40,7 +40,7 @@ def _fetched(plan: CopyPlan) -> CopyPlan:
 
 def _tiles_read_on(plan: CopyPlan) -> bool:
     """Whether tiles are one run of the source, one after the other, and go straight past the caches as they are."""
-    if plan.store != "nontemporal" or plan.converted_bytes or prod(plan.macro) * plan.widths.src < FETCHED_RUN:
+    if plan.store != "nontemporal" or plan.widths.converts or prod(plan.macro) * plan.widths.src < FETCHED_RUN:
         return False
     loops = outer_loops(plan, plan.outer_order)
     are_runs = all(run_of(plan.copy, "src", steps) == prod(steps) for steps in (plan.tile, plan.macro))

@@ -88,8 +88,8 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
     In the second cache lines come again as soon as they are gathered: where rows of the destination evict each other
     it has to spare much.
     """
-    is_large = plan.copy.elements * plan.element_bytes >= target.l2
-    for shape in (GATHERED_IN_CACHES[plan.element_bytes], replace(ALONG_ROWS_OF["src"], inner="dst")):
+    is_large = plan.copy.elements * plan.widths.src >= target.l2
+    for shape in (GATHERED_IN_CACHES[plan.widths.src], replace(ALONG_ROWS_OF["src"], inner="dst")):
         gathered = gathered_in_caches(plan, shape)
         if gathered is None:
             continue

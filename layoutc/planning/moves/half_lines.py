@@ -51,7 +51,7 @@ def with_half_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     tile, order = tile_of(plan.copy, loads, stores), loop_order(digits, "dst")
     macro = tuple(rows if g == stored.digit else steps for g, steps in enumerate(tile))
     half = replace(plan, source_lanes=loads, target_lanes=stores, tile=tile, macro=macro, inner_order=order)
-    if (plan.converted_bytes and has_few_lanes(half)) or not holds_lines(half, target):
+    if (plan.widths.converts and has_few_lanes(half)) or not holds_lines(half, target):
         return plan
     half = half.because("tiles", "half a line of the source by half a line of the destination")
     half = half.because("loads", "straight")

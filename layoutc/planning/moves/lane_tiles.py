@@ -16,13 +16,12 @@ def with_lanes(
     target: Machine,
     source_lanes: tuple[Part, ...],
     target_lanes: tuple[Part, ...],
-    converts: bool = False,
 ) -> CopyPlan:
-    """A plan with these lanes, and macro tiles of one tile, which move elements or convert them."""
+    """A plan with these lanes, and macro tiles of one tile."""
     tile = tile_of(copy, source_lanes, target_lanes)
     return CopyPlan(
         copy,
-        widths.src,
+        widths,
         target.vector,
         target.shuffles,
         tile,
@@ -31,7 +30,4 @@ def with_lanes(
         macro=tuple(t if d.is_whole else d.extent for t, d in zip(tile, copy.digits, strict=True)),
         outer_order=loop_order(copy.digits, "dst"),
         inner_order=loop_order(copy.digits, "dst"),
-        converted_bytes=widths.dst if converts else 0,
-        converted_at=widths.converted,
-        per_byte=(widths.src_per_byte, widths.dst_per_byte),
     )

@@ -26,7 +26,7 @@ def with_longer_tile(plan: CopyPlan) -> CopyPlan:
     some hundred bytes.
     """
     alike = plan.copy.is_fill or plan.keeps_rows
-    if not alike or plan.converted_bytes or not plan.target_lanes:
+    if not alike or plan.widths.converts or not plan.target_lanes:
         return plan
     return min([plan, *_longer(plan)], key=tile_cost)
 
@@ -34,7 +34,7 @@ def with_longer_tile(plan: CopyPlan) -> CopyPlan:
 def _longer(plan: CopyPlan) -> Iterator[CopyPlan]:
     """The plan with tiles of 2, 4, ... registers, which lie one after the other in the last digit of the lanes."""
     position, lanes = plan.target_lanes[-1].digit, plan.target_lanes[-1].extent
-    digit, row = plan.copy.digits[position], lane_count(plan.target_lanes) // lanes * plan.element_bytes
+    digit, row = plan.copy.digits[position], lane_count(plan.target_lanes) // lanes * plan.widths.src
     if not digit.is_whole or digit.carries or row * digit.extent >= MEMCPY_ROW:
         return
     limit = _most_waste(row * lanes, digit.extent % lanes == 0) * waste(plan.copy, plan.tile)

@@ -108,14 +108,14 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
         why = "those within a page of the source are inside"
     if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
         plan = plan.because("outer loops", why, outer_order=order)
-    asks = plan.prefetch or plan.store != "normal" or plan.converted_bytes
+    asks = plan.prefetch or plan.store != "normal" or plan.widths.converts
     return asking_ahead(plan) if asks else plan
 
 
 def _reads_rows(plan: CopyPlan, target: Machine) -> bool:
     """Whether rows go past the caches as they lie."""
     is_row = plan.keeps_rows
-    if plan.converted_bytes:
+    if plan.widths.converts:
         is_row = len(plan.lane_digits) == 1 and plan.load == "normal" and _has_long_rows(plan)
     carries = any(digit.carries for digit in plan.copy.digits)
     return bool(plan.lane_digits) and is_row and plan.store != "normal" and not (carries or target.llc_is_far)
@@ -136,7 +136,7 @@ def steps_along_rows(plan: CopyPlan) -> bool:
 def _source_line_order(plan: CopyPlan) -> tuple[int, ...]:
     """The loops over macro tiles, those that step within a page of the source inside."""
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
-    steps = {position: digits[position].offset("src", plan.macro[position]) * plan.element_bytes for position in loops}
+    steps = {position: digits[position].offset("src", plan.macro[position]) * plan.widths.src for position in loops}
     near = sorted((g for g, step in steps.items() if step <= PAGE), key=lambda g: -steps[g])
     return (*(g for g in plan.outer_order if g not in near), *near)
 

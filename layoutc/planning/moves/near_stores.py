@@ -22,7 +22,7 @@ def with_near_stores(plan: CopyPlan) -> CopyPlan:
     more reading than storing.
     """
     if (
-        plan.widths.dst < plan.element_bytes
+        plan.widths.dst < plan.widths.src
         or plan.load != "staged"
         or plan.store != "nontemporal"
         or plan.merges

@@ -60,7 +60,7 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     if target.llc_is_far or not plan.prefetch or not loops:
         return plan
-    passing, most, found, end = prod(plan.macro) * plan.element_bytes, 0, loops[-1], 0
+    passing, most, found, end = prod(plan.macro) * plan.widths.src, 0, loops[-1], 0
     for position in reversed(loops):
         digit, step = digits[position], plan.macro[position]
         if isinstance(digit.stride("src"), Carry) or passing > HELD_AHEAD * target.l2:
@@ -85,7 +85,7 @@ def _is_asked_twice(plan: CopyPlan) -> bool:
     takes too long to say, and so it does where several macro tiles take a line of each row in turn, and rows lie in
     pages of their own.
     """
-    is_moved = plan.store == "staged" and plan.load == "normal" and not plan.converted_bytes
+    is_moved = plan.store == "staged" and plan.load == "normal" and not plan.widths.converts
     if not is_moved or plan.keeps_rows or any(digit.carries for digit in plan.copy.digits):
         return False
     rows, loop = prod(plan.macro) // plan.source_run, outer_loops(plan, plan.outer_order)[-1]
@@ -102,7 +102,7 @@ def _pages(plan: CopyPlan) -> int:
     """About how many pages the source rows of a macro tile lie in."""
     pages, reach = 1, 0
     for digit, steps in zip(plan.copy.digits, plan.macro, strict=True):
-        step = digit.offset("src", 1) * plan.element_bytes
+        step = digit.offset("src", 1) * plan.widths.src
         if step < PAGE:
             reach += (steps - 1) * step
         else:
@@ -132,7 +132,7 @@ def next_macro_tile(plan: CopyPlan) -> int:
         return ahead + _last_loaded(plan)
     if not goes_on(plan, loops[-1]):
         return ahead
-    loaded, line = _loaded_at_once(plan), LINE // plan.element_bytes
+    loaded, line = _loaded_at_once(plan), LINE // plan.widths.src
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
     return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
 
@@ -145,12 +145,12 @@ def _tiles_ahead(plan: CopyPlan, position: int) -> int:
     """
     digit, tile = plan.copy.digits[position], plan.tile[position]
     inside = [g for g in plan.inner_order if plan.tile[g] < plan.macro[g]]
-    strip = prod(plan.macro) // plan.macro[position] * tile * plan.element_bytes
+    strip = prod(plan.macro) // plan.macro[position] * tile * plan.widths.src
     is_strip = "staged" not in (plan.load, plan.store) and inside[:1] == [position] and goes_on(plan, position)
     if not is_strip or strip >= LEAST_AHEAD or prod(plan.macro) < STRIPS * plan.source_run:
         return 0
     ahead = digit.offset("src", tile) * -(-LEAST_AHEAD // strip)
-    is_near = ahead * plan.element_bytes >= STRIP_AHEAD and ahead < digit.offset("src", plan.macro[position])
+    is_near = ahead * plan.widths.src >= STRIP_AHEAD and ahead < digit.offset("src", plan.macro[position])
     return ahead if is_near else 0
 
 
@@ -161,7 +161,7 @@ def _lies_beyond(plan: CopyPlan, ahead: int) -> bool:
 
 def _last_loaded(plan: CopyPlan) -> int:
     """The last element of a load, or of the first line that it takes."""
-    return min(_loaded_at_once(plan), LINE // plan.element_bytes) - 1
+    return min(_loaded_at_once(plan), LINE // plan.widths.src) - 1
 
 
 def _loaded_at_once(plan: CopyPlan) -> int:
@@ -169,7 +169,7 @@ def _loaded_at_once(plan: CopyPlan) -> int:
     if plan.load == "normal":
         return lane_count(plan.source_lanes)
     row = 1 << (plan.source_run.bit_length() - 1)
-    return min(plan.vector_bytes // plan.element_bytes, row)
+    return min(plan.vector_bytes // plan.widths.src, row)
 
 
 def goes_on(plan: CopyPlan, position: int) -> bool:
@@ -187,9 +187,9 @@ def _turns_ahead(plan: CopyPlan, position: int, step: int) -> int:
     stride = plan.copy.digits[position].stride("src")
     if not isinstance(stride, int) or not stride:
         return 1
-    line = LINE // plan.element_bytes
+    line = LINE // plan.widths.src
     least = _least_ahead(plan, stride * step % line == 0)
-    turns = max(-(-least // (prod(plan.macro) * plan.element_bytes)), -(-line // (stride * step)))
+    turns = max(-(-least // (prod(plan.macro) * plan.widths.src)), -(-line // (stride * step)))
     return turns if turns <= _steps_on(plan, position) // 2 or stride * step < line else 1
 
 
@@ -197,7 +197,7 @@ def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
     """Bytes of macro tiles between a load and what it asks for, at least; `is_even` if the next one is lines on."""
     if _is_asked_twice(plan):
         return LEAST_AHEAD_TWICE
-    if is_even or plan.widths.are_packed or (plan.converted_bytes and not plan.gathers_converted):
+    if is_even or plan.widths.are_packed or (plan.widths.converts and not plan.gathers_converted):
         return LEAST_AHEAD
     return LEAST_AHEAD_UNEVEN_ROWS if plan.gathers_converted else LEAST_AHEAD_UNEVEN
 

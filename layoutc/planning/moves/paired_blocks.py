@@ -34,7 +34,7 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     Such tiles load from many rows, each of which goes on: the processor fetches ahead along all of them, though lines
     of the second cache come as fast as loads ask for them. Two blocks in turn are more rows than it follows.
     """
-    if target.waits_for_lines or 2 * plan.copy.elements * plan.element_bytes > target.l2 or not _is_transposed(plan):
+    if target.waits_for_lines or 2 * plan.copy.elements * plan.widths.src > target.l2 or not _is_transposed(plan):
         return plan
     if _is_square(plan, target):
         return _in_squares(plan)
@@ -60,7 +60,7 @@ def _is_square(plan: CopyPlan, target: Machine) -> bool:
     others = [g for g in loop_order(digits, "src") if digits[g].extent > plan.tile[g]][:-2]
     if not (has_two and goes_on) or set(others) & set(rows):
         return False
-    is_small = plan.element_bytes in SQUARE_SMALL
+    is_small = plan.widths.src in SQUARE_SMALL
     return is_small and stores_whole_lines(plan, target) and rows_of_a_set(plan) <= COLLIDING_ROWS
 
 

@@ -60,14 +60,14 @@ def plan_converted(
 ) -> CopyPlan:
     """The plan of a copy whose tiles convert elements, or take them out of bytes; if `is_even` these divide it."""
     lanes = copy if is_even else fused(copy, widths, target)
-    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even), converts=True)
+    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target, is_even))
     return stored(plan, target, streams)
 
 
-def plan_small(copy: StridedCopy, widths: Widths, target: Machine, converts: bool) -> CopyPlan:
+def plan_small(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
     """The plan of a copy of whole digits whose time is none of the reorder's."""
     why = "element by element, as it is so little of the reorder that tiles are not worth their text"
-    return with_element_macro(with_lanes(copy, widths, target, (), (), converts).because("tiles", why), target)
+    return with_element_macro(with_lanes(copy, widths, target, (), ()).because("tiles", why), target)
 
 
 def stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool = False) -> CopyPlan:
@@ -92,7 +92,7 @@ def _stored(plan: CopyPlan, target: Machine, streams: bool, buffered: bool) -> C
         return with_macro(plan, NORMAL).because("stores", why)
     lines = with_joined_lines(plan)
     goes_straight = streams and target.streams_whole_lines and stores_whole_lines(lines, target)
-    keeps_tiles = buffered or plan.converted_bytes > 0
+    keeps_tiles = buffered or plan.widths.converts
     if goes_straight and (keeps_tiles or not (stores_lines_twice(lines, target) and has_staged_runs(lines))):
         why = "straight past the caches, as each is a whole cache line where the destination starts at one"
         return streamed(lines.because("stores", why, store="nontemporal"), target)
@@ -125,8 +125,8 @@ def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> Cop
     """The plan, or one without digits that it counts as one, a box or of lanes, if runs of the destination go on so."""
     if plan.copy.digits == copy.digits or stores_whole_lines(plan, target):
         return plan
-    if not (is_long := has_staged_runs(plan)) and best_box(copy, plan.element_bytes, target) is not None:
-        box = boxed(copy, plan.element_bytes, target)
+    if not (is_long := has_staged_runs(plan)) and best_box(copy, plan.widths.src, target) is not None:
+        box = boxed(copy, plan.widths.src, target)
         if has_staged_runs(box):
             return box
     apart = with_lanes(copy, plan.widths, target, *choose_lanes(copy, plan.widths, target))

@@ -54,7 +54,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     why = f"past the caches by whole lines, out of a buffer on the stack: {why}"
     joined = with_joined_rows(staged.because("stores", why, store="staged"), target)
     joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
-    is_gathered = joined.macro == staged.macro and gathers_rows(joined, target) and not plan.converted_bytes
+    is_gathered = joined.macro == staged.macro and gathers_rows(joined, target) and not plan.widths.converts
     return with_gathered_rows(joined, target) if is_gathered else joined
 
 
@@ -104,8 +104,8 @@ def _comes_back(plan: CopyPlan, target: Machine) -> bool:
     """
     if target.llc_is_far or plan.merges:
         return False
-    takes_parts, ends = plan.source_run * plan.element_bytes < LINE, 0
-    if plan.element_bytes == STRADDLING and not takes_parts and straddles_lines(plan):
+    takes_parts, ends = plan.source_run * plan.widths.src < LINE, 0
+    if plan.widths.src == STRADDLING and not takes_parts and straddles_lines(plan):
         ends = prod(plan.macro) // plan.source_run * LINE
     return (takes_parts or ends > 0) and source_bytes(plan) + ends > NARROW_LINES * target.l1
 
@@ -126,8 +126,8 @@ def _by_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.merges or not plan.source_lanes:
         return plan
     lanes = choose_lanes(plan.copy, plan.widths, target, whole="src")
-    found = with_lanes(plan.copy, plan.widths, target, *lanes, converts=plan.converted_bytes > 0)
-    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.element_bytes < LINE:
+    found = with_lanes(plan.copy, plan.widths, target, *lanes)
+    if found.tile == plan.tile or lane_count(found.source_lanes) * plan.widths.src < LINE:
         return plan
     if waste(plan.copy, found.tile) > MOST_WASTE * waste(plan.copy, plan.tile):
         return plan

@@ -64,7 +64,7 @@ def _with_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles and loops that follow the rows that would evict each other."""
     if widens(plan) and crowds_sets(plan, target):
         return with_fewer_rows(plan, target)
-    if plan.copy.is_fill or plan.converted_bytes:
+    if plan.copy.is_fill or plan.widths.converts:
         return with_macro(plan, _normal(plan, target))
     found = with_fewest_lines(plan, _usual(plan, target), target)
     return in_pairs(found, target) if found.tile == plan.tile else found
@@ -76,9 +76,9 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     ways = l1_ways(target)
     loaded, stored = (most_in_a_set(cached, side, cached.macro) for side in SIDES)
     # A line that comes from the second cache comes as fast as one from a buffer.
-    evict = min(loaded, stored) > ways and plan.copy.elements * plan.element_bytes >= target.l2
+    evict = min(loaded, stored) > ways and plan.copy.elements * plan.widths.src >= target.l2
     if evict and not (stored_in_a_set(plan) > ways and _is_better_aligned(plan, target)):
-        gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.element_bytes])
+        gathered = gathered_in_caches(plan, GATHERED_IN_CACHES[plan.widths.src])
         if gathered is not None:
             why = f"gathered on the stack first, as {loaded} rows share one set of the first cache"
             return gathered.because("loads", why)
@@ -91,7 +91,7 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.keeps_rows:
         return with_macro(plan, NORMAL_BY_SOURCE)
-    is_line = lane_count(plan.source_lanes) * plan.element_bytes >= LINE
+    is_line = lane_count(plan.source_lanes) * plan.widths.src >= LINE
     return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
 
 
@@ -125,9 +125,9 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
 
 def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
     """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of 2 by 2 tiles."""
-    if target.waits_for_lines or plan.element_bytes != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
+    if target.waits_for_lines or plan.widths.src != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
         return NORMAL
-    is_moved = not (plan.copy.is_fill or plan.merges or plan.converted_bytes)
+    is_moved = not (plan.copy.is_fill or plan.merges or plan.widths.converts)
     lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
     is_long = all(not digit.carries and digit.extent >= 2 * part.extent for digit, part in lanes)
     return NORMAL_SQUARE if is_moved and not plan.keeps_rows and is_long else NORMAL
@@ -135,21 +135,21 @@ def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
 
 def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
     """Whether that holds both sides."""
-    return 2 * plan.copy.elements * plan.element_bytes <= target.l2
+    return 2 * plan.copy.elements * plan.widths.src <= target.l2
 
 
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
-    piece = lane_count(plan.source_lanes) * plan.element_bytes
+    piece = lane_count(plan.source_lanes) * plan.widths.src
     parts = piece < LINE and not stores_whole_lines(plan, target)
     return target.streams_whole_lines and _fits_second_cache(plan, target) and not plan.keeps_rows and parts
 
 
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
-    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
+    row = next((digit.extent * plan.widths.src for _, digit in contiguous(plan.copy, "dst")), 0)
     lines = SHORT_LINES if target.waits_for_lines else LONGER_LINES
-    is_held = row // plan.element_bytes * LINE <= HELD_LINES * target.l1
+    is_held = row // plan.widths.src * LINE <= HELD_LINES * target.l1
     if not (is_held and NORMAL.target_run < row <= lines * LINE):
         return with_macro(plan, _normal(plan, target))
     why = f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines"
@@ -163,8 +163,8 @@ def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan |
     Where it is as large as the second cache, tiles would wait twice for a line that they store parts of, as it comes
     from a last cache that is far. Where lines evict each other before they are whole, tiles follow the rows they store.
     """
-    row = next((digit.extent * plan.element_bytes for _, digit in contiguous(plan.copy, "dst")), 0)
-    if plan.copy.elements * plan.element_bytes >= target.l2:
+    row = next((digit.extent * plan.widths.src for _, digit in contiguous(plan.copy, "dst")), 0)
+    if plan.copy.elements * plan.widths.src >= target.l2:
         if not target.llc_is_far or row < MIN_LONG_ROW:
             return None
         return _aligned(plan, "they straddle lines of long rows")
@@ -182,7 +182,7 @@ def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
     """
     if plan.keeps_rows or not (target.streams_whole_lines and is_plain(plan)):
         return False
-    if plan.element_bytes == 1 and target.waits_for_lines:
+    if plan.widths.src == 1 and target.waits_for_lines:
         return False
     return not stores_whole_lines(plan, target)
 
@@ -196,6 +196,6 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
     if ALIGNED.budget >= target.l1:
         return False
     # Of equal size, macro tiles have runs of half of this at least.
-    run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.element_bytes
+    run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.widths.src
     evict = not stores_whole_lines(plan, target) or stored_in_a_set(plan) > l1_ways(target)
     return target.streams_whole_lines and run >= MIN_ALIGNED_RUN and evict

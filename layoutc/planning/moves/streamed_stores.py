@@ -40,9 +40,9 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     plan = with_fewer_widened(plan, target)
     if plan.widths.moved >= WIDE_ELEMENT:
         return _streamed_large(plan, target)
-    if not plan.converted_bytes and (gathered := _gathered(plan, target)):
+    if not plan.widths.converts and (gathered := _gathered(plan, target)):
         return gathered
-    if plan.converted_bytes and plan.widths.dst_per_byte > 1:
+    if plan.widths.converts and plan.widths.dst_per_byte > 1:
         return with_macro(plan, STREAMED_SMALL)
     return with_macro(plan, STREAMED_SMALL if target.llc_is_far else STREAMED_ALONG_ROWS)
 
@@ -75,9 +75,9 @@ def _streamed_large(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     by_source = with_macro(plan, STREAMED)
     if target.llc_is_far:
-        is_held = 2 * plan.copy.elements * plan.element_bytes <= target.llc
+        is_held = 2 * plan.copy.elements * plan.widths.src <= target.llc
         return with_macro(plan, STREAMED_ALONG_ROWS) if is_held else by_source
-    if plan.converted_bytes:
+    if plan.widths.converts:
         return with_macro(plan, STREAMED_ALONG_ROWS)
     if (few := _with_few_rows(plan, target)) is not None:
         return few
@@ -96,10 +96,10 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     """
     if not plan.source_lanes or not is_plain(plan):
         return None
-    apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.element_bytes
+    apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.widths.src
     if apart < 2 * LINE:
         return None
-    few = with_at_most(plan, FEW_ROWS_PIECE // plan.element_bytes)
+    few = with_at_most(plan, FEW_ROWS_PIECE // plan.widths.src)
     if few is plan:
         return None
     few = with_macro(few, STREAMED_ALONG_ROWS)

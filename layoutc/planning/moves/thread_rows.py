@@ -39,7 +39,7 @@ def with_rows_of_threads(plan: Plan, destination_bytes: int, target: Machine) ->
         return plan
     parts = tuple(_way(part, plan) if _is_plain(part) else part for part in plan.parts)
     places = [borders(part, 2) for part in parts if plan.threads == 2 and _is_plain(part)]
-    if max(places, default=0) > MANY_BORDERS and not any(copy.converted_bytes for copy in plan.copies):
+    if max(places, default=0) > MANY_BORDERS and not any(copy.widths.converts for copy in plan.copies):
         because("threads", f"one, as two would write beside each other in {max(places)} places")
         return replace(plan, threads=1)
     return replace(plan, parts=parts)

@@ -59,7 +59,7 @@ class CopyPlan:
     """
 
     copy: StridedCopy
-    element_bytes: int
+    widths: Widths
     vector_bytes: int
     shuffles: Shuffles
     tile: tuple[int, ...]
@@ -71,12 +71,6 @@ class CopyPlan:
     store: Store = "normal"
     prefetch: int = 0
     load: Load = "normal"
-    converted_bytes: int = 0
-    """of an element of the destination, where elements are converted (0: they are moved as they are)"""
-    converted_at: SideName | None = None
-    """on the way in (`src`) or out (`dst`); None: narrowed on the way in, widened on the way out"""
-    per_byte: tuple[int, int] = (1, 1)
-    """elements that share a byte of the source, and of the destination; registers have a byte for each"""
     merges: bool = False
     """whether registers are merged in pairs: lanes may then be any number of elements, and several registers"""
     fetches: bool = False
@@ -132,30 +126,18 @@ class CopyPlan:
                     f"tile {tile} of {digit.extent}"
                 )
 
-    @once
-    def widths(self) -> Widths:
-        """Bytes of an element on each side."""
-        at = "src" if self.load == "staged" else self.converted_at
-        return Widths(self.element_bytes, self.converted_bytes or self.element_bytes, at, *self.per_byte)
-
     @property
     def gathers_converted(self) -> bool:
         """Whether elements are converted on their way into the buffer that tiles are loaded from."""
-        return self.load == "staged" and self.converted_bytes > 0
+        return self.load == "staged" and self.widths.converts
 
     @property
     def gathered(self) -> CopyPlan:
         """The plan as its tiles see it: what they load is in registers as it was gathered, converted or not."""
         if not self.gathers_converted:
             return self
-        return replace(
-            self,
-            element_bytes=self.converted_bytes,
-            converted_bytes=0,
-            converted_at=None,
-            per_byte=(1, self.per_byte[1]),
-            load="normal",
-        )
+        widths = Widths(self.widths.dst, self.widths.dst, dst_per_byte=self.widths.dst_per_byte)
+        return replace(self, widths=widths, load="normal")
 
     @property
     def keeps_rows(self) -> bool:
@@ -180,7 +162,7 @@ class CopyPlan:
     @property
     def pads_elements(self) -> bool:
         """Whether elements are loaded one by one, and stored with the zeros beside them."""
-        alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.converted_bytes)
+        alone = bool(self.target_lanes) and not (self.source_lanes or self.copy.is_fill or self.widths.converts)
         return alone and not all(self.copy.digits[part.digit].is_whole for part in self.target_lanes)
 
     @property
@@ -196,11 +178,11 @@ class CopyPlan:
     @property
     def copies_runs(self) -> bool:
         """Whether long runs need no buffer, as they lie in the source as they are: lines are loaded from there."""
-        if not self.stages_stores or self.load != "normal" or self.copy.is_fill or self.converted_bytes:
+        if not self.stages_stores or self.load != "normal" or self.copy.is_fill or self.widths.converts:
             return False
         in_source = self.source_run_digits[: len(self.run_digits)] == self.run_digits
         is_whole = self.copy.is_whole and self.macro != self.extents
-        return in_source and is_whole and self.run * self.element_bytes >= COPIED_RUN
+        return in_source and is_whole and self.run * self.widths.src >= COPIED_RUN
 
     def macro_step(self, position: int) -> int:
         """
@@ -298,7 +280,7 @@ class CopyPlan:
     @property
     def macro_tiles_of_a_line(self) -> int:
         """How many macro tiles in turn take a line of the source, of which each has a run."""
-        return max(LINE // (self.source_run * self.element_bytes), 1)
+        return max(LINE // (self.source_run * self.widths.src), 1)
 
     def is_buffered(self, side: SideName) -> bool:
         """Whether macro tiles of a side lie in a buffer."""

@@ -91,7 +91,7 @@ class Through:
     @property
     def moves_between(self) -> bool:
         """Whether copies between images move elements as they are."""
-        return bool(self.between) and not any(copy.converted_bytes for copy in self.between)
+        return bool(self.between) and not any(copy.widths.converts for copy in self.between)
 
     @property
     def converts_rows(self) -> bool:

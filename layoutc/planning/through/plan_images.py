@@ -131,7 +131,7 @@ def _turns(turn: Turn, how: Converting) -> Through:
     is_packed = widths.dst_per_byte > 1
     if not is_packed:
         target = target_of_turns(turn.loops, target)
-    inner = replace(how, widths=Widths(widths.src, widths.dst), target=target, threads=1)
+    inner = replace(how, widths=replace(widths, src_per_byte=1, dst_per_byte=1), target=target, threads=1)
     wide = replace(inner, moves=False)
     rows = _rows_into(turn, widths, target)
     if how.streams:
@@ -190,7 +190,7 @@ def _rows(copy: StridedCopy, per_byte: tuple[int, int], target: Machine) -> Copy
     none: tuple[Part, ...] = ()
     return CopyPlan(
         copy,
-        1,
+        Widths(1, 1, *per_byte, converts=True),
         target.vector,
         target.shuffles,
         (1,) * len(copy.digits),
@@ -201,7 +201,5 @@ def _rows(copy: StridedCopy, per_byte: tuple[int, int], target: Machine) -> Copy
         inner_order=order,
         store="normal" if is_into else "packed",
         load="unpacked" if is_into else "normal",
-        converted_bytes=1,
-        per_byte=per_byte,
         why=(("tiles", why),),
     )

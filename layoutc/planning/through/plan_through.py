@@ -85,7 +85,7 @@ def asking_for_turns(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], targ
 
     Where a turn takes much, that would not stay in the second cache: then for the next macro tile of this one.
     """
-    moved = [plan.copy.elements * plan.element_bytes for plan in into]
+    moved = [plan.copy.elements * plan.widths.src for plan in into]
     if sum(moved) > TURN_AHEAD * target.l2:
         return tuple(asking_ahead(plan) if plan.target_lanes else plan for plan in into)
     return tuple(for_next_turn(plan, turns, sum(moved), target) for plan in into)

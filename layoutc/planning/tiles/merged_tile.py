@@ -67,7 +67,7 @@ class MergedTile:
         """What is loaded: a row, or pieces of rows, and their elements."""
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
-        converts_loads = plan.converted_bytes and widths.converted_at == "src"
+        converts_loads = plan.widths.converts and widths.converted_at == "src"
         if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
             return rows
         return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
@@ -102,7 +102,7 @@ class MergedTile:
 
     def _params(self, side: SideName, first: int, found: Sequence[bool]) -> tuple[tuple[int, ...], ...]:
         """Those of the lanes of a piece: one list per grouping; of lanes without an element those of the first one."""
-        if not self.plan.converted_bytes or side != self.plan.widths.converted_at:
+        if not self.plan.widths.converts or side != self.plan.widths.converted_at:
             return ()
         if not any(found):
             return tuple((0,) * len(found) for _ in self.plan.copy.params)

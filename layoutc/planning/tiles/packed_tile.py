@@ -12,6 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.planning.copies.copy_digits import CopyDigit
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
 from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.planning.tiles.tile import Piece, Register, TileProgram
@@ -83,16 +84,13 @@ def _in_bytes(plan: CopyPlan) -> CopyPlan:
     return replace(
         plan,
         copy=replace(plan.copy, digits=digits),
-        element_bytes=1,
+        widths=Widths(1, 1),
         tile=tile,
         target_lanes=lanes,
         macro=macro,
         store="normal",
         load="normal",
         prefetch=0,
-        converted_bytes=0,
-        converted_at=None,
-        per_byte=(1, 1),
     )
 
 

@@ -28,7 +28,7 @@ def for_next_turn(plan: CopyPlan, turns: Sequence[SharedLoop], moved: int, targe
     else:
         count = -(-LEAST_AHEAD // moved)
         ahead *= count if count <= loops[0].extent // loops[0].step // 2 else 1
-    return plan.because("prefetch", "for what comes next", prefetch=ahead // plan.element_bytes, asks="")
+    return plan.because("prefetch", "for what comes next", prefetch=ahead // plan.widths.src, asks="")
 
 
 def _from_most_turns(turns: Sequence[SharedLoop], moved: int, target: Machine) -> tuple[Sequence[SharedLoop], int]:

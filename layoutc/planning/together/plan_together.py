@@ -53,7 +53,7 @@ def _moves_alike(alone: CopyPlan, turn: CopyPlan) -> bool:
     """Whether a copy and a turn of it have the same tiles, of rows that stay rows, and runs as long, or long ones."""
     tiles = [([part.extent for part in p.target_lanes], [n for n in p.tile if n > 1]) for p in (alone, turn)]
     stays = all(p.copy.is_fill or p.source_lanes == p.target_lanes for p in (alone, turn))
-    return stays and tiles[0] == tiles[1] and turn.run >= min(alone.run, LONG_RUN // turn.element_bytes)
+    return stays and tiles[0] == tiles[1] and turn.run >= min(alone.run, LONG_RUN // turn.widths.src)
 
 
 def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tuple[CopyPlan | Together, ...]:

@@ -103,7 +103,7 @@ def staged_rows(
     largest = largest_of(together)
     has_single = any(not copy.target_lanes for copy in together)
     row = prod(largest.copy.digits[g].loaded for g, _ in contiguous(largest.copy, "src"))
-    is_long = row * largest.element_bytes >= LONG_ROW or largest.run * largest.element_bytes >= LONG_STAGED_RUN
+    is_long = row * largest.widths.src >= LONG_ROW or largest.run * largest.widths.src >= LONG_STAGED_RUN
     if largest.store == "nontemporal" or (largest.stages_stores and (has_single or is_long)):
         return None
     return _in_whole_runs(loops, group, target) or _in_rows(loops, group, target)
@@ -186,7 +186,7 @@ def _with_buffers(
         made = unions(part)
         fits = sum(union.plan.buffer_bytes("dst") for union in made) <= most
         fits &= has_rows or all(union.plan.run == prod(union.plan.macro) for union in made)
-        runs = [union.plan.run * union.plan.element_bytes for union in made] if fits else []
+        runs = [union.plan.run * union.plan.widths.src for union in made] if fits else []
     except LayoutcError:
         return None
     return part if min(runs, default=0) >= MIN_STAGED_RUN else None

@@ -33,7 +33,7 @@ def plans_alone(sized: Sized, target: Machine, streams: bool, most: int) -> Iter
     is_small = 0 < len(parts) <= MOST_PARTS
     for part, element in parts if is_small else [(copy, size)]:
         if is_small and not part.is_fill:
-            yield plan_small(part, Widths(element, element), target, converts=False)
+            yield plan_small(part, Widths(element, element), target)
         else:
             yield plan_moved(part, element, target, streams)
 
@@ -63,11 +63,11 @@ def with_small_conversions(
     def planned(part: CopyPlan | Together) -> CopyPlan | Together:
         if isinstance(part, Together) or part.copy.elements * SMALL_COPY > elements or not _goes_by_elements(part):
             return part
-        return plan_small(unfused(part.copy), how.widths, how.target, converts=True)
+        return plan_small(unfused(part.copy), how.widths, how.target)
 
     return tuple(map(planned, parts))
 
 
 def _goes_by_elements(plan: CopyPlan) -> bool:
     """Whether elements are converted in tiles that could go without."""
-    return bool(plan.converted_bytes and plan.target_lanes and plan.copy.is_whole)
+    return bool(plan.widths.converts and plan.target_lanes and plan.copy.is_whole)

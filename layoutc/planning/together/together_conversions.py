@@ -104,8 +104,8 @@ def _pages(copy: StridedCopy, widths: Widths) -> int:
 
 def _planned(turn: StridedCopy, alone: CopyPlan, how: Converting) -> list[CopyPlan]:
     """The plans of a turn of a copy."""
-    if not alone.converted_bytes:
-        return [plan_moved(turn, alone.element_bytes, how.target, how.streams)]
+    if not alone.widths.converts:
+        return [plan_moved(turn, alone.widths.src, how.target, how.streams)]
     is_box = turn.is_uneven and turn.is_whole
     if is_box and not has_box(turn, how.widths, how.target):
         return []

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.together.turn_copies import of_one_step
@@ -30,7 +31,7 @@ class Union:
 
         Raises LayoutcError if registers go on from one run to the next.
         """
-        begin = self.plan.copy.dst * self.plan.element_bytes // plan.widths.dst
+        begin = self.plan.copy.dst * self.plan.widths.src // plan.widths.dst
         digits = tuple(self._in_buffer(digit, plan.widths.dst) for digit in plan.copy.digits)
         if any(digits[part.digit] != plan.copy.digits[part.digit] for part in plan.target_lanes):
             raise LayoutcError("copies that share a buffer store registers that are longer than its runs")
@@ -48,7 +49,7 @@ class Union:
     def _distance(self, step: int, size: int) -> int:
         """So many elements of such a size apart in the destination: how many they are apart in the buffer."""
         strides = self.plan.store_buffer.strides
-        unit, digits = self.plan.element_bytes, self.plan.copy.digits
+        unit, digits = self.plan.widths.src, self.plan.copy.digits
         apart_in = [g for g, steps in enumerate(self.plan.macro) if steps > 1 and g not in self.plan.run_digits]
         rows = [(digits[g].dst * unit, strides[g] * unit) for g in apart_in]
         apart, inside = max((row for row in rows if row[0] <= step * size), default=(size, size))
@@ -152,7 +153,7 @@ def _union(part: Together, span: Span, rows: Sequence[tuple[int, int]]) -> Union
     order = tuple(range(len(digits)))
     plan = CopyPlan(
         StridedCopy(span.begin // size, span.begin // size, digits, is_fill=True),
-        size,
+        Widths(size, size),
         first.vector_bytes,
         first.shuffles,
         tile=(1,) * len(digits),

@@ -43,7 +43,8 @@ class BufferedCopy(TiledCopy):
             of_tiles = replace(of_tiles, store="normal", copy=_inside(of_tiles, "dst", moved.store_buffer))
             self.target, shares["dst"] = self.store_stage.buffer, 1
         self.shares = shares
-        self.tile_plan = replace(of_tiles, per_byte=(shares["src"], shares["dst"]))
+        widths = replace(of_tiles.widths, src_per_byte=shares["src"], dst_per_byte=shares["dst"])
+        self.tile_plan = replace(of_tiles, widths=widths)
         self.touched = [self.src_strides] * (not self.load_stage) + [self.dst_strides] * (not self.store_stage)
 
     def _made_load_stage(self, plan: CopyPlan, memory: Memory) -> GatheredLoads | ByteStage | None:

@@ -66,7 +66,7 @@ class Memory:
 
     def ratio(self, plan: CopyPlan) -> int:
         """How many elements of this memory are one of a plan: several that stay neighbours are moved as one."""
-        return 1 if plan.converted_bytes else plan.element_bytes // self.element_bytes
+        return 1 if plan.widths.converts else plan.widths.src // self.element_bytes
 
     @property
     def as_loaded(self) -> Memory:

@@ -62,7 +62,7 @@ class GatheredLoads:
         self.strides: list[Stride] = [stride * ratio for stride in plan.load_buffer.strides]
         self.bytes = None
         """the buffer that rows go through first which begin inside of bytes: there each element has one"""
-        if plan.converted_bytes and not gathers_bytes(plan):
+        if plan.widths.converts and not gathers_bytes(plan):
             self.bytes = ByteStage(nest, taken_apart(plan), memory.source, "src")
         self.share = plan.widths.src_per_byte if self.bytes is None else 1
         """elements of the source that have an offset together, as rows and vectors begin and end with bytes"""
@@ -78,7 +78,7 @@ class GatheredLoads:
         self.rows = run_loops(plan, row_digits(plan), self.steps)
         """loops over the rows that are in the source: what is not there is not read"""
         length = prod(self.steps[g] for g in row_digits(plan)) * ratio
-        self.cycle = row_cycle(plan) * ratio if plan.converted_bytes else 0
+        self.cycle = row_cycle(plan) * ratio if plan.widths.converts else 0
         self.lanes = min(self._most_lanes(), 1 << (length.bit_length() - 1))
         """that are stored at once, or loaded at once if those are more"""
         while lcm(self.lanes, self.cycle or 1) > length or self._repeats_much(length):
@@ -111,7 +111,7 @@ class GatheredLoads:
 
     def _most_lanes(self) -> int:
         """Lanes of a vector of the narrower side; where parameters come in cycles, of what is widest on the way."""
-        if self.cycle > 1 or not self.plan.converted_bytes:
+        if self.cycle > 1 or not self.plan.widths.converts:
             return self._at_once
         return self.plan.vector_bytes // min(self.plan.widths.src, self.plan.widths.dst)
 
@@ -128,7 +128,7 @@ class GatheredLoads:
         plan, whole = self.plan, self._at_once
         fills = merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved)
         registers, vectors = -(-length // whole), self.along.count * self.along.size // self.lanes
-        if not fills or not plan.converted_bytes or self.share > 1 or 2 * registers >= vectors:
+        if not fills or not plan.widths.converts or self.share > 1 or 2 * registers >= vectors:
             return 0
         if registers > MOST_REGISTERS:
             return 0
@@ -172,7 +172,7 @@ class GatheredLoads:
             )
             # Where parameters begin again, they are those of any other step along the row.
             terms += [] if self.cycle else along
-        sites = param_sites(self.plan.copy, loops, terms, shared) if self.plan.converted_bytes else []
+        sites = param_sites(self.plan.copy, loops, terms, shared) if self.plan.widths.converts else []
         for start in self._starts:
             self._vector(loops.builder, row, into, start, sites)
 
@@ -210,7 +210,7 @@ class GatheredLoads:
 
     def _vector(self, builder: Builder, row: SSAValue, into: SSAValue, start: int, sites: Sequence[ParamSite]) -> None:
         """The lanes from `start` on out of the source and into the buffer."""
-        if not self.plan.converted_bytes:
+        if not self.plan.widths.converts:
             self._store(builder, self._loaded(builder, row, start, self.lanes), into, start)
             return
         most = self.plan.vector_bytes

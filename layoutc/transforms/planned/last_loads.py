@@ -20,7 +20,7 @@ def begin_earlier(plan: CopyPlan, loads: Sequence[Register], lanes: int) -> set[
 
 def _begin_with_lines(plan: CopyPlan) -> bool:
     """Whether rows that are loaded begin with lines of the source, if that does."""
-    along, line = {part.digit for part in plan.source_lanes}, LINE // plan.element_bytes
+    along, line = {part.digit for part in plan.source_lanes}, LINE // plan.widths.src
     starts = [plan.copy.src]
     for position, digit in enumerate(plan.copy.digits):
         starts += [step for _, step in digit.all_steps("src") if position not in along]

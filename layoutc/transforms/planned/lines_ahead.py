@@ -41,7 +41,7 @@ class LinesAhead:
         self.plan, self.source, self.outer = plan, source, outer
         self.ratio = ratio = memory.ratio(plan)
         self.one = vector_type(memory.source_element, 1)
-        line = LINE * ratio // plan.element_bytes
+        line = LINE * ratio // plan.widths.src
         lines = -(-plan.source_run * ratio // line)
         self.lines = [*rows, Steps.of(row, line, lines * line)]
         self.part: AffineExpr | None = None

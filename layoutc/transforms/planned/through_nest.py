@@ -68,7 +68,7 @@ def _copy(nest: NestBuilder, through: Through, part: _Part, number: int) -> Tile
 def _halves(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp], Sequence[_Part]]:
     """What goes into the buffer, and what leaves it: one of the two converts, if anything does."""
     into, out_of = memory, memory.as_gathered
-    if memory.conversion is not None and not any(copy.converted_bytes for copy in through.into):
+    if memory.conversion is not None and not any(copy.widths.converts for copy in through.into):
         into, out_of = memory.as_loaded, memory
     buffer = vector_ops.buffer(into.element, through.buffer_bytes // into.element_bytes)
     apart = buffer.results[0]

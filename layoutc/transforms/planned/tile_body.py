@@ -231,7 +231,7 @@ class VectorBody:
         if piece is None:
             return self._zero(lanes)
         value = self._raw_piece(piece, lanes)
-        if self.converts_loads and self.plan.converted_bytes:
+        if self.converts_loads and self.plan.widths.converts:
             value = self._converted(value, piece, lanes)
         return self._cast(value, vector_type(self.lane_type, lanes))
 

@@ -98,7 +98,7 @@ class TiledCopy:
 
     def find_params(self, terms: Sequence[Term]) -> None:
         """Where the parameters of a tile are, and its sums, if it has any."""
-        if self.plan.converted_bytes or self.adds_up:
+        if self.plan.widths.converts or self.adds_up:
             self.param_sites = param_sites(self.plan.copy, self.loops, terms, self.shared_params)
 
     @property

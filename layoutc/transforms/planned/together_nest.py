@@ -87,6 +87,6 @@ class TogetherNest:
         """What steps of the loops are, in elements of the memory, some of which may share bytes."""
         if plan.copy.is_fill and side == "src":
             return [0] * len(self.shared)
-        width = plan.widths.src if plan.converted_bytes and side == "src" else self.memory.element_bytes
+        width = plan.widths.src if plan.widths.converts and side == "src" else self.memory.element_bytes
         share = plan.widths.per_byte(side)
         return [loop.of(side) * share // width for loop in self.shared]

@@ -86,5 +86,5 @@ class Calls:
         registers = [register for tile in loads for register in tile] if is_loaded else stores
         pieces = pieces_of(registers)
         is_apart = is_loaded or plan.store != "nontemporal" or plan.widths.dst_per_byte == 1
-        is_many = bool(plan.converted_bytes) and len(pieces) >= CALLED_FROM and len(registers) >= CALLS_OF_EACH
+        is_many = plan.widths.converts and len(pieces) >= CALLED_FROM and len(registers) >= CALLS_OF_EACH
         return cls(is_many and is_apart, is_many and 2 * len({piece.params for piece in pieces}) <= len(pieces))
