@@ -20,7 +20,7 @@ from layoutc.planning.moves.macro_shapes import (
     WIDENED,
     MacroShape,
 )
-from layoutc.planning.moves.macro_tiles import by_source_lines, with_macro
+from layoutc.planning.moves.macro_tiles import in_source_order, with_macro
 from layoutc.planning.moves.near_stores import with_near_stores
 from layoutc.planning.moves.next_tile import LEAST_AHEAD, along_most_turns, asking_ahead, next_macro_tile, outer_loops
 from layoutc.planning.moves.plan_copy import plan_converted, plan_copy
@@ -57,8 +57,9 @@ def row_by_row(copy: StridedCopy, how: Converting, suits: Callable[[CopyPlan], b
         if plan.fits_stack and row >= (enough if plan.stages_stores else least) and not converts_twice(plan):
             plan = plan.because("loads", "row by row into a buffer, which converts whole registers")
             plan = with_near_stores(plan)
-            if how.streams and (ordered := by_source_lines(plan, how.target)).outer_order != plan.outer_order:
-                plan = ordered  # other loops ask for other macro tiles, too
+            ordered = in_source_order(plan, how.target) if how.streams else plan
+            if ordered is not plan:
+                plan = asking_ahead(ordered)  # other loops ask for other macro tiles, too
             asks_next = how.streams and plan.prefetch == next_macro_tile(plan)
             return along_most_turns(plan, how.target) if asks_next else plan
     return None

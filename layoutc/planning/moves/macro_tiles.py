@@ -93,11 +93,21 @@ def with_joined_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
+    The plan with its loops over macro tiles in the order of the source, and macro tiles that ask for the next one.
+
+    They do past the caches, and where elements are converted, which are stored through the caches.
+    """
+    plan = in_source_order(plan, target)
+    asks = plan.prefetch or plan.store != "normal" or plan.widths.converts
+    return asking_ahead(plan) if asks else plan
+
+
+def in_source_order(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
     The plan with its loops over macro tiles that step within a page of the source inside of the others.
 
     What a macro tile leaves of a line, or of a page, is taken soon. Rows that stay as they are come in the order of the
-    source. Past the caches macro tiles ask for the next one, and so they do where elements are converted, which are
-    stored through the caches.
+    source.
     """
     if _reads_rows(plan, target):
         if plan.store == "nontemporal" and _has_long_rows(plan):
@@ -106,10 +116,8 @@ def by_source_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
     else:
         order = _source_line_order(plan)
         why = "those within a page of the source are inside"
-    if outer_loops(plan, order) != outer_loops(plan, plan.outer_order):
-        plan = plan.because("outer loops", why, outer_order=order)
-    asks = plan.prefetch or plan.store != "normal" or plan.widths.converts
-    return asking_ahead(plan) if asks else plan
+    changes = outer_loops(plan, order) != outer_loops(plan, plan.outer_order)
+    return plan.because("outer loops", why, outer_order=order) if changes else plan
 
 
 def _reads_rows(plan: CopyPlan, target: Machine) -> bool:
