@@ -24,14 +24,9 @@ from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
 from layoutc.planning.through.byte_images import by_images
-from layoutc.planning.through.plan_through import (
-    asking_for_turns,
-    plans_into,
-    plans_out_of,
-    target_of_turns,
-    turn_instructions,
-)
+from layoutc.planning.through.plan_through import asking_for_turns, plans_into, plans_out_of, turn_instructions
 from layoutc.planning.through.through import Detour, Turn
+from layoutc.planning.together.turn_copies import target_of_turns
 
 IMAGE_GAIN = 0.9
 """of the instructions of copies that go straight are those by way of images, at most"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_conversions import converting_plans
@@ -22,6 +22,7 @@ from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.reasons import because
 from layoutc.planning.through.through import Detour, Turn, through_buffers
 from layoutc.planning.together.next_turn import for_next_turn
+from layoutc.planning.together.turn_copies import target_of_turns
 
 TURN_AHEAD = 1 / 4
 """of the second cache, that a turn takes at most for the next one to be asked for"""
@@ -89,12 +90,6 @@ def asking_for_turns(into: Sequence[CopyPlan], turns: Sequence[SharedLoop], targ
     if sum(moved) > TURN_AHEAD * target.l2:
         return tuple(asking_ahead(plan) if plan.target_lanes else plan for plan in into)
     return tuple(for_next_turn(plan, turns, sum(moved), target) for plan in into)
-
-
-def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:
-    """The machine as turns have it: what is a whole line in the first one need be none in the others."""
-    turns = [loop.dst * gcd(loop.step, loop.extent) for loop in loops if loop.step < loop.extent]
-    return replace(target, alignment=gcd(target.alignment, *turns))
 
 
 def plans_into(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> tuple[CopyPlan, ...]:

@@ -14,11 +14,11 @@ from layoutc.planning.together.shared_lines import (
     largest_of,
     staged_rows,
     staged_together,
-    target_of_steps,
     turn_of,
 )
 from layoutc.planning.together.small_copies import most_small, plans_alone
 from layoutc.planning.together.together import moved_groups
+from layoutc.planning.together.turn_copies import target_of_turns
 
 TURN_PART = 8
 """copies that run together move an eighth of the second cache in a turn"""
@@ -75,7 +75,7 @@ def parts_past_it(moved: Sequence[Sized], target: Machine, streams: bool) -> tup
         inner = [turn_of(*sized, loops) for sized in group]
         if any(not is_tiled(*sized, target) for sized in inner):
             loops = ()
-        of_turn = target_of_steps(loops, target)
+        of_turn = target_of_turns(loops, target)
         together = tuple(plan_moved(*piece, of_turn, streams) for piece in inner) if loops else ()
         rows = staged_rows(loops, group, together, target) if together and streams and is_far else None
         if rows is not None:

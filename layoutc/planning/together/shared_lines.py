@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, contiguous, without_partial
@@ -49,12 +49,6 @@ def turn_of(copy: StridedCopy, size: int, loops: Sequence[SharedLoop]) -> Sized:
 def largest_of(plans: Sequence[CopyPlan]) -> CopyPlan:
     """The copy that writes the most bytes."""
     return max(plans, key=lambda plan: plan.copy.elements * plan.widths.dst)
-
-
-def target_of_steps(loops: Sequence[SharedLoop], target: Machine) -> Machine:
-    """The machine as turns have it: what is a whole line in the first one need be none in the others."""
-    turns = [loop.dst for loop in loops if loop.step < loop.extent]
-    return replace(target, alignment=gcd(target.alignment, *turns))
 
 
 def is_tiled(copy: StridedCopy, size: int, target: Machine) -> bool:

@@ -21,9 +21,9 @@ from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.together.plan_together import TURN_PART
-from layoutc.planning.together.shared_lines import largest_of, target_of_steps
+from layoutc.planning.together.shared_lines import largest_of
 from layoutc.planning.together.together import Measured, alike, groups, line_bytes
-from layoutc.planning.together.turn_copies import reduced, restored
+from layoutc.planning.together.turn_copies import reduced, restored, target_of_turns
 
 LEAST_SAVED = 0.04
 """of what copies move of lines one after the other: as much less must they move together"""
@@ -62,7 +62,7 @@ def _turns(
     """What each copy does in a turn; nothing where one would be several, or where they go past the caches alone."""
     if not _saves(loops, group, alone):
         return ()
-    of_turn = replace(how, target=target_of_steps(loops, how.target))
+    of_turn = replace(how, target=target_of_turns(loops, how.target))
     found: list[CopyPlan] = []
     for (copy, widths), plan in zip(group, alone, strict=True):
         turn = reduced(copy, widths, loops)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy, falling, merged
 from layoutc.planning.copies.widths import Widths
+from layoutc.planning.machine import Machine
 from layoutc.planning.plans.turns import SharedLoop
+
+
+def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:
+    """The machine as turns have it: what is a whole line in the first one need be none in the others."""
+    turns = [loop.dst * gcd(loop.step, loop.extent) for loop in loops if loop.step < loop.extent]
+    return replace(target, alignment=gcd(target.alignment, *turns))
 
 
 def loop_of(digit: CopyDigit, widths: Widths) -> SharedLoop | None:
