@@ -16,7 +16,8 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.plan import COPIED_RUN, CopyPlan
+from layoutc.planning.plans.macro_runs import COPIED_RUN
+from layoutc.planning.plans.plan import CopyPlan
 
 SMALL = replace(TARGETS["avx512"], llc=64 << 10)
 """a machine past whose caches these few bytes go"""

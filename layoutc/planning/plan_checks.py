@@ -10,8 +10,9 @@ from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apar
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.machine import merges_registers
+from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
-from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count

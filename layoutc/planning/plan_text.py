@@ -239,8 +239,8 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     (src, src_share), (dst, dst_share) = element, converted or element
     at = when or ("src" if converted and load == "staged" else None)
     widths = Widths(src, dst, src_share, dst_share, converted is not None, at)
-    how = tile, source, target, macro, outer, inner, store, prefetch, load or "normal"
-    plan = CopyPlan(copy, widths, vector, shuffles, *how, merges, fetches, asks or "", side_by_side)
+    how = tile, source, target, macro, outer, inner, merges, load or "normal", store
+    plan = CopyPlan(copy, widths, vector, shuffles, *how, side_by_side, fetches, prefetch, asks or "")
     check_parts(plan)
     return plan
 

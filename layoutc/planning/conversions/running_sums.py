@@ -19,7 +19,8 @@ from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.moves.longer_tiles import ROW_REGISTERS
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.next_tile import asking_ahead
-from layoutc.planning.plans.plan import CopyPlan, Plan, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Plan
 from layoutc.planning.tiles.lanes import lane_count
 
 MOST_TOTALS = 32 << 10

@@ -17,7 +17,8 @@ from layoutc.planning.machine import LINE
 from layoutc.planning.moves.macro_shapes import MacroShape
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.staged_stores import few_lines
-from layoutc.planning.plans.plan import CopyPlan, Store, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Store
 
 BUFFERED = MacroShape(16 << 10, 128, 128, "dst", prefetch=False)
 BUFFERED_TWICE = MacroShape(64 << 10, 256, 256, "dst", prefetch=False)

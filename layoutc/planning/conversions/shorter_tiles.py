@@ -8,7 +8,8 @@ from itertools import islice
 from math import prod
 
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
-from layoutc.planning.plans.plan import CONVERTED_LANE, CopyPlan, Part, Plan, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CONVERTED_LANE, CopyPlan, Part, Plan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 from layoutc.planning.tiles.param_loads import param_loads

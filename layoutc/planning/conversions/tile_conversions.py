@@ -20,7 +20,8 @@ from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.plan_copy import instructions_each, plan_converted, stores_lines_twice
 from layoutc.planning.moves.staged_stores import row_of
 from layoutc.planning.moves.streamed_stores import WIDE_ELEMENT
-from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
 from layoutc.planning.tiles.param_loads import loads_each, param_loads
 

@@ -10,7 +10,8 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
 from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
-from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 
 CROWDED_PART = 3 / 4

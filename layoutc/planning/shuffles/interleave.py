@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plans.plan import is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.shuffles.exchanges import VectorUnit
 from layoutc.planning.shuffles.merging import staying
 from layoutc.planning.shuffles.network import Network, NetworkBuilder

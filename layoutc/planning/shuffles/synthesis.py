@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plans.plan import is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.shuffles.exchanges import ENTERING, OTHER, Move, VectorUnit, find_moves
 from layoutc.planning.shuffles.network import Label, Network, Shuffle, check_labels, move_bits, without_unused_steps
 

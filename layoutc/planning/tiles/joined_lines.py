@@ -8,7 +8,8 @@ from math import prod
 
 from layoutc.planning.copies.copy_digits import contiguous
 from layoutc.planning.machine import LINE
-from layoutc.planning.plans.plan import CopyPlan, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.shuffles.synthesis import REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.tile import Piece

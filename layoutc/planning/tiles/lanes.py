@@ -10,7 +10,8 @@ from math import prod
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Part
 
 TILE_REGISTERS = 16
 """registers of a tile: more would spill"""

@@ -13,7 +13,8 @@ from math import prod
 
 from layoutc.planning.copies.copy_digits import CopyDigit
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.tiles.merged_tile import MergedTile
 from layoutc.planning.tiles.tile import Piece, Register, TileProgram
 

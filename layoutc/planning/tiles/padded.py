@@ -7,7 +7,8 @@ from dataclasses import replace
 from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
-from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.tiles.lanes import PIECE_BYTES, TILE_REGISTERS, choose_lanes
 
 MOST_LOADED = 4

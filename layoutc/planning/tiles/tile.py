@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName
-from layoutc.planning.plans.plan import CopyPlan, Part, is_power_of_two
+from layoutc.planning.plans.fits import is_power_of_two
+from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.interleave import deinterleave, interleave
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.shuffles.synthesis import synthesize
