@@ -920,7 +920,7 @@ def test_rows_that_tiles_widen_do_not_fill_a_set_either(channels: int, lanes: in
     source = layoutc.desc("nchw", (4, channels, 28, 28), "u8")
     destination = layoutc.desc("nhwc", source.dims, "f32")
     (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=32 << 10)).copies
-    assert (copy.widths.converts, lane_count(copy.source_lanes)) == (4, lanes)
+    assert (copy.widths.dst, lane_count(copy.source_lanes)) == (4, lanes)
 
 
 @pytest.mark.parametrize("is_far", [False, True])
