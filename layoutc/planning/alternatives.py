@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
@@ -28,20 +29,29 @@ from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plans.plan import CopyPlan, Load, Plan, PlanPart, Store
 from layoutc.planning.plans.turns import Through, Together
 
-OUTER: tuple[SideName, ...] = ("dst", "src")
-"""whose strides the loops over macro tiles follow"""
-ALTERNATIVES: tuple[tuple[Load, Store, MacroShape], ...] = (
-    ("normal", "normal", NORMAL),
-    ("normal", "nontemporal", STREAMED),
-    ("normal", "staged", STAGED_ROWS),
-    ("normal", "nontemporal", STREAMED_SMALL),
-    ("normal", "staged", STAGED_CHUNKS),
-    ("normal", "nontemporal", STREAMED_COPY),
-    ("normal", "normal", STREAMED),
-    ("staged", "nontemporal", COLLIDING),
-    ("staged", "staged", STAGED_ROWS),
-    ("normal", "normal", STREAMED_SMALL),
+
+class Policy(NamedTuple):
+    """A way to load and store, macro tiles, and the side whose strides the loops over these follow."""
+
+    load: Load
+    store: Store
+    shape: MacroShape
+    outer: SideName = "dst"
+
+
+BY_DESTINATION = (
+    Policy("normal", "normal", NORMAL),
+    Policy("normal", "nontemporal", STREAMED),
+    Policy("normal", "staged", STAGED_ROWS),
+    Policy("normal", "nontemporal", STREAMED_SMALL),
+    Policy("normal", "staged", STAGED_CHUNKS),
+    Policy("normal", "nontemporal", STREAMED_COPY),
+    Policy("normal", "normal", STREAMED),
+    Policy("staged", "nontemporal", COLLIDING),
+    Policy("staged", "staged", STAGED_ROWS),
+    Policy("normal", "normal", STREAMED_SMALL),
 )
+ALTERNATIVES = (*BY_DESTINATION, *(policy._replace(outer="src") for policy in BY_DESTINATION))
 
 
 def choose_plans(
@@ -56,29 +66,23 @@ def choose_plans(
     chosen = choose_plan(source, destination, target, threads)
     seen: set[Plan] = set()
     size = source.size_bytes + destination.size_bytes
-    others = (with_fetched_lines(plan, size, target) for plan in _alternatives(chosen, target))
+    others = (with_fetched_lines(_by_policy(chosen, target, policy), size, target) for policy in ALTERNATIVES)
     for plan in chain([chosen], others):
         if plan not in seen:
             seen.add(plan)
             yield plan
 
 
-def _alternatives(chosen: Plan, target: Machine) -> Iterator[Plan]:
-    for outer in OUTER:
-        for load, store, shape in ALTERNATIVES:
-            yield _by_policy(chosen, target, outer, load, store, shape)
-
-
-def _by_policy(plan: Plan, target: Machine, outer: SideName, load: Load, store: Store, shape: MacroShape) -> Plan:
+def _by_policy(plan: Plan, target: Machine, policy: Policy) -> Plan:
     """The plan with its copies done another way, those that can be."""
 
     def other(copy: CopyPlan) -> CopyPlan:
         try:
-            return _copy_by_policy(copy, target, outer, load, store, shape)
+            return _copy_by_policy(copy, target, policy)
         except LayoutcError:
             return copy
 
-    return replace(plan, parts=tuple(_part_by_policy(part, other, store) for part in plan.parts))
+    return replace(plan, parts=tuple(_part_by_policy(part, other, policy.store) for part in plan.parts))
 
 
 def _part_by_policy(part: PlanPart, other: Callable[[CopyPlan], CopyPlan], store: Store) -> PlanPart:
@@ -100,10 +104,9 @@ def _together(part: Together, other: Callable[[CopyPlan], CopyPlan], store: Stor
     return changed
 
 
-def _copy_by_policy(
-    plan: CopyPlan, target: Machine, outer: SideName, load: Load, store: Store, shape: MacroShape
-) -> CopyPlan:
+def _copy_by_policy(plan: CopyPlan, target: Machine, policy: Policy) -> CopyPlan:
     """Raises LayoutcError where a copy cannot be done that way."""
+    load, store, shape, outer = policy
     if not plan.target_lanes or (load == "staged" and plan.copy.is_fill):
         raise LayoutcError("the same for all policies")
     if plan.widths.converts and "staged" in (store, load, plan.load):
