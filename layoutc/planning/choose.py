@@ -8,7 +8,7 @@ from dataclasses import replace
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.conversions.converting import Converting
-from layoutc.planning.conversions.param_lists import asked_list, divisor_list, packed_lists
+from layoutc.planning.conversions.param_lists import packed_lists
 from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.reorder import Reorder
@@ -56,7 +56,7 @@ def choose_plan(
         if found is not None:
             return with_fetched_lines(found, reorder.bytes, target)
         reorder = replace(reorder, conversion=replace(conversion, compensation=None))
-    plan = _plan(reorder, target, threads, goes_through)
+    plan = _plan(reorder, Converting.of(reorder, target, threads, goes_through))
     if not conversion.sum:
         plan = with_rows_of_threads(plan, destination.size_bytes, target)
     return with_fetched_lines(with_fetched_rows(plan, target), reorder.bytes, target)
@@ -65,30 +65,19 @@ def choose_plan(
 def _with_running_sums(reorder: Reorder, target: Machine, threads: int) -> Plan | None:
     """The plan whose tiles add up the sums of a compensation, if they can."""
     try:
-        plan = _plan(reorder, target, threads)
+        plan = _plan(reorder, Converting.of(reorder, target, threads, None))
     except NotStridedError:
         return None
     return with_running_sums(plan, reorder.seen, reorder.destination)
 
 
-def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | None = None) -> Plan:
+def _plan(reorder: Reorder, how: Converting) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
-    types, moves = (reorder.source.element_type, reorder.destination.element_type), reorder.moves
-    how = Converting(
-        reorder.widths,
-        target,
-        streams=False,
-        threads=threads,
-        adds=bool(reorder.conversion.sum),
-        moves=moves,
-        divisor=divisor_list(reorder.seen, types[1]),
-        asked=asked_list(reorder.seen, *types),
-        is_large=reorder.is_large,
-    )
+    target, moves = how.target, how.moves
     straight = None if moves else copies_that_convert(reorder, target)
     buffered = best_buffer(reorder, target, straight and len(straight[0]))
     if buffered is not None:
-        threads = worthwhile(threads, reorder, len(buffered.turns))
+        threads = worthwhile(how.threads, reorder, len(buffered.turns))
         streams = goes_past_caches(reorder, target, threads)
         return Plan(plan_through(buffered, replace(how, streams=streams, threads=threads)), threads)
     images = best_images(reorder, target)
@@ -102,7 +91,7 @@ def _plan(reorder: Reorder, target: Machine, threads: int, goes_through: bool | 
     if moves and not widths.are_packed:
         return _moving_plan(reorder, copies, how)
     how = replace(how, computed=COMPUTED if not moves_between(reorder) else 0 if moves else 1)
-    return _converting_plan(reorder, copies, images, how, goes_through)
+    return _converting_plan(reorder, copies, images, how)
 
 
 def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Converting) -> Plan:
@@ -120,13 +109,7 @@ def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Convertin
     return Plan(parts(moved, target, streams), threads)
 
 
-def _converting_plan(
-    reorder: Reorder,
-    copies: Sequence[StridedCopy],
-    images: Detour | None,
-    how: Converting,
-    goes_through: bool | None,
-) -> Plan:
+def _converting_plan(reorder: Reorder, copies: Sequence[StridedCopy], images: Detour | None, how: Converting) -> Plan:
     """The plan of copies that convert, or whose elements share bytes; of as many threads as are asked for at most."""
     is_shared = how.threads > 1 and copies and gains_by_threads(reorder, len(copies))
     if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
@@ -140,8 +123,8 @@ def _converting_plan(
         return Plan(plan_images(needed, how), threads)
     how = replace(how, copies=sum(not copy.is_fill for copy in copies))
     plans = tuple(converting_plans(copies, how))
-    parts = images and through_images(images, plans, how, goes_through)
-    parts = parts or rows_through(reorder, plans, how, goes_through)
+    parts = images and through_images(images, plans, how)
+    parts = parts or rows_through(reorder, plans, how)
     if parts:
         return Plan(parts, threads)
     shares = len(plans) > 1 and reorder.destination.size_bytes >= how.target.l2

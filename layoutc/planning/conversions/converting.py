@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from layoutc.planning.conversions.param_lists import asked_list, divisor_list
 from layoutc.planning.conversions.plan_cost import COMPUTED
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 
@@ -34,6 +36,25 @@ class Converting:
     """whether the destination has so many bytes that zeros beside what is packed are better in its tiles"""
     computed: int = COMPUTED
     """bytes of an element while it is converted; 0 if it stays what it is"""
+    goes_through: bool | None = None
+    """whether it is known to go through a buffer where it need not"""
+
+    @classmethod
+    def of(cls, reorder: Reorder, target: Machine, threads: int, goes_through: bool | None) -> Converting:
+        """How a reorder's copies are planned, before it is known how many threads they are worth, or where they go."""
+        types = reorder.source.element_type, reorder.destination.element_type
+        return cls(
+            reorder.widths,
+            target,
+            streams=False,
+            threads=threads,
+            adds=bool(reorder.conversion.sum),
+            moves=reorder.moves,
+            divisor=divisor_list(reorder.seen, types[1]),
+            asked=asked_list(reorder.seen, *types),
+            is_large=reorder.is_large,
+            goes_through=goes_through,
+        )
 
     @property
     def makes_quotients(self) -> bool:

@@ -67,20 +67,20 @@ def _is_short(images: Detour, most: int) -> bool:
 
 
 def through_images(
-    images: Detour, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
+    images: Detour, straight: Sequence[CopyPlan], how: Converting
 ) -> tuple[CopyPlan | Through, ...] | None:
     """
     The plans of a reorder by way of images; None where copies that go `straight` take as few instructions, or write
     whole lines past the caches.
 
-    It is what `is_asked` says, where that is known.
+    It is as it is known that it `goes_through` one, or none.
     """
-    others = parts_cost(straight, how.computed)
-    if is_asked is False or (not is_asked and (pass_caches(straight) or _least(straight, how) > IMAGE_GAIN * others)):
+    others, is_known = parts_cost(straight, how.computed), how.goes_through
+    if is_known is False or (not is_known and (pass_caches(straight) or _least(straight, how) > IMAGE_GAIN * others)):
         return None
     parts = plan_images(images, how)
     cost = parts_cost(parts, how.computed, how.threads)
-    if not is_asked and cost > IMAGE_GAIN * others:
+    if not is_known and cost > IMAGE_GAIN * others:
         return None
     because("bytes", f"by way of images in which each element has a byte, in {cost / others:.2f} of the instructions")
     return parts

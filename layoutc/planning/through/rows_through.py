@@ -28,19 +28,19 @@ HOPEFUL = 0.55
 
 
 def rows_through(
-    reorder: Reorder, straight: Sequence[CopyPlan], how: Converting, is_asked: bool | None = None
+    reorder: Reorder, straight: Sequence[CopyPlan], how: Converting
 ) -> tuple[CopyPlan | Through, ...] | None:
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
     Past the caches they do: those wait for memory. So they do where what is moved is as wide as what is computed: tiles
-    convert as many vectors as they move. It is what `is_asked` says, where that is known, if there is a way.
+    convert as many vectors as they move. It is as it is known that it `goes_through` one, if there is a way.
     """
-    is_wide = how.widths.are_packed or how.widths.moved >= COMPUTED
-    if is_asked is False or is_wide or how.moves or how.adds or reorder.conversion.compensation is not None:
+    is_known, is_wide = how.goes_through, how.widths.are_packed or how.widths.moved >= COMPUTED
+    if is_known is False or is_wide or how.moves or how.adds or reorder.conversion.compensation is not None:
         return None
-    cost = 0 if is_asked or how.streams else parts_cost(straight)
-    if not is_asked and (how.streams or _least(straight, how) > HOPEFUL * cost):
+    cost = 0 if is_known or how.streams else parts_cost(straight)
+    if not is_known and (how.streams or _least(straight, how) > HOPEFUL * cost):
         return None
     sides, order = (reorder.source, reorder.destination), how.widths.converted_at
     try:
@@ -51,7 +51,7 @@ def rows_through(
         return None
     parts = plan_through(buffered, how)
     takes_less = all(map(_converts_rows, parts)) and parts_cost(parts, COMPUTED, how.threads) <= BOX_GAIN * cost
-    if not is_asked and not takes_less:
+    if not is_known and not takes_less:
         return None
     because("rows", "converted as they lie, through a buffer, as tiles take more instructions")
     return parts
