@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from layoutc.discardable import COMMENT
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.c_buffers import BUFFER_STATEMENTS, print_alias
 from layoutc.targets.functions.c_control import print_for, print_if, print_yield
@@ -26,7 +27,7 @@ from layoutc.targets.spelling.c_lanes import LANE_SPELLINGS
 from layoutc.targets.spelling.c_names import Names
 from layoutc.targets.spelling.c_shuffles import Shuffles
 from layoutc.targets.words.bounds import Bounds
-from layoutc.targets.words.c_comments import COMMENT, comment_lines
+from layoutc.targets.words.c_comments import comment_lines
 from layoutc.targets.words.c_expressions import Expression, call
 from layoutc.targets.words.c_text import INDENT, MAX_WIDTH, mentions, wrapped
 from layoutc.targets.words.c_types import is_memref, is_vector, mask_name, scalar_name, type_name

@@ -28,6 +28,7 @@ from typing import Any
 from xdsl.dialects import func
 from xdsl.ir import Operation
 
+from layoutc.discardable import INLINED
 from layoutc.targets.errors import EmissionError
 from layoutc.targets.helpers.c_byte_tables import (
     BY_ROWS,
@@ -40,7 +41,7 @@ from layoutc.targets.helpers.c_byte_tables import (
     table_text,
 )
 from layoutc.targets.patterns.byte_functions import byte_table
-from layoutc.targets.spelling.c_floats import INLINED, is_fusible
+from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_names import IN_MACRO, Names
 from layoutc.targets.words.c_text import INDENT
 from layoutc.targets.words.c_types import type_name

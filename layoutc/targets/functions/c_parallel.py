@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects import scf, vector
 from xdsl.dialects.builtin import IntegerAttr
 
+from layoutc.discardable import THREADS
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.c_control import loop
 from layoutc.targets.functions.c_vector_memory import streams
@@ -16,9 +17,6 @@ from layoutc.walk import of_kind, ops_of
 
 if TYPE_CHECKING:
     from layoutc.targets.functions.c_function import FunctionPrinter
-
-THREADS = "layout.threads"
-"""on an scf.parallel: how many threads share its iterations; without it, as many as OpenMP takes"""
 
 
 def print_parallel(printer: FunctionPrinter, op: scf.ParallelOp) -> None:

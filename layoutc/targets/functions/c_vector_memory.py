@@ -10,6 +10,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, DenseIntOrFPElementsAttr, IntegerAttr, MemRefType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from layoutc.discardable import PREFETCH
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.effects import root
 from layoutc.targets.helpers.c_vector_helpers import LOADED_ONCE_BYTES, STREAMED
@@ -35,8 +36,6 @@ from layoutc.walk import of_kind
 if TYPE_CHECKING:
     from layoutc.targets.functions.c_function import FunctionPrinter
 
-PREFETCH = "layout.prefetch"
-"""on a load of lanes: so many elements further on lies what is asked for into the second-level cache meanwhile"""
 
 PLAIN_STORES = (32, 16, 8, 4, 2, 1)
 """bytes that processors store by one instruction, the most first; a vector has at most 64"""

@@ -8,7 +8,7 @@ from typing import cast
 from xdsl.dialects import affine, arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.functions.c_vector_memory import PREFETCH
+from layoutc.discardable import PREFETCH
 from layoutc.targets.functions.c_vectors import VECTOR_SPELLINGS
 from layoutc.targets.patterns.mentioned import ENDS, operands_of
 from layoutc.targets.spelling.c_affine import used_operands

@@ -14,15 +14,12 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BFloat16Type, DenseIntOrFPElementsAttr, FloatAttr, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.discardable import IS_NORMAL, IS_SCALED
 from layoutc.targets.patterns.c_quotient import stands_beside
 from layoutc.targets.words.c_types import once_per_type
 from layoutc.targets.words.vectors import CASTS, F32_LANES, as_shuffled, is_f32_register, shuffled
 from layoutc.walk import operands, relation
 
-IS_NORMAL = "layout.is_normal"
-"""discardable attribute of what is narrowed to bf16: no number is subnormal"""
-IS_SCALED = "layout.is_scaled"
-"""the same, where each is an integer, less a parameter if there is one, times a parameter"""
 SIDE_BY_SIDE = as_shuffled(range(2 * F32_LANES))
 """the lanes of a shuffle that puts two such registers side by side"""
 NARROWING = (arith.TruncFOp, vector.ShuffleOp)

@@ -26,12 +26,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.discardable import TO_INTEGER
 from layoutc.targets.words.c_vector_types import VectorType as Lanes
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import F32_LANES, is_f32_register
 
-TO_INTEGER = "layout.to_integer"
-"""discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
 USUAL = range(-60, 61)
 """exponents of constants by which nothing comes near to what a product overflows at, or loses places at"""
 MANY = 2

@@ -6,6 +6,7 @@ from xdsl.dialects import arith, func, math, memref, vector
 from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Operation
 
+from layoutc.discardable import INLINED
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.patterns.c_float_numbers import float_codes
 from layoutc.targets.spelling.c_context import Site, Spelling
@@ -76,8 +77,6 @@ HARMLESS = (
     *(memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp),
 )
 """ops that a product may go into as it is"""
-INLINED = "layout.inlined"
-"""discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
 PASSING = (arith.SelectOp, arith.BitcastOp, vector.BitcastOp, vector.ShuffleOp)
 """ops that give it on to others"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-COMMENT = "layout.comment"
+from layoutc.discardable import COMMENT
 
 
 def comment_lines(op: Operation) -> list[str]:

@@ -13,10 +13,9 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation
 
+from layoutc.discardable import INSERTED
 from layoutc.targets.words.c_types import vector_name, width
 
-INSERTED = "layout.inserted"
-"""discardable attribute of a shuffle: the second vector is inserted behind the first"""
 JOIN_WORDS, JOIN, JOIN_WIDE = "join_words", "join_halves", "join_wide_halves"
 JOINED = {64: JOIN_WORDS, 128: JOIN, 256: JOIN_WIDE}
 """the macro for two vectors of so many bits"""

@@ -32,25 +32,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from layoutc.discardable import PREFETCH
 from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
 from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import NOTHING, created
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
-
-PREFETCH = "layout.prefetch"
-"""discardable attribute of a load of lanes: how many elements further on memory will be needed next"""
-
-INSERTED = "layout.inserted"
-"""discardable attribute of a shuffle: the second vector, of memory, is inserted behind the first"""
-
-TO_INTEGER = "layout.to_integer"
-"""discardable attribute of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
-
-IS_NORMAL = "layout.is_normal"
-"""discardable attribute of what is narrowed to bf16: no number is subnormal"""
-
-IS_SCALED = "layout.is_scaled"
-"""the same, where each is an integer, less a parameter if there is one, times a parameter"""
 
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from xdsl.builder import Builder
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.discardable import COMMENT
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder, first_inserted
-from layoutc.transforms.plain.plain_nest import COMMENT, IndexSpace, comment
+from layoutc.transforms.plain.plain_nest import IndexSpace, comment
 from layoutc.transforms.values.element_access import (
     Conversions,
     element_offset,

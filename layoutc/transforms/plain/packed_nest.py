@@ -21,11 +21,12 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.descriptor import MemoryDesc
+from layoutc.discardable import COMMENT
 from layoutc.layout import AxisGroup
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.plain.element_nest import build_element_nest
-from layoutc.transforms.plain.plain_nest import COMMENT, IndexSpace, comment
+from layoutc.transforms.plain.plain_nest import IndexSpace, comment
 from layoutc.transforms.values.element_access import Conversions, element_offset, offset_value
 from layoutc.transforms.values.shared_bytes import I8, store_part
 

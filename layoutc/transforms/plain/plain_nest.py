@@ -30,11 +30,9 @@ from xdsl.ir.affine import AffineExpr
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.memory import mlir_element_type
+from layoutc.discardable import COMMENT
 from layoutc.padding import Box
 from layoutc.transforms.building.loop_nest import Buffer, Loop, NestBuilder, apply
-
-COMMENT = "layout.comment"
-"""discardable attribute with words for people; targets print it"""
 
 
 class IndexSpace:

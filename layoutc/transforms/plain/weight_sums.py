@@ -15,9 +15,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
+from layoutc.discardable import COMMENT
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, Loop, NestBuilder
-from layoutc.transforms.plain.plain_nest import COMMENT
 from layoutc.transforms.values.element_access import Conversions, element_offset, offset_value
 
 I32 = IntegerType(32)

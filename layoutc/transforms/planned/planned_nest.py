@@ -9,12 +9,13 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from layoutc.dialects.memory import mlir_element_type
+from layoutc.discardable import COMMENT
 from layoutc.memref_prefetch import PrefetchOp
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
-from layoutc.transforms.plain.plain_nest import COMMENT, build_zero, comment
+from layoutc.transforms.plain.plain_nest import build_zero, comment
 from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.through_nest import build_through

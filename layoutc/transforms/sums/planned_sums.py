@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 
+from layoutc.discardable import COMMENT
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import sum_number
 from layoutc.planning.conversions.weight_sums import plan_weight_sums
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.plans.plan import Plan
 from layoutc.transforms.building.loop_nest import NestBuilder
-from layoutc.transforms.plain.plain_nest import COMMENT, loop_names
+from layoutc.transforms.plain.plain_nest import loop_names
 from layoutc.transforms.plain.weight_sums import build_weight_sums
 from layoutc.transforms.sums.running_sums import RunningSums, build_scaled_sums, build_totals
 from layoutc.transforms.sums.vector_sums import VectorSums

@@ -16,6 +16,7 @@ from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.discardable import COMMENT
 from layoutc.planning.conversions.running_sums import tile_sums
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
@@ -24,7 +25,6 @@ from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import vector_type
-from layoutc.transforms.plain.plain_nest import COMMENT
 from layoutc.transforms.sums.sum_lanes import SumLanes
 from layoutc.transforms.values.element_access import Conversions
 from layoutc.transforms.values.lane_params import ParamSite

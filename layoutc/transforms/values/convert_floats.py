@@ -10,10 +10,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.discardable import IS_NORMAL, IS_SCALED
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
 from layoutc.transforms.building.lanes import F32, F64, Lanes
-from layoutc.transforms.building.vector_ops import IS_NORMAL, IS_SCALED
 
 
 def format_of(name: str) -> FloatFormat:

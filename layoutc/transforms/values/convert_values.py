@@ -17,10 +17,10 @@ from xdsl.dialects.builtin import Float16Type, IntegerType, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.conversion import Conversion
+from layoutc.discardable import TO_INTEGER
 from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
 from layoutc.transforms.building.lanes import F32, F64, Lanes
-from layoutc.transforms.building.vector_ops import TO_INTEGER
 from layoutc.transforms.values.convert_codes import convert_code, is_by_codes
 from layoutc.transforms.values.convert_floats import format_of, narrow_to_code, odd_single, widen_code
 from layoutc.transforms.values.convert_integers import (

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, SymbolRefAttr, UnitA
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
+from layoutc.discardable import INLINED
 from layoutc.once import once
 from layoutc.transforms.building.creation import created, inserted
 from layoutc.transforms.building.lanes import Lanes
@@ -29,8 +30,6 @@ from layoutc.transforms.values.element_access import Conversions, free_name
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_parts import WHOLE, Join, RegisterPart
 
-INLINED = "layout.inlined"
-"""discardable attribute of a function: it stands for its text, and what it gives is stored as it is"""
 LEAST_OPS = 12
 """of a function; fewer are as easily read where they are"""
 REGISTERS, LEAST_LANES = (32, 64), 16

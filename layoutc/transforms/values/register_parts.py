@@ -10,6 +10,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, SSAValue
 
+from layoutc.discardable import INSERTED
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Register, pieces_of
@@ -68,7 +69,7 @@ class Join:
     def two(self, builder: Builder, nest: NestBuilder, low: SSAValue, high: SSAValue) -> SSAValue:
         both = joined(builder, nest, low, high, self.shuffles, "r")
         if isinstance(both.owner, vector.ShuffleOp):
-            both.owner.attributes[vector_ops.INSERTED] = UnitAttr()
+            both.owner.attributes[INSERTED] = UnitAttr()
         return both
 
 

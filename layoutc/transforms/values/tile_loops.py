@@ -20,12 +20,10 @@ from xdsl.ir.affine import (
 )
 from xdsl.rewriter import InsertPoint
 
+from layoutc.discardable import THREADS
 from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.transforms.building.creation import created
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
-
-THREADS = "layout.threads"
-"""discardable attribute of scf.parallel: how many threads share it"""
 
 
 @dataclass(frozen=True)
