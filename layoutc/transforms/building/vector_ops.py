@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
 
+from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.arith import IntegerOverflowAttr
 from xdsl.dialects.builtin import (
@@ -35,7 +36,7 @@ from xdsl.ir import Attribute, SSAValue
 from layoutc.discardable import PREFETCH
 from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
 from layoutc.planning.machine import LINE
-from layoutc.transforms.building.creation import NOTHING, created
+from layoutc.transforms.building.creation import NOTHING, created, give_name, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
 
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
@@ -74,6 +75,15 @@ def _mask(lanes: tuple[int, ...]) -> DenseArrayBase[Any]:
 def sum_of(lhs: SSAValue, rhs: SSAValue) -> arith.AddiOp:
     """The sum of two indices."""
     return created(arith.AddiOp, (lhs, rhs), INDEX, FLAGS)
+
+
+def further_on(nest: NestBuilder, builder: Builder, at: SSAValue, distance: int, name: str | None = None) -> SSAValue:
+    """An index so much further on."""
+    if not distance:
+        return at
+    total = inserted(builder, sum_of(at, nest.constant(distance)))
+    give_name(total, name)
+    return total
 
 
 def element(memory: SSAValue, offset: SSAValue) -> memref.LoadOp:

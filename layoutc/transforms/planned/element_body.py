@@ -106,12 +106,8 @@ class ElementBody:
         """Where elements of a tile are."""
         strides = [0 if digit.carries else digit.of(side) for digit in self.copy.plan.copy.digits]
         distances = (sum(map(mul, step, strides)) for step in steps)
-        return [self._offset(lanes, place.offset, distance, side) for distance in distances]
-
-    def _offset(self, lanes: Lanes, first: SSAValue, distance: int, side: SideName) -> SSAValue:
-        if not distance:
-            return first
-        return lanes.insert(vector_ops.sum_of(first, self.copy.nest.constant(distance)), f"{side}_offset")
+        nest, builder, name = self.copy.nest, lanes.builder, f"{side}_offset"
+        return [vector_ops.further_on(nest, builder, place.offset, distance, name) for distance in distances]
 
     def _distances(self, steps: Sequence[Step]) -> list[tuple[int, ...]]:
         """How far the parameters of lanes are from those of the first element; of a lane without an element none."""

@@ -24,6 +24,7 @@ from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import (
     buffer,
     first_lanes,
+    further_on,
     load,
     load_masked,
     store,
@@ -231,7 +232,7 @@ class GatheredLoads:
         asks = self.bytes is None and self.plan.asks != "by tiles"
         ahead = self.plan.prefetch * self.ratio // self.share if asks else 0
         type = vector_type(self.source_element, lanes // self.share)
-        here = self._further(builder, row, start // self.share)
+        here = further_on(self.nest, builder, row, start // self.share)
         if self.mask is not None and self.beside is not None:
             return inserted(builder, load_masked(self.source, here, self.mask, self.beside, ahead))
         value: SSAValue = inserted(builder, load(self.source, here, type, ahead))
@@ -248,12 +249,8 @@ class GatheredLoads:
         return self.memory.convert(Lanes(builder, self.nest, lanes), value, PieceParams(sites, distances), None)
 
     def _store(self, builder: Builder, value: SSAValue, into: SSAValue, start: int) -> None:
-        there = self._further(builder, into, start)
+        there = further_on(self.nest, builder, into, start)
         if self.mask is None:
             builder.insert(store(value, self.buffer, there))
         else:
             builder.insert(store_masked(value, self.buffer, there, self.mask))
-
-    def _further(self, builder: Builder, at: SSAValue, distance: int) -> SSAValue:
-        """A place so much further on."""
-        return inserted(builder, sum_of(at, self.nest.constant(distance))) if distance else at

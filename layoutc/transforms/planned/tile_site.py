@@ -88,17 +88,13 @@ def further(builder: Builder, nest: NestBuilder, place: Place, step: int, distan
     offset = place.offset
     if place.steps is not None:
         offset = inserted(builder, vector_ops.sum_of(offset, _step(builder, nest, place, step)))
-    if distance == 0:
-        return offset
-    if (value := constant_offset(offset)) is not None:
+    if distance and (value := constant_offset(offset)) is not None:
         return nest.constant(value + distance)
-    return inserted(builder, vector_ops.sum_of(offset, nest.constant(distance)))
+    return vector_ops.further_on(nest, builder, offset, distance)
 
 
 def _step(builder: Builder, nest: NestBuilder, place: Place, step: int) -> SSAValue:
     """How far a step is from the start of its period."""
     assert place.steps is not None and place.first is not None
-    at = place.first
-    if step:
-        at = inserted(builder, vector_ops.sum_of(at, nest.constant(step)))
+    at = vector_ops.further_on(nest, builder, place.first, step)
     return inserted(builder, vector_ops.element(place.steps, at))

@@ -24,7 +24,17 @@ from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
-from layoutc.transforms.building.vector_ops import buffer, element, fetch, load, put, store, sum_of, vector_type
+from layoutc.transforms.building.vector_ops import (
+    buffer,
+    element,
+    fetch,
+    further_on,
+    load,
+    put,
+    store,
+    sum_of,
+    vector_type,
+)
 from layoutc.transforms.planned.copy_memory import Memory
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops, numbered
@@ -195,9 +205,10 @@ class StoreStage:
         type = vector_type(self.memory.element, self.lanes)
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self.lanes):
-            loaded.append(inserted(inner, load(self.buffer, self._at(inner, offset, number), type, self.ahead)))
+            index = further_on(self.nest, inner, offset, number)
+            loaded.append(inserted(inner, load(self.buffer, index, type, self.ahead)))
         for number, value in enumerate(loaded):
-            index = self._at(inner, at, number * self.lanes)
+            index = further_on(self.nest, inner, at, number * self.lanes)
             inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
         return inner, inner.insertion_point.block.args[0]
 
@@ -213,6 +224,3 @@ class StoreStage:
         at, offset = (inserted(inner, sum_of(base, block.args[0])) for base in (row, stage))
         at.name_hint, offset.name_hint = "at", "stage_at" if self.allocas else "src_at"
         return inner, at, offset
-
-    def _at(self, builder: Builder, offset: SSAValue, distance: int) -> SSAValue:
-        return inserted(builder, sum_of(offset, self.nest.constant(distance))) if distance else offset

@@ -111,12 +111,7 @@ class TileAdder:
         vectors = self.lanes.sums(lanes, self.lanes.added_up(lanes, registers))
         for number, offset, run in self.lanes.runs(self.tile.lane_offsets):
             part = self.lanes.cut(lanes, vectors[number], run)
-            at = self._at(builder, start, distance + offset)
+            at = vector_ops.further_on(self.nest, builder, start, distance + offset)
             before = vector_ops.load(self.sums.totals, at, vector_type(I32, len(run)))
             total = Lanes(builder, self.nest, len(run)).add(inserted(builder, before), part, "total")
             builder.insert(vector_ops.store(total, self.sums.totals, at))
-
-    def _at(self, builder: Builder, start: SSAValue, distance: int) -> SSAValue:
-        if not distance:
-            return start
-        return inserted(builder, vector_ops.sum_of(start, self.nest.constant(distance)))

@@ -120,7 +120,7 @@ class VectorSums:
         return found
 
     def _load(self, lanes: Lanes, start: SSAValue, distance: int, load: Load) -> SSAValue:
-        at = self._at(lanes, start, distance + load.offset)
+        at = vector_ops.further_on(self.nest, lanes.builder, start, distance + load.offset)
         weights = inserted(lanes.builder, vector_ops.load(self.weights, at, vector_type(I8, self.plan.width)))
         weights.name_hint = "weights"
         if not load.counted:
@@ -129,12 +129,6 @@ class VectorSums:
         uncounted = [0] * below + [-1] * (self.plan.width - below)
         mask = DenseIntOrFPElementsAttr.from_list(vector_type(I8, self.plan.width), uncounted)
         return lanes.and_(weights, self.nest.element(mask), "weights")
-
-    def _at(self, lanes: Lanes, start: SSAValue, distance: int) -> SSAValue:
-        """An offset so much further on."""
-        if not distance:
-            return start
-        return inserted(lanes.builder, vector_ops.sum_of(start, self.nest.constant(distance)))
 
     # --- stores ----------------------------------------------------------------------------------------------------
 
@@ -155,7 +149,8 @@ class VectorSums:
             scaled = [lanes.mul(vector, factor, "sums") for vector in vectors]
             for number, offset, run in self._runs():
                 value = self.lanes.cut(lanes, scaled[number], run)
-                lanes.builder.insert(vector_ops.store(value, memory, self._at(lanes, start, offset)))
+                at = vector_ops.further_on(self.nest, lanes.builder, start, offset)
+                lanes.builder.insert(vector_ops.store(value, memory, at))
 
 
 def _offset(place: Sequence[int], strides: Sequence[int]) -> int:
