@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, arith, func, scf, vector
@@ -137,15 +137,28 @@ class NestBuilder:
         Returns the outermost operation: the first loop, or what `body` returns if there is none.
         """
         bounds = [[self.constant(value) for value in (loop.values.start, loop.values.stop, 1)] for loop in loops]
-        builder = Builder(InsertPoint.before(self.before))
-        made: list[scf.ForOp] = []
-        for loop, (start, stop, step) in zip(loops, bounds, strict=True):
-            block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-            block.args[0].name_hint = loop.name
-            made.append(builder.insert(scf.ForOp.create(operands=(start, stop, step), regions=(Region(block),))))
-            builder = Builder(InsertPoint.at_start(block))
-        inner = body(builder, tuple(op.body.block.args[0] for op in made))
-        return made[0] if made else inner
+        builder, made = Builder(InsertPoint.before(self.before)), list[OpenLoop]()
+        for loop, bound in zip(loops, bounds, strict=True):
+            made.append(open_loop(builder, bound, loop.name))
+            builder = made[-1].builder
+        inner = body(builder, tuple(loop.counter for loop in made))
+        return made[0].op if made else inner
+
+
+class OpenLoop(NamedTuple):
+    """A loop, where its body is built, and its counter."""
+
+    op: Operation
+    builder: Builder
+    counter: SSAValue
+
+
+def open_loop(builder: Builder, bounds: Sequence[SSAValue], name: str) -> OpenLoop:
+    """A loop from the first of three bounds up to the second, in steps of the third."""
+    block = Block([scf.YieldOp.create()], arg_types=[INDEX])
+    block.args[0].name_hint = name
+    op = builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
+    return OpenLoop(op, Builder(InsertPoint.at_start(block)), block.args[0])
 
 
 def first_inserted(builder: Builder) -> Callable[[], Operation]:

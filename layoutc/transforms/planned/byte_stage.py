@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import affine, memref, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, MemRefType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects import affine, memref
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copies.copy_digits import SideName, Stride
 from layoutc.planning.machine import LINE
@@ -25,7 +24,7 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.row_spans import RowSpan, row_span
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
-from layoutc.transforms.building.loop_nest import NestBuilder, apply
+from layoutc.transforms.building.loop_nest import NestBuilder, apply, open_loop
 from layoutc.transforms.building.vector_ops import (
     buffer,
     element,
@@ -206,7 +205,5 @@ class ByteStage:
 
     def _loop(self, builder: Builder, start: SSAValue, stop: SSAValue, one: SSAValue) -> tuple[Builder, SSAValue]:
         """A loop within a row: where what it does is built, and its counter."""
-        block = Block([scf.YieldOp()], arg_types=[IndexType()])
-        block.args[0].name_hint = "k"
-        self.loop = builder.insert(scf.ForOp(start, stop, one, [], Region(block)))
-        return Builder(InsertPoint.at_start(block)), block.args[0]
+        self.loop, inside, counter = open_loop(builder, (start, stop, one), "k")
+        return inside, counter

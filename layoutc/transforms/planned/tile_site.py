@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.builder import Builder
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.planning.copies.copy_digits import CopyDigit
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import inserted
-from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.building.loop_nest import NestBuilder, apply, open_loop
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.lane_params import ParamSite
 
@@ -52,12 +52,9 @@ class TileSite:
 
     def inside(self, nest: NestBuilder, digit: CopyDigit, run: range, src_step: int, dst_step: int) -> TileSite:
         """In a loop over the tiles of a run along a digit, which are so many elements of memory apart."""
-        start, stop, one = (nest.constant(value) for value in (0, len(run), 1))
-        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-        counter = block.args[0]
-        counter.name_hint = "tile"
-        loop = self.builder.insert(scf.ForOp.create(operands=(start, stop, one), regions=(Region(block),)))
-        ahead, builder = Builder(InsertPoint.before(loop)), Builder(InsertPoint.at_start(block))
+        bounds = [nest.constant(value) for value in (0, len(run), 1)]
+        loop, builder, counter = open_loop(self.builder, bounds, "tile")
+        ahead = Builder(InsertPoint.before(loop))
         params = [replace(site, builder=ahead) if site.builder is self.builder else site for site in self.params]
         src = None if self.src is None else _moved(builder, self.src, src_step, counter)
         dst = _moved(builder, self.dst, dst_step, counter)

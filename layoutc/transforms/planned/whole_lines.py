@@ -23,7 +23,7 @@ from layoutc.planning.copies.copy_digits import Stride
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.transforms.building.creation import insert, inserted
-from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.building.loop_nest import NestBuilder, apply, open_loop
 from layoutc.transforms.building.vector_ops import (
     buffer,
     element,
@@ -216,11 +216,7 @@ class StoreStage:
         self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
     ) -> tuple[Builder, SSAValue, SSAValue]:
         """A loop along a run: the offsets in the destination and in the buffer."""
-        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-        block.args[0].name_hint = "k"
-        bounds = (start, stop, self.nest.constant(step))
-        builder.insert(scf.ForOp.create(operands=bounds, regions=(Region(block),)))
-        inner = Builder(InsertPoint.at_start(block))
-        at, offset = (inserted(inner, sum_of(base, block.args[0])) for base in (row, stage))
+        _, inner, counter = open_loop(builder, (start, stop, self.nest.constant(step)), "k")
+        at, offset = (inserted(inner, sum_of(base, counter)) for base in (row, stage))
         at.name_hint, offset.name_hint = "at", "stage_at" if self.allocas else "src_at"
         return inner, at, offset

@@ -23,7 +23,7 @@ from xdsl.rewriter import InsertPoint
 from layoutc.discardable import THREADS
 from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.transforms.building.creation import created
-from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply
+from layoutc.transforms.building.loop_nest import INDEX, NestBuilder, apply, open_loop
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class TileLoops:
         zeros, ones = ([self.nest.constant(value)] * len(loops) for value in (0, 1))
         op = scf.ParallelOp(zeros, ends, ones, Region(block))
         op.attributes[THREADS] = IntegerAttr(threads, i64)
-        self._enter(op, block, [loop.digit for loop in loops])
+        self._enter(self.builder.insert(op), Builder(InsertPoint.at_start(block)), [loop.digit for loop in loops])
         return [self._term(loop, counter) for loop, counter in zip(loops, block.args, strict=True)]
 
     def serial(self, loops: Sequence[Steps]) -> list[Term]:
@@ -108,11 +108,9 @@ class TileLoops:
         return terms
 
     def _serial(self, digit: int, end: SSAValue) -> SSAValue:
-        block = Block([scf.YieldOp.create()], arg_types=[INDEX])
-        bounds = (self.nest.constant(0), end, self.nest.constant(1))
-        self._enter(scf.ForOp.create(operands=bounds, regions=(Region(block),)), block, [digit])
-        block.args[0].name_hint = f"i{digit}"
-        return block.args[0]
+        loop = open_loop(self.builder, (self.nest.constant(0), end, self.nest.constant(1)), f"i{digit}")
+        self._enter(loop.op, loop.builder, [digit])
+        return loop.counter
 
     def tiles(self, terms: Sequence[Term], macro_tiles: Sequence[Steps], tiles: Sequence[Steps]) -> list[Term]:
         """A loop for each of these, inside of loops over macro tiles that `terms` are of."""
@@ -172,11 +170,10 @@ class TileLoops:
         next_loop, _, count = self.entered[number]
         return Builder(InsertPoint.before(next_loop)), self.counters[:count]
 
-    def _enter(self, op: Operation, block: Block, digits: Sequence[int]) -> None:
-        self.builder.insert(op)
+    def _enter(self, op: Operation, inside: Builder, digits: Sequence[int]) -> None:
         self.entered.append((op, digits, len(self.counters)))
         self.outermost = self.outermost or op
-        self.builder = Builder(InsertPoint.at_start(block))
+        self.builder = inside
 
     def _term(self, loop: Steps, counter: SSAValue) -> Term:
         counter.name_hint = f"i{loop.digit}"
