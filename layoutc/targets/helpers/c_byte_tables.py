@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from layoutc.targets.words.c_text import INDENT, broken, listed
+from layoutc.targets.words.c_vector_types import native, typedef
 
 CAN_LOOK_UP = "defined(__AVX512VBMI__)"
 REGISTER, PART = 64, 8
@@ -39,7 +40,7 @@ ROW_SIZES, SIGNED, BYTES = (16, 32, 64, 128, 256), 128, 256
 """bytes of tables; of the half of one whose codes have no sign; of a whole one"""
 BYTE_OF = r"(byte_of|widened|less|in|in_row|next_row)_\d+"
 """a regular expression for the names of the macros"""
-_NATIVE = f"(char __attribute__((vector_size({REGISTER}))))"
+_NATIVE = f"({native(8, REGISTER)})"
 
 
 def shortest(table: bytes, sizes: Sequence[int] = SIZES) -> bytes:
@@ -78,7 +79,7 @@ def by_rows(given: str, lanes: int, type: str, name: str, table: bytes) -> list[
     """The same where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
     size, folded, last_step = _folded(shortest(table, ROW_SIZES))
     lines = [
-        f"typedef char bytes_ __attribute__((vector_size({lanes})));",
+        f"{typedef('bytes_', 8, lanes)};",
         f"const bytes_ given_ = (bytes_){given};",
         f"const bytes_ folded_ = {folded};",
         "bytes_ code_ = folded_;",
@@ -139,7 +140,7 @@ def _by_rows(lanes: int, size: str) -> str:
     Codes are less by 16 for each row that is behind: those of rows before have a sign then, and keep what they found.
     Others find which bits of that change.
     """
-    bytes, row = f"(char __attribute__((vector_size({lanes}))))", "((const u8x16 *)(table))[n]"
+    bytes, row = f"({native(8, lanes)})", "((const u8x16 *)(table))[n]"
     twice = listed(lane % ROW for lane in range(lanes))
     changed = f"{row} ^ {row.replace('[n]', '[(n) - 1]')}"
     return f"""#if {CAN_LOOK_UP_ROWS}
@@ -168,7 +169,7 @@ def _widened(lanes: int, builtin: str) -> str:
     return f"""#if defined(__clang__)
 #define widened_{lanes}(x) __builtin_shufflevector({part}, {part}, {numbers})
 #else
-#define widened_{lanes}(x) __builtin_ia32_{builtin}((int __attribute__((vector_size({lanes}))))(x))
+#define widened_{lanes}(x) __builtin_ia32_{builtin}(({native(32, lanes)})(x))
 #endif"""
 
 

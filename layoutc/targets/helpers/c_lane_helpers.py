@@ -20,14 +20,14 @@ from layoutc.targets.helpers.c_bf16_helper import (
     narrow_bf16_usual,
 )
 from layoutc.targets.helpers.c_number_helpers import NUMBER_AS, number_helper
-from layoutc.targets.helpers.c_resize_helpers import LANES, LETTERS, RESIZED, resize_helper
+from layoutc.targets.helpers.c_resize_helpers import RESIZED, resize_helper
 from layoutc.targets.helpers.c_whole import whole, whole_known, whole_needs
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
 from layoutc.targets.words.c_text import broken, by_gcc, either, listed
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
+from layoutc.targets.words.c_vector_types import LETTERS, VECTOR_TYPE, VectorType, macro, native
 
 MANTISSA_BITS = {32: 23, 64: 52}
 SIGN = {32: "INT32_MIN", 64: "INT64_MIN"}
@@ -88,7 +88,7 @@ def _integer_extremum(name: str, type: VectorType, portable: str) -> str:
         feature = "SSE2"
     if type.bytes == 64 and type.bits < 32:
         feature = "AVX512BW"
-    sign, lanes = "u" if type.kind == "u" else "s", f"({LANES[type.bits]} __attribute__((vector_size({type.bytes}))))"
+    sign, lanes = "u" if type.kind == "u" else "s", f"({native(type.bits, type.bytes)})"
     masked = (
         f"_mask({lanes}(a), {lanes}(b), {lanes}{{0}}, (uint{type.lanes}_t)-1)"
         if size == "512"

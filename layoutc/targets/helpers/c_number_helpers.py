@@ -9,7 +9,7 @@ exponents are known, and a float is its mantissa, moved by what its exponent say
 from __future__ import annotations
 
 from layoutc.targets.words.c_text import either
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro, typedef
 
 NUMBER_AS = rf"number_({VECTOR_TYPE})_as_({VECTOR_TYPE})"
 """a regular expression for the names of the macros; the types are groups 1 and 3"""
@@ -65,7 +65,7 @@ def _from_float(source: VectorType, target: VectorType) -> list[str]:
     unsigned, size = f"u64x{target.lanes}", f"{target.lanes}di"
     number = "x_" if source.bits == 64 else f"__builtin_convertvector(x_, f64x{target.lanes})"
     lines = [
-        f"typedef long long native_ __attribute__((vector_size({target.bytes})))",
+        typedef("native_", 64, target.bytes),
         f"const {unsigned} bits_ = ({unsigned}){number}",
         f"const {unsigned} places_ = (bits_ << 1 >> 53) - 1075",
         "const native_ mantissa_ = (native_)((bits_ & 0xfffffffffffff) | 0x10000000000000)",

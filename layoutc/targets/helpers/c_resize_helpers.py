@@ -11,14 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layoutc.targets.words.c_text import broken, listed
-from layoutc.targets.words.c_vector_types import KINDS, VECTOR_TYPE, VectorType, beside_zeros, macro, unpacked_lanes
+from layoutc.targets.words.c_vector_types import (
+    KINDS,
+    LETTERS,
+    VECTOR_TYPE,
+    VectorType,
+    beside_zeros,
+    macro,
+    typedef,
+    unpacked_lanes,
+)
 
 RESIZED = rf"resize_({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for the names of the macros; the types are groups 1 and 3"""
 
-LETTERS = {8: "b", 16: "w", 32: "d", 64: "q"}
-LANES = {8: "char", 16: "short", 32: "int", 64: "long long"}
-"""the types that gcc has in vectors of its own"""
 REGISTER, LEAST = 16, 4
 """bytes of the least register, and of the least part of one that is taken as an integer"""
 
@@ -62,29 +68,24 @@ def _native(source: VectorType, target: VectorType) -> Iterator[tuple[str, list[
         yield f"defined(__{'SSSE3' if source.bytes == REGISTER else 'AVX2'}__)", shuffled
 
 
-def _typedef(name: str, bits: int, size: int) -> str:
-    """gcc's vector of so many bytes under a name."""
-    return f"typedef {LANES[bits]} {name} __attribute__((vector_size({size})))"
-
-
 def _widened(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     sign, letters = "z" if source.kind == "u" else "s", LETTERS[source.bits] + LETTERS[target.bits]
     builtin = f"__builtin_ia32_pmov{sign}x{letters}{target.bytes * 8}"
-    lines, operand = [_typedef("from_", source.bits, max(REGISTER, source.bytes))], "x_"
+    lines, operand = [typedef("from_", source.bits, max(REGISTER, source.bytes))], "x_"
     if source.bytes < REGISTER:
-        lines.append(_typedef("low_", 64, REGISTER))
+        lines.append(typedef("low_", 64, REGISTER))
         operand = f"(low_){{(long long)({KINDS['u'][source.bytes * 8]})x_, 0}}"
     if target.bytes < 4 * REGISTER:
         feature = "AVX2" if target.bytes > REGISTER else "SSE4_1"
         return f"defined(__{feature}__)", [*lines, f"({target}){builtin}((from_){operand})"]
-    lines.append(_typedef("to_", target.bits, target.bytes))
+    lines.append(typedef("to_", target.bits, target.bytes))
     found = f"({target}){builtin}_mask((from_){operand}, (to_){{0}}, {_all(source.lanes)})"
     return f"defined(__AVX512{'BW' if source.bits == 8 and target.bits == 16 else 'F'}__)", [*lines, found]
 
 
 def _unpacked(source: VectorType, target: VectorType) -> list[str]:
     """In a register of 16 bytes, whose first lanes these are: with zeros above each, or below it, if it has a sign."""
-    lines, bits = [_typedef("low_", 64, REGISTER)], source.bits
+    lines, bits = [typedef("low_", 64, REGISTER)], source.bits
     register = f"(low_){{(long long)({KINDS['u'][source.bytes * 8]})x_, 0}}"
     while bits < target.bits:
         type = VectorType("u", bits, 8 * REGISTER // bits)
@@ -100,13 +101,13 @@ def _unpacked(source: VectorType, target: VectorType) -> list[str]:
 
 def _narrowed(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     lines = [
-        _typedef("from_", source.bits, source.bytes),
-        _typedef("to_", target.bits, max(REGISTER, target.bytes)),
+        typedef("from_", source.bits, source.bytes),
+        typedef("to_", target.bits, max(REGISTER, target.bytes)),
     ]
     builtin = f"__builtin_ia32_pmov{LETTERS[source.bits]}{LETTERS[target.bits]}{source.bytes * 8}_mask"
     found = f"{builtin}((from_)x_, (to_){{0}}, {_all(source.lanes)})"
     if target.bytes < REGISTER:
-        lines.append(_typedef("low_", target.bytes * 8, REGISTER))
+        lines.append(typedef("low_", target.bytes * 8, REGISTER))
         found = f"((low_){found})[0]"
     features = ["BW" if source.bits == 16 else "F", *(["VL"] if source.bytes < 4 * REGISTER else [])]
     condition = " && ".join(f"defined(__AVX512{feature}__)" for feature in features)
@@ -117,8 +118,8 @@ def _picked(source: VectorType, target: VectorType) -> tuple[str, list[str]]:
     """The low bytes of all lanes by one shuffle of bytes, where narrowing takes Intel's processors two."""
     taken, step = target.bits // 8, source.bits // 8
     lanes = listed(lane * step + byte for lane in range(source.lanes) for byte in range(taken))
-    register = "typedef char register_ __attribute__((vector_size(64)))"
-    lines = [register, _typedef("words_", 64, 4 * REGISTER), f"const register_ lanes_ = {{{lanes}}}"]
+    register = typedef("register_", 8, 4 * REGISTER)
+    lines = [register, typedef("words_", 64, 4 * REGISTER), f"const register_ lanes_ = {{{lanes}}}"]
     found = "__builtin_ia32_permvarqi512_mask((register_)x_, lanes_, (register_){0}, (uint64_t)-1)"
     lines.append(f"const words_ picked_ = (words_){found}")
     picked = listed(range(target.bytes // 8))

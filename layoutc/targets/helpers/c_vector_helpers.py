@@ -17,7 +17,7 @@ from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
 from layoutc.targets.patterns.narrow_parts import NAME as NARROWED
 from layoutc.targets.patterns.wide_parts import NAME, UNPACKED
 from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType
+from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYPE, VectorType, typedef
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_((first|some|once)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
@@ -35,10 +35,10 @@ LOADED_ONCE_BYTES = 64
 
 MASKED_BYTES = (16, 32, 64)
 """of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
-PARTS = {4: "int", 8: "long long"}
-"""bytes of the vectors that are moved as the first lanes of one of 16 bytes, and what is one of its parts"""
-MASKED = {8: ("BW", "qi", "char"), 16: ("BW", "hi", "short"), 32: ("F", "si", "int"), 64: ("F", "di", "long long")}
-"""lane bits, the part of AVX-512 with masked moves of them, its letters and type for them"""
+PARTS = (4, 8)
+"""bytes of the vectors that are moved as the first lanes of one of 16 bytes, whose parts are as large"""
+MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
+"""lane bits, and the part of AVX-512 with masked moves of them"""
 
 
 def vector_prelude(mentioned: set[str]) -> list[str]:
@@ -120,7 +120,7 @@ def _masked(type: VectorType) -> dict[str, str]:
 def _masked_moves(type: VectorType) -> tuple[str, str]:
     """The load and the store, as gcc and clang both call them."""
     moved = _masked_bytes(type)
-    suffix = f"{MASKED[type.bits][1]}{8 * moved}_mask"
+    suffix = f"{MODES[type.bits]}{8 * moved}_mask"
     mask = f"(uint{max(8, 8 * moved // type.bits)}_t)mask"
     load, store = (
         f"__builtin_ia32_loaddqu{suffix}((const void *)from, ",
@@ -128,8 +128,8 @@ def _masked_moves(type: VectorType) -> tuple[str, str]:
     )
     if type.bytes == moved:
         return f"*lanes = ({type}){load}(native)*lanes, {mask});", f"{store}(native)*lanes, {mask});"
-    part = f"typedef {PARTS[type.bytes]} parts __attribute__((vector_size({moved})));\n  "
-    held = f"(native)(parts){{({PARTS[type.bytes]})*lanes}}, {mask})"
+    part = f"{typedef('parts', 8 * type.bytes, moved)};\n  "
+    held = f"(native)(parts){{({NATIVE_LANES[8 * type.bytes]})*lanes}}, {mask})"
     return f"{part}*lanes = ({type})((parts){load}{held})[0];", f"{part}{store}{held};"
 
 
@@ -139,11 +139,10 @@ def _masked_bytes(type: VectorType) -> int:
 
 
 def _masked_or(type: VectorType, move: str, copy: str) -> str:
-    part, _, lane = MASKED[type.bits]
     moved = _masked_bytes(type)
     narrow = " && defined(__AVX512VL__)" if moved < 64 else ""
-    return f"""#if defined(__AVX512{part}__){narrow}
-  typedef {lane} native __attribute__((vector_size({moved})));
+    return f"""#if defined(__AVX512{MASKED[type.bits]}__){narrow}
+  {typedef("native", type.bits, moved)};
   {move}
 #else
 {copy}

@@ -30,7 +30,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.wide_parts import part_of
 from layoutc.targets.words.c_text import by_gcc, either
-from layoutc.targets.words.c_vector_types import macro
+from layoutc.targets.words.c_vector_types import macro, typedef
 from layoutc.targets.words.vectors import F32_LANES, splat
 from layoutc.walk import operands, relation
 
@@ -142,7 +142,7 @@ def _of_f8() -> str:
     native = macro(
         NUMBER_OF_F8,
         "x, n",
-        f"typedef char bytes_ __attribute__((vector_size({REGISTER})))",
+        typedef("bytes_", 8, REGISTER),
         f"const i32x16 lanes_ = (i32x16){{ \\\n{spread}}} + 0x10101010 * (n)",
         "const bytes_ code_ = __builtin_ia32_permvarqi512_mask( \\\n"
         "        (bytes_)(x), (bytes_)lanes_, (bytes_){0}, UINT64_MAX)",

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
 from layoutc.targets.words.c_text import listed
+from layoutc.targets.words.c_vector_types import native
 from layoutc.targets.words.vectors import as_shuffled, shuffled
 
 LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
@@ -25,7 +26,7 @@ REGISTER, WORD, REGISTERS = 64, 4, 4
 LANES = REGISTER // WORD
 EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (32, 64)}
 """every second lane of two registers"""
-VECTOR = f"__attribute__((vector_size({REGISTER})))"
+BYTES, PAIRS = native(8, REGISTER), native(16, REGISTER)
 
 
 def low_bytes(op: Operation) -> Sequence[SSAValue] | None:
@@ -72,19 +73,19 @@ def _definition_of_pair() -> str:
 #define {LOW_BYTES_OF_PAIR}(a, b) \\
   __builtin_shufflevector( \\
       (u64x8){LOW_BYTES}_of_one(b, {ones << LANES:#x}, \\
-          {LOW_BYTES}_of_one(a, {ones:#x}, (char {VECTOR}){{0}})), \\
+          {LOW_BYTES}_of_one(a, {ones:#x}, ({BYTES}){{0}})), \\
       (u64x8){{0}}, 0, 1, 2, 3)
 #else
 #define {LOW_BYTES_OF_PAIR}(a, b) \\
   resize_i16x32_i8x32((i16x32)__builtin_shufflevector( \\
-      (short {VECTOR})(a), \\
-      (short {VECTOR})(b), \\
+      ({PAIRS})(a), \\
+      ({PAIRS})(b), \\
           {_lines(range(0, REGISTER, 2))}))
 #endif"""
 
 
 def _definition() -> str:
-    merged = f"(char {VECTOR}){{0}}"
+    merged = f"({BYTES}){{0}}"
     for number, name in enumerate("abcd"):
         lanes = ((1 << LANES) - 1) << LANES * number
         merged = f"{LOW_BYTES}_of_one({name}, {lanes:#x}, \\\n      {merged})"
@@ -96,8 +97,8 @@ def _definition() -> str:
 #else
 #define {LOW_BYTES}_of_two(type, a, b, ...) \\
   __builtin_shufflevector( \\
-      (type {VECTOR})(a), \\
-      (type {VECTOR})(b), __VA_ARGS__)
+      (type __attribute__((vector_size({REGISTER}))))(a), \\
+      (type __attribute__((vector_size({REGISTER}))))(b), __VA_ARGS__)
 #define {LOW_BYTES}(a, b, c, d) \\
   {LOW_BYTES}_of_two(char, \\
       {LOW_BYTES}_of_two(short, a, b, \\
@@ -116,8 +117,8 @@ def _lines(numbers: Sequence[int]) -> str:
 
 _OF_ONE = f"""#define {LOW_BYTES}_of_one(x, lanes, others) \\
   __builtin_ia32_permvarqi512_mask( \\
-      (char {VECTOR})(x), \\
-      (char {VECTOR}){{ \\
+      ({BYTES})(x), \\
+      ({BYTES}){{ \\
           {_lines([WORD * lane for lane in range(LANES)] * REGISTERS)}}}, \\
       others, lanes)"""
 """a shuffle of one register into the lanes that others leave, where there is such"""

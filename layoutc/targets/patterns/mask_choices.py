@@ -17,7 +17,7 @@ from xdsl.ir import Operation
 
 from layoutc.targets.words.c_text import by_gcc, either
 from layoutc.targets.words.c_types import lane_count, width
-from layoutc.targets.words.c_vector_types import VectorType, macro
+from layoutc.targets.words.c_vector_types import LETTERS, VectorType, macro, typedef
 from layoutc.targets.words.vectors import splat
 from layoutc.walk import operands
 
@@ -27,8 +27,6 @@ RELATIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge
 FLOAT_PREDICATES = {"eq": 0, "ne": 4, "lt": 17, "le": 18, "gt": 30, "ge": 29}
 INTEGER_PREDICATES = {"eq": 0, "ne": 4, "lt": 1, "le": 2, "gt": 6, "ge": 5}
 """as processors number relations: floats do not trap, and NaN is unequal alone"""
-LETTERS = {8: ("b", "char"), 16: ("w", "short"), 32: ("d", "int"), 64: ("q", "long long")}
-"""lane bits -> what gcc's names for operations on integers have in them, and the lanes that these take"""
 CHOICES = tuple(f"select_by_{kind}_{relation}" for kind in "fiu" for relation in RELATIONS.values())
 
 
@@ -60,9 +58,9 @@ def choice(name: str, type: VectorType) -> str:
         f"const {type} no_ = (no)",
         f"({type})({chosen})",
     )
-    letter, lane = LETTERS[type.bits]
-    parts = f"typedef {lane} parts_ __attribute__((vector_size({type.bytes})))"
-    blend = f"__builtin_ia32_blendm{letter}_512_mask((parts_)(no), (parts_)(yes), {_mask(kind, relation, type)})"
+    parts = typedef("parts_", type.bits, type.bytes)
+    given = f"(parts_)(no), (parts_)(yes), {_mask(kind, relation, type)}"
+    blend = f"__builtin_ia32_blendm{LETTERS[type.bits]}_512_mask({given})"
     native = macro(f"{name}_{type}", "a, b, yes, no", parts, f"({type}){blend}")
     feature = "AVX512F" if type.bits >= 32 else "AVX512BW"
     return either(by_gcc(feature), native, portable)
@@ -73,5 +71,5 @@ def _mask(kind: str, relation: str, type: VectorType) -> str:
     if kind == "f":
         called = f"__builtin_ia32_cmpp{'s' if type.bits == 32 else 'd'}512_mask"
         return f"{called}(a, b, {FLOAT_PREDICATES[relation]}, -1, 4)"
-    called = f"__builtin_ia32_{'u' if kind == 'u' else ''}cmp{LETTERS[type.bits][0]}512_mask"
+    called = f"__builtin_ia32_{'u' if kind == 'u' else ''}cmp{LETTERS[type.bits]}512_mask"
     return f"{called}((parts_)(a), (parts_)(b), {INTEGER_PREDICATES[relation]}, -1)"

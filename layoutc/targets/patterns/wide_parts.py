@@ -24,7 +24,7 @@ from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.words.c_text import broken, by_gcc, either, listed
-from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, macro, unpacked_lanes
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, macro, native, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
 from layoutc.walk import operands
@@ -41,7 +41,7 @@ WORD_OF: dict[type[Operation], str] = {arith.ExtUIOp: "low", arith.ExtSIOp: "sig
 """what ops do that take a part as it is; a shift takes one that is widened"""
 NAME = rf"({'|'.join(WORDS.values())})_({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for their names; the types are groups 2 and 4"""
-VECTOR = f"__attribute__((vector_size({REGISTER_BITS // 8})))"
+BYTES = native(8, REGISTER_BITS // 8)
 UNPACKED = r"unpacked_(u(8|16)x\d+)"
 """a regular expression for the names of the macros that take every lane of half a register before one of another's"""
 
@@ -198,8 +198,8 @@ def _native(word: str, source: Named, target: Named) -> str:
     lanes = ", ".join(f"{lane * count * ones + apart:#x}" for lane in range(target.lanes))
     places = sum((1 << count) - 1 << (up + target.bits * lane) // 8 for lane in range(target.lanes))
     moved = f"""__builtin_ia32_permvarqi512_mask( \\
-      (char {VECTOR})(x), \\
-      (char {VECTOR})({broken(f"({target.mask}){{{lanes}}}")} + \\
+      ({BYTES})(x), \\
+      ({BYTES})({broken(f"({target.mask}){{{lanes}}}")} + \\
           {target.lanes * count * ones:#x} * (n)), \\
-      (char {VECTOR}){{0}}, {places:#x})"""
+      ({BYTES}){{0}}, {places:#x})"""
     return f"(({target}){moved}{f' >> {shift}' if word == WORDS['signed'] else ''})"

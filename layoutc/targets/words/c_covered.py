@@ -7,12 +7,12 @@ second register once where it is shuffled by itself, and then covers lanes of th
 
 from __future__ import annotations
 
+from layoutc.targets.words.c_vector_types import MODES, native
+
 COVERED_BITS = 512
 COVERED = {8: "cover_bytes", 16: "cover_pairs"}
 """the macros, by the bits of a lane"""
-NATIVE = {8: ("char", "qi"), 16: ("short", "hi")}
-"""the type and the letters that gcc has for such lanes"""
-VECTOR = "__attribute__((vector_size(64)))"
+WORDS = native(32, COVERED_BITS // 8)
 FIRST_OR_SECOND = "0xd8"
 """of vpternlog: the bits of the second operand where the third has ones, those of the first elsewhere"""
 
@@ -33,15 +33,14 @@ def covering_prelude(used: set[str]) -> list[str]:
 
 
 def _definition(bits: int) -> str:
-    name, (type, letters) = COVERED[bits], NATIVE[bits]
-    vector, last = f"{type} {VECTOR}", COVERED_BITS // bits - 1
+    name, vector, last = COVERED[bits], native(bits, COVERED_BITS // 8), COVERED_BITS // bits - 1
     return f"""#if defined(__AVX512VBMI__) && !defined(__clang__)
 #define {name}(a, b, ...) \\
   ((__typeof__(a))__builtin_ia32_pternlogd512_mask( \\
-      (int {VECTOR})(a), \\
-      (int {VECTOR})__builtin_ia32_permvar{letters}512_mask( \\
+      ({WORDS})(a), \\
+      ({WORDS})__builtin_ia32_permvar{MODES[bits]}512_mask( \\
           ({vector})(b), ({vector}){{__VA_ARGS__}}, ({vector}){{0}}, (uint{COVERED_BITS // bits}_t)-1), \\
-      (int {VECTOR})(({vector}){{__VA_ARGS__}} > {last}), {FIRST_OR_SECOND}, (uint16_t)-1))
+      ({WORDS})(({vector}){{__VA_ARGS__}} > {last}), {FIRST_OR_SECOND}, (uint16_t)-1))
 #else
 #define {name}(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #endif"""

@@ -15,13 +15,13 @@ from xdsl.ir import Operation
 
 from layoutc.discardable import INSERTED
 from layoutc.targets.words.c_types import vector_name, width
+from layoutc.targets.words.c_vector_types import native
 
 JOIN_WORDS, JOIN, JOIN_WIDE = "join_words", "join_halves", "join_wide_halves"
 JOINED = {64: JOIN_WORDS, 128: JOIN, 256: JOIN_WIDE}
 """the macro for two vectors of so many bits"""
-HALF, WORDS = (f"{type} __attribute__((vector_size(16)))" for type in ("int", "uint64_t"))
-WIDE_HALF = "int __attribute__((vector_size(32)))"
-FOUR, LONGS = (f"long long __attribute__((vector_size({size})))" for size in (32, 64))
+HALF, WIDE_HALF, FOUR, LONGS = native(32, 16), native(32, 32), native(64, 32), native(64, 64)
+WORDS = "uint64_t __attribute__((vector_size(16)))"
 DEFINITIONS = {
     JOIN: f"""#if defined(__AVX__) && !defined(__clang__)
 #define {JOIN}(a, b) \\

@@ -11,6 +11,22 @@ KINDS = {"f": {32: "float", 64: "double"}} | {
     kind: {bits: f"{sign}int{bits}_t" for bits in (8, 16, 32, 64)} for kind, sign in (("i", ""), ("u", "u"))
 }
 
+NATIVE_LANES = {8: "char", 16: "short", 32: "int", 64: "long long"}
+"""bits of a lane -> its type in the vectors that compilers' names for instructions take"""
+LETTERS = {8: "b", 16: "w", 32: "d", 64: "q"}
+MODES = {8: "qi", 16: "hi", 32: "si", 64: "di"}
+"""bits of a lane -> what such names have in them"""
+
+
+def native(bits: int, size: int) -> str:
+    """The vector of so many bytes that such names take."""
+    return f"{NATIVE_LANES[bits]} __attribute__((vector_size({size})))"
+
+
+def typedef(name: str, bits: int, size: int) -> str:
+    """The same under a name."""
+    return f"typedef {NATIVE_LANES[bits]} {name} __attribute__((vector_size({size})))"
+
 
 @dataclass(frozen=True, order=True)
 class VectorType:
