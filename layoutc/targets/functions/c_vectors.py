@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.errors import no_spelling
@@ -16,22 +16,20 @@ from layoutc.targets.patterns.c_low_bytes import LOW_BYTES, low_bytes
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.spelling.c_context import Site, Spelling
-from layoutc.targets.spelling.c_lane_types import read_as, typed
+from layoutc.targets.spelling.c_lane_types import read_as, result_name, typed
 from layoutc.targets.spelling.c_memory import INDEX
 from layoutc.targets.words.c_expressions import (
     ATOM,
     Expression,
-    bits_literal,
     call,
     element,
-    floating,
     integer,
+    literal,
 )
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_joined import is_joining
 from layoutc.targets.words.c_types import (
     is_boolean,
-    is_float,
     is_vector,
     lane_count,
     vector_name,
@@ -48,13 +46,13 @@ def _spell_shuffle(site: Site) -> Expression:
     if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     if low_bytes(op) is not None:
-        return spell_cast(vector_name(typed(op.results[0])), call(LOW_BYTES, *site.operands))
+        return spell_cast(result_name(site), call(LOW_BYTES, *site.operands))
     if (found := narrowed(op)) is not None:
-        together, type = spell_narrowed(found, site.operands), vector_name(typed(op.results[0]))
+        together, type = spell_narrowed(found, site.operands), result_name(site)
         return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
     if (parts := narrow_parts(op)) is not None:
         registers = (read_as(parts.wide.kind, *each) for each in zip(site.operands, parts.registers, strict=True))
-        return spell_cast(vector_name(typed(op.results[0])), call(parts.helper, *registers))
+        return spell_cast(result_name(site), call(parts.helper, *registers))
     first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
@@ -110,13 +108,7 @@ def print_constant(printer: FunctionPrinter, op: arith.ConstantOp) -> None:
 
 def _lanes(values: DenseIntOrFPElementsAttr) -> list[str]:
     type = cast(Attribute, values.get_element_type())
-    return [_lane(value, type).text for value in cast("Sequence[int | float]", values.get_values())]
-
-
-def _lane(value: int | float, type: Attribute) -> Expression:
-    if isinstance(type, IntegerType):
-        return integer(int(value), cast(Attribute, type))
-    return floating(value, type) if is_float(type) else bits_literal(value, type)
+    return [literal(value, type).text for value in cast("Sequence[int | float]", values.get_values())]
 
 
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:

@@ -11,13 +11,11 @@ The instruction asks for the low bits alone, so that one is what four, and a shi
 
 from __future__ import annotations
 
-from typing import cast
-
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import is_f32_register, splat
+from layoutc.targets.words.vectors import behind, is_f32_register
 from layoutc.walk import operands
 
 NUMBER_OF_CODE = "number_of_code"
@@ -29,18 +27,8 @@ STEPS = ((arith.SubiOp, 8), (arith.XOrIOp, 8), (arith.AndIOp, 15))
 
 def code_of(op: Operation) -> SSAValue | None:
     """What holds the codes in its low bits whose numbers an op gives, if it does."""
-    if op.__class__ is not arith.SIToFPOp:
-        return None
-    (value,) = operands(op)
-    if not is_f32_register(op.results[0].type):
-        return None
-    for kind, number in STEPS:
-        if value.owner.__class__ is not kind:
-            return None
-        value, other = operands(cast("Operation", value.owner))
-        if splat(other) != number:
-            return None
-    return value
+    is_number = op.__class__ is arith.SIToFPOp and is_f32_register(op.results[0].type)
+    return behind(operands(op)[0], *STEPS) if is_number else None
 
 
 def number_of_code(type: Named) -> str:

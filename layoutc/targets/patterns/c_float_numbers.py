@@ -31,7 +31,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.targets.patterns.wide_parts import part_of
 from layoutc.targets.words.c_text import by_gcc, either
 from layoutc.targets.words.c_vector_types import macro, typedef
-from layoutc.targets.words.vectors import F32_LANES, splat
+from layoutc.targets.words.vectors import F32_LANES, behind, splat
 from layoutc.walk import operands, relation
 
 NUMBER_OF_F8, NUMBER_OF_F4 = "number_of_f8_e4m3", "number_of_f4_e2m1"
@@ -60,7 +60,7 @@ def float_codes(op: Operation) -> FloatCodes | None:
     """The codes whose numbers an op gives, if it does."""
     if op.__class__ is not arith.MulfOp or (scale := splat(operands(op)[1])) not in (SCALE, F4_SCALE):
         return None
-    half = _behind(operands(op)[0], (arith.ExtFOp, None), (arith.BitcastOp, None))
+    half = behind(operands(op)[0], (arith.ExtFOp, None), (arith.BitcastOp, None))
     code = None if half is None else _f8_code(half) if scale == SCALE else _f4_code(half)
     if code is None or cast("VectorType[Any]", code.type).get_shape() != (F32_LANES,):
         return None
@@ -75,25 +75,14 @@ def _f8_code(half: SSAValue) -> SSAValue | None:
     if half.owner.__class__ is not arith.AddiOp:
         return None
     bits, more = operands(cast("Operation", half.owner))
-    code = _behind(bits, (arith.AndIOp, LAST), (arith.ShLIOp, SHIFT), (arith.ExtSIOp, None))
+    code = behind(bits, (arith.AndIOp, LAST), (arith.ShLIOp, SHIFT), (arith.ExtSIOp, None))
     return code if _is_for_nan(more, bits) else None
 
 
 def _f4_code(half: SSAValue) -> SSAValue | None:
     """The codes of f4_e2m1."""
     moved = (arith.AndIOp, F4_BITS), (arith.ShRSIOp, F4_APART), (arith.ShLIOp, F4_SHIFT)
-    return _behind(half, *moved, (arith.ExtUIOp, None))
-
-
-def _behind(value: SSAValue, *steps: tuple[type[Operation], float | None]) -> SSAValue | None:
-    """What goes into ops, the last of which gives a value, if they are these, with these constants."""
-    for kind, number in steps:
-        if value.owner.__class__ is not kind:
-            return None
-        value, *others = operands(cast("Operation", value.owner))
-        if number is not None and splat(others[0]) != number:
-            return None
-    return value
+    return behind(half, *moved, (arith.ExtUIOp, None))
 
 
 def _is_for_nan(more: SSAValue, bits: SSAValue) -> bool:
@@ -106,7 +95,7 @@ def _is_for_nan(more: SSAValue, bits: SSAValue) -> bool:
     compared = cast("Operation", asked.owner)
     every, last = operands(compared)
     is_equal = relation(compared) == "eq"
-    return is_equal and splat(last) == LAST and _behind(every, (arith.OrIOp, SIGN)) is bits
+    return is_equal and splat(last) == LAST and behind(every, (arith.OrIOp, SIGN)) is bits
 
 
 def float_numbers_prelude(used: set[str]) -> list[str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.patterns.wide_parts import WITHOUT_F16
@@ -23,15 +23,14 @@ from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import lane_type
 
-F32 = Float32Type()
 BREAK = "\\\n          "
 """a new line of a macro"""
-FORMATS: dict[str, Attribute] = {"f16": Float16Type(), "bf16": BFloat16Type()}
+FORMATS: dict[str, Attribute] = {"f16": f16, "bf16": bf16}
 
 
 def format_of(op: Operation) -> str:
     """The format of which an op makes lanes of f32, if it does."""
-    if op.__class__ is not arith.TruncFOp or lane_type(op.operands[0].type) != F32:
+    if op.__class__ is not arith.TruncFOp or lane_type(op.operands[0].type) != f32:
         return ""
     result = lane_type(cast("arith.TruncFOp", op).result.type)
     return next((name for name, type in FORMATS.items() if type == result), "")

@@ -33,10 +33,9 @@ from layoutc.targets.spelling.c_integers import (
 from layoutc.targets.words.c_expressions import (
     Expression,
     binary,
-    bits_literal,
     cast,
-    floating,
     integer,
+    literal,
     unary,
 )
 from layoutc.targets.words.c_types import is_boolean, is_float, is_unsigned, scalar_name, width
@@ -48,8 +47,7 @@ def spell_constant(op: arith.ConstantOp) -> Expression:
     if isinstance(value, IntegerAttr):
         return integer(value.value.data, result)
     if isinstance(value, FloatAttr):
-        number = value.value.data
-        return floating(number, result) if is_float(result) else bits_literal(number, result)
+        return literal(value.value.data, result)
     raise no_spelling(op, f"of type {result}")
 
 

@@ -35,6 +35,16 @@ def element_of(value: SSAValue) -> Attribute:
     return cast(Attribute, typed(value).element_type)
 
 
+def result_name(site: Site) -> str:
+    """The C type of the result of an op."""
+    return vector_name(typed(site.op.results[0]))
+
+
+def all_read_as(kind: str, site: Site) -> list[Expression]:
+    """The operands of an op read as lanes of another kind."""
+    return [read_as(kind, *each) for each in zip(site.operands, operands(site.op), strict=True)]
+
+
 def read_as(kind: str, operand: Expression, value: SSAValue) -> Expression:
     """An operand read as lanes of another kind (i, u, f) and the same width."""
     name = lane_name(kind, width(element_of(value)), lane_count(typed(value)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
@@ -26,12 +26,14 @@ from layoutc.targets.patterns.wide_parts import wide_part
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_lane_types import (
+    all_read_as,
     check_number,
     element_of,
     lane_name,
     lanes_of,
     read_as,
     resized_lanes,
+    result_name,
     typed,
 )
 from layoutc.targets.spelling.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
@@ -42,8 +44,6 @@ from layoutc.targets.words.c_types import is_boolean, is_float, vector_name, wid
 from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.walk import operands
 
-F32 = Float32Type()
-
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
 
@@ -52,8 +52,7 @@ def _wrapping(operator: str) -> Spelling:
 
     def spell(site: Site) -> Expression:
         check_number(site)
-        both = (read_as("u", o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
-        return spell_cast(vector_name(typed(site.op.results[0])), binary(operator, *both))
+        return spell_cast(result_name(site), binary(operator, *all_read_as("u", site)))
 
     return spell
 
@@ -61,22 +60,18 @@ def _wrapping(operator: str) -> Spelling:
 def _shift_right(kind: str) -> Spelling:
     def spell(site: Site) -> Expression:
         check_number(site)
-        both = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
-        result = binary(">>", *both)
-        return result if kind == "i" else spell_cast(vector_name(typed(site.op.results[0])), result)
+        result = binary(">>", *all_read_as(kind, site))
+        return result if kind == "i" else spell_cast(result_name(site), result)
 
     return spell
 
 
-def _integer_extremum(relation: str, kind: str) -> Spelling:
+def _integer_extremum(name: str, kind: str) -> Spelling:
     def spell(site: Site) -> Expression:
         check_number(site)
-        lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
-        type = vector_name(typed(site.op.results[0]))
-        name = "min" if relation == "<" else "max"
         helper = f"{name}_{lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))}"
-        result = call(helper, lhs, rhs)
-        return result if kind == "i" else spell_cast(type, result)
+        result = call(helper, *all_read_as(kind, site))
+        return result if kind == "i" else spell_cast(result_name(site), result)
 
     return spell
 
@@ -98,7 +93,7 @@ def _or_whole(spelling: Spelling) -> Spelling:
             return call(choice.helper, *site.operands)
         if (found := whole(site.op)) is None:
             return spelling(site)
-        return call(found.helper, *site.operands, *(floating(number, F32) for number in found.numbers))
+        return call(found.helper, *site.operands, *(floating(number, f32) for number in found.numbers))
 
     return spell
 
@@ -114,7 +109,7 @@ def _spell_mulf(site: Site) -> Expression:
     product = _float_operator("*")(site)
     if not is_fusible(site.op):
         return product
-    return call(f"unfused_{vector_name(typed(site.op.results[0]))}", product, Expression(site.zero))
+    return call(f"unfused_{result_name(site)}", product, Expression(site.zero))
 
 
 def _looked_up(site: Site, codes: FloatCodes) -> Expression:
@@ -135,7 +130,7 @@ def _spell_negf(site: Site) -> Expression:
 def _spell_round_even(site: Site) -> Expression:
     if not is_float(element_of(site.op.results[0])):
         raise no_spelling(site.op, f"on {site.op.results[0].type}")
-    return call(f"round_even_{vector_name(typed(site.op.results[0]))}", *site.operands)
+    return call(f"round_even_{result_name(site)}", *site.operands)
 
 
 # --- conversions -------------------------------------------------------------------------------------------------
@@ -156,7 +151,7 @@ def _resized(kind: str) -> Spelling:
     """extsi, extui, trunci; a mask becomes 0 and 1, or 0 and -1."""
 
     def spell(site: Site) -> Expression:
-        source, type = operands(site.op)[0], vector_name(typed(site.op.results[0]))
+        source, type = operands(site.op)[0], result_name(site)
         if is_boolean(element_of(source)):
             mask = mask_of(site, 0, width(element_of(site.op.results[0])))
             return mask if kind == "i" else binary("&", mask, Expression("1"))
@@ -177,7 +172,7 @@ def _or_wide_part(spelling: Spelling) -> Spelling:
         if (part := wide_part(site.op)) is None:
             return spelling(site)
         register = read_as(part.kind, site.operands[0], part.register)
-        found, type = call(part.helper, register, integer(part.number, INDEX)), vector_name(typed(site.op.results[0]))
+        found, type = call(part.helper, register, integer(part.number, INDEX)), result_name(site)
         return found if part.result == type else spell_cast(type, found)
 
     return spell
@@ -187,7 +182,7 @@ def _spell_trunci(site: Site) -> Expression:
     """Of low bytes of two registers, the macro for all."""
     if low_bytes_of_pair(site.op) is None:
         return _resized("i")(site)
-    return spell_cast(vector_name(typed(site.op.results[0])), call(LOW_BYTES_OF_PAIR, *site.operands))
+    return spell_cast(result_name(site), call(LOW_BYTES_OF_PAIR, *site.operands))
 
 
 def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
@@ -218,7 +213,7 @@ def _spell_signed_number(site: Site) -> Expression:
 def _spell_float_cast(site: Site) -> Expression:
     source, target = (element_of(value) for value in (operands(site.op)[0], site.op.results[0]))
     if is_float(source) and is_float(target):
-        return _converted(site.operands[0], vector_name(typed(site.op.results[0])))
+        return _converted(site.operands[0], result_name(site))
     match source, target:
         case Float16Type(), Float32Type():
             return call(f"widen_f16_f32x{lanes_of(site)}", *site.operands)
@@ -253,10 +248,10 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.AndIOp: bitwise("&"),
     arith.OrIOp: bitwise("|"),
     arith.XOrIOp: bitwise("^"),
-    arith.MinSIOp: _integer_extremum("<", "i"),
-    arith.MaxSIOp: _integer_extremum(">", "i"),
-    arith.MinUIOp: _integer_extremum("<", "u"),
-    arith.MaxUIOp: _integer_extremum(">", "u"),
+    arith.MinSIOp: _integer_extremum("min", "i"),
+    arith.MaxSIOp: _integer_extremum("max", "i"),
+    arith.MinUIOp: _integer_extremum("min", "u"),
+    arith.MaxUIOp: _integer_extremum("max", "u"),
     arith.CmpiOp: spell_cmpi,
     arith.CmpfOp: spell_cmpf,
     arith.SelectOp: _or_whole(spell_select),

@@ -15,11 +15,11 @@ from layoutc.targets.patterns.mask_choices import choice_by, gains_by_choice
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_integers import RELATIONS
 from layoutc.targets.spelling.c_lane_types import (
+    all_read_as,
     check_number,
     element_of,
     lane_name,
     lanes_of,
-    read_as,
     resized_lanes,
     typed,
 )
@@ -61,7 +61,7 @@ def _known_mask(op: arith.ConstantOp, bits: int) -> Expression:
 
 
 def _compared(site: Site, relation: str, kind: str) -> Expression:
-    lhs, rhs = (read_as(kind, o, v) for o, v in zip(site.operands, operands(site.op), strict=True))
+    lhs, rhs = all_read_as(kind, site)
     bits = width(element_of(operands(site.op)[0]))
     mask = spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, lhs, rhs))
     return _as_mask(mask, bits)._replace(compared=(choice_by(kind, relation), f"{lhs.text}, {rhs.text}"))

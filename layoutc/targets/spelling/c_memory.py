@@ -10,7 +10,6 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IndexType,
-    IntegerType,
     MemRefType,
     UnrealizedConversionCastOp,
 )
@@ -21,14 +20,13 @@ from layoutc.targets.words.c_expressions import (
     Expression,
     address,
     binary,
-    bits_literal,
     call,
     element,
-    floating,
     integer,
+    literal,
 )
 from layoutc.targets.words.c_text import INDENT, MAX_WIDTH, wrapped
-from layoutc.targets.words.c_types import element_count, element_name, is_float, strides_and_offset, width
+from layoutc.targets.words.c_types import element_count, element_name, strides_and_offset, width
 
 READS: frozenset[type[Operation]] = frozenset(
     (
@@ -170,14 +168,8 @@ def constant_array(op: memref.GlobalOp, name: str) -> list[str]:
     numbers = cast("Sequence[int | float]", values.get_values())
     if type.element_type != element or strides_and_offset(type)[1] or element_count(type) != len(numbers):
         raise no_spelling(op, f"of {type} with values of {values.type}")
-    lanes = ", ".join(_literal(value, element).text for value in numbers)
+    lanes = ", ".join(literal(value, element).text for value in numbers)
     head = f"static const {element_name(type)} {name}[{len(numbers)}] = {{"
     if len(head) + len(lanes) <= MAX_WIDTH:
         return [f"{head}{lanes}}};"]
     return [head, *wrapped(INDENT + lanes), "};"]
-
-
-def _literal(value: int | float, type: Attribute) -> Expression:
-    if isinstance(type, IntegerType):
-        return integer(int(value), cast(Attribute, type))
-    return floating(value, type) if is_float(type) else bits_literal(value, type)

@@ -6,11 +6,12 @@ import math
 import struct
 from functools import lru_cache
 from typing import NamedTuple
+from typing import cast as cast_type
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType
+from xdsl.dialects.builtin import Float32Type, Float64Type, IndexType, IntegerType
 from xdsl.ir import Attribute
 
-from layoutc.targets.words.c_types import is_boolean, is_unsigned, width
+from layoutc.targets.words.c_types import is_boolean, is_float, is_unsigned, width
 
 ATOM, UNARY, PRODUCT, SUM, TERNARY = 16, 14, 13, 12, 3
 PRECEDENCE = {
@@ -143,7 +144,14 @@ def _said_by(value: float, digits: int) -> float | None:
     return rounded if is_read else None
 
 
-def bits_literal(value: float, type: Attribute) -> Expression:
+def literal(value: int | float, type: Attribute) -> Expression:
+    """A number of an integer or a float type; of floats that C does not calculate with, the bits."""
+    if isinstance(type, IntegerType):
+        return integer(int(value), cast_type(Attribute, type))
+    return floating(value, type) if is_float(type) else _bits_literal(value, type)
+
+
+def _bits_literal(value: float, type: Attribute) -> Expression:
     """A constant of a float type that C has only the bits of: `0x3c00` for 1.0 : f16."""
     packed: bytes = type.pack((value,))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
     bits = int.from_bytes(packed, "little")  # pyright: ignore[reportUnknownArgumentType]

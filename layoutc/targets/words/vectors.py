@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Float32Type, IntegerType, VectorType
+from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, IntegerType, VectorType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.words.c_types import is_vector, once_per_type
+from layoutc.walk import operands
 
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
@@ -20,7 +21,7 @@ F32_LANES = 16
 @once_per_type
 def is_f32_register(type: Attribute) -> bool:
     """Whether a value fills such a register."""
-    return is_vector(type) and type == VectorType(Float32Type(), [F32_LANES])
+    return is_vector(type) and type == VectorType(f32, [F32_LANES])
 
 
 @once_per_type
@@ -53,6 +54,17 @@ def _splat(value: Attribute) -> float | None:
         return None
     values = cast("Sequence[float]", value.get_values())
     return float(values[0]) if value.is_splat() else None
+
+
+def behind(value: SSAValue, *steps: tuple[type[Operation], float | None]) -> SSAValue | None:
+    """What goes into ops, the last of which gives a value, if they are these, with these constants."""
+    for kind, number in steps:
+        if value.owner.__class__ is not kind:
+            return None
+        value, *others = operands(cast("Operation", value.owner))
+        if number is not None and splat(others[0]) != number:
+            return None
+    return value
 
 
 def shuffled(shuffle: Operation) -> bytes:
