@@ -15,7 +15,7 @@ from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.effects import root
 from layoutc.targets.helpers.c_vector_helpers import LOADED_ONCE_BYTES, STREAMED
 from layoutc.targets.spelling.c_lane_types import typed
-from layoutc.targets.spelling.c_memory import INDEX, address_at
+from layoutc.targets.spelling.c_memory import address_at
 from layoutc.targets.words.bounds import Interval
 from layoutc.targets.words.c_expressions import (
     Expression,
@@ -23,6 +23,7 @@ from layoutc.targets.words.c_expressions import (
     integer,
 )
 from layoutc.targets.words.c_types import (
+    INDEX,
     element_count,
     lane_count,
     strides_and_offset,

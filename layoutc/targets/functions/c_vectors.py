@@ -17,7 +17,6 @@ from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import read_as, result_name, typed
-from layoutc.targets.spelling.c_memory import INDEX
 from layoutc.targets.words.c_expressions import (
     ATOM,
     Expression,
@@ -29,6 +28,7 @@ from layoutc.targets.words.c_expressions import (
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_joined import is_joining
 from layoutc.targets.words.c_types import (
+    INDEX,
     is_boolean,
     is_vector,
     lane_count,

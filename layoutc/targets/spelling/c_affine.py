@@ -8,7 +8,6 @@ from functools import reduce
 from typing import cast
 
 from xdsl.dialects import affine
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -23,10 +22,10 @@ from layoutc.targets.errors import EmissionError
 from layoutc.targets.spelling.c_context import Site
 from layoutc.targets.words.bounds import Interval, affine_interval
 from layoutc.targets.words.c_expressions import Expression, binary, integer, unary, wide
+from layoutc.targets.words.c_types import INDEX
 
 Kind = AffineBinaryOpKind
 HELPERS = {Kind.FloorDiv: "floor_div", Kind.Mod: "floor_mod", Kind.CeilDiv: "ceil_div"}
-INDEX = IndexType()
 
 
 def spell_apply(site: Site) -> Expression:

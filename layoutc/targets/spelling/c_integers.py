@@ -21,10 +21,8 @@ from layoutc.targets.words.c_expressions import (
     ternary,
     wide,
 )
-from layoutc.targets.words.c_types import integer_name, is_boolean, scalar_name, width
+from layoutc.targets.words.c_types import INDEX, integer_name, is_boolean, scalar_name, width
 from layoutc.walk import relation
-
-INDEX = IndexType()
 
 
 def _integer_type(op: Operation) -> Attribute:

@@ -37,10 +37,9 @@ from layoutc.targets.spelling.c_lane_types import (
     typed,
 )
 from layoutc.targets.spelling.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
-from layoutc.targets.spelling.c_memory import INDEX
 from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call, floating, integer
 from layoutc.targets.words.c_expressions import cast as spell_cast
-from layoutc.targets.words.c_types import is_boolean, is_float, vector_name, width
+from layoutc.targets.words.c_types import INDEX, is_boolean, is_float, vector_name, width
 from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.walk import operands
 

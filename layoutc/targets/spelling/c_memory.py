@@ -9,7 +9,6 @@ from typing import Any, cast
 from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
-    IndexType,
     MemRefType,
     UnrealizedConversionCastOp,
 )
@@ -26,7 +25,7 @@ from layoutc.targets.words.c_expressions import (
     literal,
 )
 from layoutc.targets.words.c_text import INDENT, MAX_WIDTH, wrapped
-from layoutc.targets.words.c_types import element_count, element_name, strides_and_offset, width
+from layoutc.targets.words.c_types import INDEX, element_count, element_name, strides_and_offset, width
 
 READS: frozenset[type[Operation]] = frozenset(
     (
@@ -46,7 +45,6 @@ READS: frozenset[type[Operation]] = frozenset(
 """ops besides those of arithmetic that may be left out where nobody uses their result"""
 
 MALLOC_ALIGNMENT = 16
-INDEX = IndexType()
 
 
 def element_at(type: MemRefType[Any], pointer: Expression, indices: Sequence[Expression]) -> Expression:

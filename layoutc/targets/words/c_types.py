@@ -23,12 +23,13 @@ from xdsl.dialects.builtin import (
     Signedness,
     StridedLayoutAttr,
     VectorType,
+    i1,
 )
 from xdsl.ir import Attribute
 
 from layoutc.targets.errors import EmissionError
 
-I1 = IntegerType(1)
+INDEX = IndexType()
 INTEGER_WIDTHS = (8, 16, 32, 64)
 FLOAT_NAMES = {Float32Type: "float", Float64Type: "double"}
 MAX_BYTES = (1 << 63) - 1
@@ -74,7 +75,7 @@ def is_float(type: Attribute) -> TypeGuard[Float32Type | Float64Type]:
 
 @once_per_type
 def is_boolean(type: Attribute) -> bool:
-    return type == I1
+    return type == i1
 
 
 @once_per_type

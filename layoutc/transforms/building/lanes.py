@@ -30,7 +30,6 @@ from layoutc.transforms.building.creation import created, give_name, inserted
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import integer_type, vector_type
 
-F32, F64 = Float32Type(), Float64Type()
 NO_FLAGS = arith.FastMathFlagsAttr("none")
 NO_PROMISES: dict[str, Attribute] = {"fastmath": NO_FLAGS, "overflowFlags": vector_ops.CANNOT_OVERFLOW}
 Operand: TypeAlias = "SSAValue | int | float"

@@ -15,7 +15,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i8
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
@@ -28,7 +28,7 @@ from layoutc.transforms.building.loop_nest import Loop, NestBuilder, apply
 from layoutc.transforms.plain.element_nest import build_element_nest
 from layoutc.transforms.plain.plain_nest import IndexSpace, comment
 from layoutc.transforms.values.element_access import Conversions, element_offset, offset_value
-from layoutc.transforms.values.shared_bytes import I8, store_part
+from layoutc.transforms.values.shared_bytes import store_part
 
 Condition = SSAValue | None
 """None where it always holds"""
@@ -120,7 +120,7 @@ class _Byte:
         written = place.is_written
         if written is None:
             return code, None
-        mask = lanes.constant(((1 << self.bits) - 1) << shift, I8)
+        mask = lanes.constant(((1 << self.bits) - 1) << shift, i8)
         return code, lanes.select(written, 0, mask, "keep")
 
     def _store(self, value: SSAValue, kept: SSAValue | None) -> None:
@@ -269,6 +269,6 @@ def _build_in_order(nest: NestBuilder, conversions: Conversions, names: Sequence
         def fill(inner: Builder, counters: Sequence[SSAValue], padding: IndexSpace = padding) -> Operation:
             lanes = Lanes(inner, nest)
             offset = offset_value(lanes, target.desc.coordinate_offset(padding.coordinates), counters, "dst_offset")
-            return store_part(lanes, lanes.constant(0, I8), target.memory, 8 // target.desc.element_type.bits, offset)
+            return store_part(lanes, lanes.constant(0, i8), target.memory, 8 // target.desc.element_type.bits, offset)
 
         nest.nest(padding.loops, fill).attributes[COMMENT] = StringAttr("zero the block padding")

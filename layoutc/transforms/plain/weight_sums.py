@@ -10,17 +10,15 @@ from collections.abc import Sequence
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
+from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.rewriter import InsertPoint
 
 from layoutc.discardable import COMMENT
 from layoutc.transforms.building.lanes import Lanes
-from layoutc.transforms.building.loop_nest import Buffer, Loop, NestBuilder
+from layoutc.transforms.building.loop_nest import INDEX, Buffer, Loop, NestBuilder
 from layoutc.transforms.values.element_access import Conversions, element_offset, offset_value
-
-I32 = IntegerType(32)
 
 
 def build_weight_sums(nest: NestBuilder, conversions: Conversions, names: Sequence[str]) -> None:
@@ -70,14 +68,14 @@ class _Sums:
 
         def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
             lanes = Lanes(inner, self.nest)
-            return self._store(lanes, lanes.constant(0, I32), counters)
+            return self._store(lanes, lanes.constant(0, i32), counters)
 
         self.nest.nest(loops, body).attributes[COMMENT] = StringAttr("no weights in the block padding")
 
     def _sum(self, inner: Builder, counters: Sequence[SSAValue]) -> Operation:
         lanes = Lanes(inner, self.nest)
         index = dict(zip(self.axes, counters, strict=True))
-        total, first = self._added(lanes, self.others, index, lanes.constant(0, I32))
+        total, first = self._added(lanes, self.others, index, lanes.constant(0, i32))
         self._store(lanes, lanes.mul(total, self.factor, "sum"), counters)
         return first
 
@@ -89,7 +87,7 @@ class _Sums:
             return self._with_weight(lanes, index, total)
         loop = self._loop(others[0])
         start, stop, step = (self.nest.constant(bound) for bound in (0, loop.values.stop, 1))
-        block = Block(arg_types=[IndexType(), I32])
+        block = Block(arg_types=[INDEX, i32])
         counter, carried = block.args
         counter.name_hint, carried.name_hint = loop.name, "total"
         inside = lanes.at(Builder(InsertPoint.at_end(block)))

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, memref
-from xdsl.dialects.builtin import AffineMapAttr, MemRefType
+from xdsl.dialects.builtin import AffineMapAttr, MemRefType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
@@ -41,7 +41,7 @@ from layoutc.transforms.planned.copy_memory import Convert, unchanged
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.planned.whole_lines import run_loops
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.shared_bytes import I8, packed, store_part, unpacked
+from layoutc.transforms.values.shared_bytes import packed, store_part, unpacked
 from layoutc.transforms.values.tile_loops import Term, TileLoops
 
 NO_PARAMS = PieceParams((), ())
@@ -79,7 +79,7 @@ class ByteStage:
         """where the first row begins: before it lie the elements that share its first byte"""
         if image is None:
             strides = plan.buffer(side).strides
-            self.allocas.append(buffer(I8, LINE + plan.buffer(side).elements))
+            self.allocas.append(buffer(i8, LINE + plan.buffer(side).elements))
             self.buffer: SSAValue = self.allocas[0].results[0]
             self.buffer.name_hint = "load_stage" if is_source else "store_stage"
         else:
@@ -95,7 +95,7 @@ class ByteStage:
         self.keeps_others = image is not None and image.keeps_others
         self.ahead = plan.prefetch // self.per_byte if is_source else 0
         """how many bytes further on lies what is asked for with each load of a row"""
-        self.nothing = zeros(nest, vector_type(I8, self.most_lanes)) if self.span is not None else None
+        self.nothing = zeros(nest, vector_type(i8, self.most_lanes)) if self.span is not None else None
         """what lies between such rows"""
 
     @property
@@ -128,7 +128,7 @@ class ByteStage:
         touched = apply(builder, (D0 % share + (self.run + share - 1)) // share, [row], "touched")
         inner, at, lanes = self._vectors(builder, touched, self._touched)
         index = inserted(inner.builder, sum_of(first, at))
-        value = inserted(inner.builder, load(self.memory, index, vector_type(I8, lanes), self.ahead))
+        value = inserted(inner.builder, load(self.memory, index, vector_type(i8, lanes), self.ahead))
         there = apply(inner.builder, D0 + D1 * share, [into, at], "there")
         inner.builder.insert(store(self._converted(inner, unpacked(inner, value, share)), self.buffer, there))
 

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from layoutc.planning.copies.copy_digits import Carry, Stride
 from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import inserted
-from layoutc.transforms.building.loop_nest import Loop, NestBuilder, apply
+from layoutc.transforms.building.loop_nest import INDEX, Loop, NestBuilder, apply
 from layoutc.transforms.building.vector_ops import element, sum_of
 from layoutc.transforms.values.tile_loops import Term, TileLoops
 
@@ -39,7 +38,7 @@ class Place:
 def tabulate(nest: NestBuilder, stride: Carry, tile: int) -> SSAValue:
     """The offsets of the first steps of a digit that carries: of a period, and of a tile that starts in it."""
     count = stride.period + tile - 1
-    table = nest.insert(memref.AllocaOp.get(IndexType(), LINE, [count])).results[0]
+    table = nest.insert(memref.AllocaOp.get(INDEX, LINE, [count])).results[0]
     table.name_hint = "steps"
 
     def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:

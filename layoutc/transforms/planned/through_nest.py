@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, Operation
 
 from layoutc.planning.machine import LINE
@@ -81,15 +81,14 @@ def _images(through: Through, memory: Memory) -> tuple[Sequence[memref.AllocaOp]
     """What goes into the image of the source, from there to that of the destination, and out of it."""
     buffers: list[memref.AllocaOp] = []
     parts: list[_Part] = []
-    byte = IntegerType(8)
     if not all(copy.moves_rows for copy in (*through.into, *through.out_of)):
         return _converted_apart(through, memory)
-    row = Memory(memory.source, memory.target, byte, 1, None)
+    row = Memory(memory.source, memory.target, i8, 1, None)
     # Rows convert, on one way, where copies between images move elements as they are.
     conversion = memory.conversion if through.converts_rows else None
     between = memory if conversion is None else memory.as_gathered
     if through.into:
-        buffers.append(_image(byte if conversion is None else memory.element, through.buffer_bytes, "apart"))
+        buffers.append(_image(i8 if conversion is None else memory.element, through.buffer_bytes, "apart"))
         image = buffers[-1].results[0]
         parts.append(_Part(through.into, replace(row, target=image, conversion=conversion), True, False))
         between, conversion = replace(between, source=image), None

@@ -13,7 +13,7 @@ from math import prod
 
 from xdsl.builder import Builder
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import IntegerType, StringAttr
+from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.discardable import COMMENT
@@ -29,7 +29,6 @@ from layoutc.transforms.sums.sum_lanes import SumLanes
 from layoutc.transforms.values.element_access import Conversions
 from layoutc.transforms.values.lane_params import ParamSite
 
-I32 = IntegerType(32)
 NestBody = Callable[[Builder, Sequence[SSAValue]], Operation]
 MOST_ADDED = 64
 """registers that are added up in 16 bits at once"""
@@ -45,14 +44,14 @@ class RunningSums:
 
 def build_totals(nest: NestBuilder, conversions: Conversions, number: int, axis_names: Sequence[str]) -> RunningSums:
     """A buffer on the stack for the totals, which are zero before the copies."""
-    made = nest.insert(memref.AllocaOp.get(I32, LINE, [prod(conversions.sums[0].desc.dims)])).results[0]
+    made = nest.insert(memref.AllocaOp.get(i32, LINE, [prod(conversions.sums[0].desc.dims)])).results[0]
     made.name_hint = "totals"
     compensation = conversions.conversion.compensation
     assert compensation is not None
     kept = ", ".join(axis_names[axis] for axis in compensation.parts[0][1])
 
     def body(inner: Builder, counters: Sequence[SSAValue]) -> Operation:
-        return inner.insert(memref.StoreOp.get(Lanes(inner, nest).constant(0, I32), made, counters))
+        return inner.insert(memref.StoreOp.get(Lanes(inner, nest).constant(0, i32), made, counters))
 
     _over_sums(nest, conversions, body, f"totals: the sums of the weights over all axes but {kept}")
     return RunningSums(made, number)
@@ -112,6 +111,6 @@ class TileAdder:
         for number, offset, run in self.lanes.runs(self.tile.lane_offsets):
             part = self.lanes.cut(lanes, vectors[number], run)
             at = vector_ops.further_on(self.nest, builder, start, distance + offset)
-            before = vector_ops.load(self.sums.totals, at, vector_type(I32, len(run)))
+            before = vector_ops.load(self.sums.totals, at, vector_type(i32, len(run)))
             total = Lanes(builder, self.nest, len(run)).add(inserted(builder, before), part, "total")
             builder.insert(vector_ops.store(total, self.sums.totals, at))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, i32
 from xdsl.ir import SSAValue
 
 from layoutc.transforms.building import vector_ops
@@ -38,7 +38,7 @@ class SumLanes:
 
     def zeros(self, lanes: Lanes) -> Values:
         """The totals before any weight."""
-        return [replace(lanes, count=self.lanes).constant(0, IntegerType(32))] * self.count
+        return [replace(lanes, count=self.lanes).constant(0, i32)] * self.count
 
     def added(self, lanes: Lanes, weights: Sequence[SSAValue], totals: Sequence[SSAValue]) -> Values:
         """The totals with a few registers of weights added."""
@@ -102,7 +102,7 @@ class SumLanes:
 
     @staticmethod
     def _shuffled(lanes: Lanes, a: SSAValue, b: SSAValue, mask: Sequence[int]) -> SSAValue:
-        return inserted(lanes.builder, vector_ops.shuffle(a, b, mask, IntegerType(32), "lanes"))
+        return inserted(lanes.builder, vector_ops.shuffle(a, b, mask, i32, "lanes"))
 
 
 def _contiguous(offsets: Sequence[int]) -> Iterator[range]:

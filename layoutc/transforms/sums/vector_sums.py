@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, product
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.planning.conversions.weight_sums import ADDED_LOADS, SumPlan
@@ -23,8 +23,6 @@ from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import vector_type
 from layoutc.transforms.sums.sum_lanes import SumLanes, Values
 from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
-
-I8, I32 = IntegerType(8), IntegerType(32)
 
 
 @dataclass(frozen=True)
@@ -121,13 +119,13 @@ class VectorSums:
 
     def _load(self, lanes: Lanes, start: SSAValue, distance: int, load: Load) -> SSAValue:
         at = vector_ops.further_on(self.nest, lanes.builder, start, distance + load.offset)
-        weights = inserted(lanes.builder, vector_ops.load(self.weights, at, vector_type(I8, self.plan.width)))
+        weights = inserted(lanes.builder, vector_ops.load(self.weights, at, vector_type(i8, self.plan.width)))
         weights.name_hint = "weights"
         if not load.counted:
             return weights
         below = self.plan.width // self.plan.lanes[-1].extent * load.counted
         uncounted = [0] * below + [-1] * (self.plan.width - below)
-        mask = DenseIntOrFPElementsAttr.from_list(vector_type(I8, self.plan.width), uncounted)
+        mask = DenseIntOrFPElementsAttr.from_list(vector_type(i8, self.plan.width), uncounted)
         return lanes.and_(weights, self.nest.element(mask), "weights")
 
     # --- stores ----------------------------------------------------------------------------------------------------

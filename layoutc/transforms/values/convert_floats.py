@@ -7,13 +7,13 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, UnitAttr
+from xdsl.dialects.builtin import IntegerType, UnitAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.discardable import IS_NORMAL, IS_SCALED
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
-from layoutc.transforms.building.lanes import F32, F64, Lanes
+from layoutc.transforms.building.lanes import Lanes
 
 
 def format_of(name: str) -> FloatFormat:
@@ -24,7 +24,6 @@ def format_of(name: str) -> FloatFormat:
 
 
 SINGLE, DOUBLE, HALF = format_of("f32"), format_of("f64"), format_of("f16")
-I32 = IntegerType(32)
 BF16_LANES, BF16_PAIRED = 16, 4
 """
 f32 in a register of processors that may have an instruction for bf16, and of those that narrow two at once, and ask
@@ -74,18 +73,18 @@ def widen_code(lanes: Lanes, code: SSAValue, format: FloatFormat, *, quiets: boo
         return _widen_through_f16(lanes, code, format)
     code = lanes.widen(code, 32, is_signed=False, name="code")
     if not format.has_zero:
-        return lanes.bitcast(_widen_power_of_two(lanes, code), F32)
+        return lanes.bitcast(_widen_power_of_two(lanes, code), f32)
     if _is_upper_half(format, SINGLE):
         bits = lanes.shl(code, 32 - width_of(format), "bits")
         if not quiets:
-            return lanes.bitcast(bits, F32, "number")
+            return lanes.bitcast(bits, f32, "number")
         quiet = lanes.or_(bits, 1 << 22, "quiet")
-        number = lanes.bitcast(bits, F32, "number")
-        return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), F32, "number")
+        number = lanes.bitcast(bits, f32, "number")
+        return lanes.bitcast(lanes.select(lanes.compare("uno", number, number), quiet, bits, "bits"), f32, "number")
     magnitude = lanes.and_(code, last_code(format), "magnitude")
     bits = _widen_magnitude(lanes, magnitude, format)
     sign = lanes.shl(lanes.and_(code, 1 << (width_of(format) - 1)), 32 - width_of(format), "sign")
-    return lanes.bitcast(lanes.or_(bits, sign), F32, "number")
+    return lanes.bitcast(lanes.or_(bits, sign), f32, "number")
 
 
 def _widen_through_f16(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSAValue:
@@ -109,7 +108,7 @@ def _widen_through_f16(lanes: Lanes, code: SSAValue, format: FloatFormat) -> SSA
         is_nan = lanes.compare("eq", lanes.or_(half, sign), sign | last)
         more = infinity_of(HALF) + (1 << HALF.fraction_bits - 1) - last
         half = lanes.add(half, lanes.select(is_nan, more, lanes.like(0, half)), "half")
-    number = lanes.extend(lanes.bitcast(half, Float16Type()), F32, "number")
+    number = lanes.extend(lanes.bitcast(half, f16), f32, "number")
     return lanes.mul(number, 2.0 ** (HALF.bias - format.bias), "number") if apart else number
 
 
@@ -136,7 +135,7 @@ def _widen_magnitude(lanes: Lanes, magnitude: SSAValue, format: FloatFormat) -> 
     if format.has_infinity:
         is_special = lanes.compare("sge", magnitude, infinity_of(format))
         bits = lanes.or_(bits, lanes.select(is_special, special, zero), "bits")
-    normal = lanes.bitcast(bits, F32, "normal")
+    normal = lanes.bitcast(bits, f32, "normal")
     tiny = lanes.sub(lanes.add(normal, normal), float(format.smallest_normal), "tiny")
     return lanes.as_bits(lanes.select(lanes.compare("olt", normal, tiny), normal, tiny, "number"), "bits")
 
@@ -153,7 +152,7 @@ def odd_single(lanes: Lanes, number: SSAValue) -> SSAValue:
     bits, lost = lanes.as_bits(number, "bits"), (1 << DOUBLE.fraction_bits - SINGLE.fraction_bits) - 1
     sticky = lanes.add(lanes.and_(bits, lost), lost, "sticky")
     odd = lanes.and_(lanes.or_(bits, sticky), ~lost, "odd")
-    return lanes.narrow(lanes.bitcast(odd, F64), F32, "single")
+    return lanes.narrow(lanes.bitcast(odd, f64), f32, "single")
 
 
 def narrow_to_code(
@@ -177,7 +176,7 @@ def narrow_to_code(
     width, code_width = lanes.bits(number), max(8, width_of(format))
     is_paired = lanes.count == BF16_PAIRED and not is_nan_quiet
     if wide is SINGLE and _is_upper_half(format, wide) and (lanes.count == BF16_LANES or is_paired):
-        code = lanes.narrow(number, BFloat16Type(), "code")
+        code = lanes.narrow(number, bf16, "code")
         for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
             if is_so and isinstance(code.owner, Operation):
                 code.owner.attributes[name] = UnitAttr()
@@ -226,7 +225,7 @@ def _narrow_through_f16(lanes: Lanes, number: SSAValue, format: FloatFormat) -> 
     bits, shift = lanes.as_bits(number, "bits"), width_of(HALF) - width_of(format)
     lost = lanes.add(lanes.and_(bits, 0xFFFF), 0xFFFF, "lost")
     odd = lanes.and_(lanes.or_(bits, lost), ~0xFFFF, "odd")
-    half = lanes.as_bits(lanes.narrow(lanes.bitcast(odd, F32), Float16Type(), "half"), "half")
+    half = lanes.as_bits(lanes.narrow(lanes.bitcast(odd, f32), f16, "half"), "half")
     last = lanes.and_(lanes.shr(half, shift), 1, "last")
     up = lanes.add(last, (1 << (shift - 1)) - 1, "up")
     is_number = lanes.compare("sle", lanes.and_(half, last_code(HALF)), infinity_of(HALF))
@@ -241,7 +240,7 @@ def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format:
     The sum with a power of two whose last place is that of the code, from the number's exponent, or the least one of
     the format, has the significand in its low bits. What the exponent adds to the code has none of its bits above.
     """
-    float_type, shift = F32 if wide is SINGLE else F64, wide.fraction_bits - format.fraction_bits
+    float_type, shift = f32 if wide is SINGLE else f64, wide.fraction_bits - format.fraction_bits
     largest = _from_bits(lanes, (_past_the_largest(format) << shift) + _rebias(wide, format), float_type)
     # A NaN is not less than the largest; processors compare floats with less effort than integers.
     number = lanes.bitcast(magnitude, float_type)
@@ -265,7 +264,7 @@ def _rebias(wide: FloatFormat, format: FloatFormat) -> int:
 
 def _from_bits(lanes: Lanes, bits: int, type: Attribute) -> SSAValue:
     """The constant that has these bits."""
-    format = SINGLE if type == F32 else DOUBLE
+    format = SINGLE if type == f32 else DOUBLE
     exponent = (bits >> format.fraction_bits) - format.bias - format.fraction_bits
     fraction = bits & ((1 << format.fraction_bits) - 1) | 1 << format.fraction_bits
     return lanes.constant(fraction * 2.0**exponent, type)

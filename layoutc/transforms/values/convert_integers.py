@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from layoutc.element_type import ElementType
-from layoutc.transforms.building.lanes import F32, F64, Lanes
+from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.values.known_numbers import UNKNOWN, Known
 
 PRECISION = {32: 24, 64: 53}
 """bits of a float -> bits of its significand"""
-FLOAT = {32: F32, 64: F64}
+FLOAT = {32: f32, 64: f64}
 TABLE_LANES = 16
 """f32 in a register of processors that look up lanes by their low bits"""
 
@@ -30,8 +31,8 @@ def integer_to_f32(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue
     if lanes.count is not None and 1 < type.bits < 8 and type.integer_range[0] < 0:
         code, sign = lanes.widen(value, 32, is_signed=False, name="code"), 1 << type.bits - 1
         code = lanes.and_(code, 2 * sign - 1) if has_table(type, lanes.count) else code
-        return lanes.to_float(lanes.sub(lanes.xor(code, sign), sign), F32, is_signed=True, name="number")
-    return lanes.to_float(as_number(lanes, value, type), F32, type.integer_range[0] < 0, "number")
+        return lanes.to_float(lanes.sub(lanes.xor(code, sign), sign), f32, is_signed=True, name="number")
+    return lanes.to_float(as_number(lanes, value, type), f32, type.integer_range[0] < 0, "number")
 
 
 def has_table(type: ElementType, lanes: int | None) -> bool:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf, isfinite, nan
 
-from xdsl.dialects.builtin import Float16Type, IntegerType, UnitAttr
+from xdsl.dialects.builtin import IntegerType, UnitAttr, f16, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.conversion import Conversion
 from layoutc.discardable import TO_INTEGER
 from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
-from layoutc.transforms.building.lanes import F32, F64, Lanes
+from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.values.convert_codes import convert_code, is_by_codes
 from layoutc.transforms.values.convert_floats import format_of, narrow_to_code, odd_single, widen_code
 from layoutc.transforms.values.convert_integers import (
@@ -34,8 +34,7 @@ from layoutc.transforms.values.convert_integers import (
 )
 from layoutc.transforms.values.known_numbers import UNKNOWN, Known, factor_of_quotients, known_numbers
 
-F16 = Float16Type()
-KNOWN: dict[str, Attribute] = {"f64": F64, "f32": F32, "f16": F16}
+KNOWN: dict[str, Attribute] = {"f64": f64, "f32": f32, "f16": f16}
 """the float types that values have as such"""
 FAR = ("bf16", "e8m0")
 """formats that reach further than integers of 64 bits, so that those are rounded to them once"""
@@ -95,7 +94,7 @@ def convert(
                 return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=is_normal)
             if not destination.is_integer:
                 # Which NaN comes out of arithmetic is the processor's choice.
-                quiet = lanes.constant(nan, F32)
+                quiet = lanes.constant(nan, f32)
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
                 if destination.name == "bf16":
                     is_scaled = source.is_integer and conversion.scales_alone
@@ -132,9 +131,9 @@ def to_f32(lanes: Lanes, value: SSAValue, source: ElementType, *, quiets: bool =
         case "f32":
             return value
         case "f64":
-            return lanes.narrow(value, F32, "number")
+            return lanes.narrow(value, f32, "number")
         case "f16":
-            return lanes.extend(value, F32, "number")
+            return lanes.extend(value, f32, "number")
         case _ if source.is_integer:
             return integer_to_f32(lanes, value, source)
         case _:
@@ -146,13 +145,13 @@ def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destinati
         return saturate(lanes, number, source, destination)
     is_signed = source.integer_range[0] < 0
     if destination.name == "f64":
-        return lanes.to_float(number, F64, is_signed, "number")
+        return lanes.to_float(number, f64, is_signed, "number")
     if destination.name in FAR and source.bits > 16:
         odd = to_odd(lanes, number, is_signed)
         odd = odd_single(lanes, odd) if source.bits == 64 else odd
         return _from_float(lanes, odd, destination, is_nan_quiet=True, is_normal=True)
     # Where f32 is not exact, numbers are past all that the narrower formats have.
-    number = lanes.to_float(number, F32, is_signed, "number")
+    number = lanes.to_float(number, f32, is_signed, "number")
     is_exact = source.bits <= format_of("bf16").precision
     return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True, is_exact=is_exact)
 
@@ -170,11 +169,11 @@ def _from_float(
     is_single = lanes.bits(number) == 32
     match destination.name:
         case "f64":
-            return lanes.extend(number, F64, "value")
+            return lanes.extend(number, f64, "value")
         case "f32":
-            return number if is_single else lanes.narrow(number, F32, "value")
+            return number if is_single else lanes.narrow(number, f32, "value")
         case "f16":
-            return lanes.narrow(number if is_single else odd_single(lanes, number), F16, "value")
+            return lanes.narrow(number if is_single else odd_single(lanes, number), f16, "value")
         case name:
             known = {"is_nan_quiet": is_nan_quiet, "is_normal": is_normal, "is_exact": is_exact}
             return narrow_to_code(lanes, number, format_of(name), **known)
@@ -243,7 +242,7 @@ def _divided(
     conversion: Conversion,
 ) -> SSAValue:
     if conversion.reciprocal:
-        reciprocal = lanes.div(lanes.constant(1.0, F32), scale, "reciprocal")
+        reciprocal = lanes.div(lanes.constant(1.0, f32), scale, "reciprocal")
         return lanes.mul(v, reciprocal, "scaled")
     becomes_integer = _becomes_an_integer(destination, conversion)
     is_tried = becomes_integer and not _are_bytes(source, destination)
@@ -291,7 +290,7 @@ def _in_integers(
     """`saturate((x - src_zp) + dst_zp)`, exactly."""
     difference = values.params.get("dst_zero_point")
     if (src := values.params.get("src_zero_point")) is not None:
-        difference = lanes.sub(lanes.constant(0, IntegerType(64)) if difference is None else difference, src)
+        difference = lanes.sub(lanes.constant(0, i64) if difference is None else difference, src)
     assert difference is not None
     total = add_difference(lanes, as_number(lanes, value, source), difference, source, destination)
     if destination.name == "boolean":

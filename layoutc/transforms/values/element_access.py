@@ -20,6 +20,8 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     UnrealizedConversionCastOp,
+    f32,
+    i64,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
@@ -33,14 +35,13 @@ from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import created, insert
-from layoutc.transforms.building.lanes import F32, Lanes
+from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder, apply
 from layoutc.transforms.values.convert_codes import is_by_codes
 from layoutc.transforms.values.convert_integers import as_number
 from layoutc.transforms.values.convert_values import FAR, Values, convert, register_type, to_f32
 from layoutc.transforms.values.shared_bytes import load_part, store_part
 
-I64 = IntegerType(64)
 BYTE = element_type("u8")
 """what a boolean is in memory"""
 Index = Sequence[Any]
@@ -188,7 +189,7 @@ class Conversions:
     def _constant(self, lanes: Lanes, name: str) -> SSAValue:
         values = self.conversion.params[name].values
         assert values is not None
-        return lanes.constant(values[0], I64) if self.in_integers else lanes.constant(as_f32(values[0]), F32)
+        return lanes.constant(values[0], i64) if self.in_integers else lanes.constant(as_f32(values[0]), f32)
 
     def as_operand(self, lanes: Lanes, loaded: SSAValue, name: str) -> SSAValue:
         """A parameter as arithmetic takes it."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import i8
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -150,7 +150,7 @@ class _Loader:
 
     def _vector(self, place: AffineExpr | int, count: int) -> SSAValue:
         lanes, type, stored = self._at(count), self.memory.desc.element_type, count // self.per_byte
-        element = mlir_element_type(type) if self.per_byte == 1 else IntegerType(8)
+        element = mlir_element_type(type) if self.per_byte == 1 else i8
         value = lanes.insert(load(self.memory.memory, self._index(place), vector_type(element, stored)), self.name)
         if self.per_byte > 1:
             value = unpacked(self._at(stored), value, self.per_byte)

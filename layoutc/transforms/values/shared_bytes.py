@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -21,8 +21,6 @@ from layoutc.transforms.building.creation import insert
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import apply
 from layoutc.transforms.building.vector_ops import bitcast, element, integer_type, put, vector_type
-
-I8 = IntegerType(8)
 
 
 def load_part(lanes: Lanes, memory: SSAValue, per_byte: int, offset: SSAValue, name: str) -> SSAValue:
@@ -35,7 +33,7 @@ def load_part(lanes: Lanes, memory: SSAValue, per_byte: int, offset: SSAValue, n
 def store_part(lanes: Lanes, value: SSAValue, memory: SSAValue, per_byte: int, offset: SSAValue) -> Operation:
     """Replaces the element at an offset in elements, and leaves the other bits of its byte."""
     at, shift = _place(lanes, per_byte, offset)
-    taken = lanes.shl(lanes.constant(_mask(per_byte), I8), shift, "taken")
+    taken = lanes.shl(lanes.constant(_mask(per_byte), i8), shift, "taken")
     before = lanes.insert(element(memory, at), "before")
     others = lanes.and_(before, lanes.xor(taken, -1))
     merged = lanes.or_(others, lanes.shl(lanes.and_(value, _mask(per_byte)), shift), "merged")
@@ -49,7 +47,7 @@ def _place(lanes: Lanes, per_byte: int, offset: SSAValue) -> tuple[SSAValue, SSA
     d0 = AffineExpr.dimension(0)
     at = apply(lanes.builder, d0 // per_byte, [offset], "at")
     place = apply(lanes.builder, d0 % per_byte * (8 // per_byte), [offset], "place")
-    return at, lanes.insert(arith.IndexCastOp(place, I8), "shift")
+    return at, lanes.insert(arith.IndexCastOp(place, i8), "shift")
 
 
 def _mask(per_byte: int) -> int:
@@ -126,4 +124,4 @@ def _spread(per_byte: int, run: int, bits: int) -> int:
 
 def _as_bytes(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
     assert lanes.count is not None
-    return lanes.insert(bitcast(value, vector_type(I8, lanes.count * per_byte)), "r")
+    return lanes.insert(bitcast(value, vector_type(i8, lanes.count * per_byte)), "r")

@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.builder import Builder
 from xdsl.dialects import affine, scf
-from xdsl.dialects.builtin import AffineMapAttr, IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import AffineMapAttr, IntegerAttr, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -92,7 +92,7 @@ class TileLoops:
 
     def parallel(self, loops: Sequence[Steps], threads: int) -> list[Term]:
         """One loop over all of these, shared by threads."""
-        block = Block([scf.ReduceOp()], arg_types=[IndexType()] * len(loops))
+        block = Block([scf.ReduceOp()], arg_types=[INDEX] * len(loops))
         ends = [self.nest.constant(loop.count) for loop in loops]
         zeros, ones = ([self.nest.constant(value)] * len(loops) for value in (0, 1))
         op = scf.ParallelOp(zeros, ends, ones, Region(block))
@@ -149,7 +149,7 @@ class TileLoops:
         body: Callable[[TileLoops, Term, Sequence[SSAValue]], Sequence[SSAValue]],
     ) -> list[SSAValue]:
         """A loop that hands values from turn to turn: what the last turn makes of them."""
-        block = Block(arg_types=[IndexType(), *(value.type for value in values)])
+        block = Block(arg_types=[INDEX, *(value.type for value in values)])
         inside = self.inside()
         inside.builder = Builder(InsertPoint.at_end(block))
         term = inside._term(loop, block.args[0])
