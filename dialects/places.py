@@ -8,6 +8,8 @@ from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.lexer import Span
 
+from layoutc.walk import parents
+
 
 def place_of(parser: Parser, start: int) -> FileLineColLoc:
     """The file, line and column of a position in the text that is read."""
@@ -30,7 +32,4 @@ def with_place(op: Operation, message: str) -> str:
 
 def _function_of(op: Operation) -> str | None:
     """The name of the function that an op is, or stands in."""
-    outer: Operation | None = op
-    while outer is not None and not isinstance(outer, FuncOp):
-        outer = outer.parent_op()
-    return outer.sym_name.data if outer else None
+    return next((outer.sym_name.data for outer in (op, *parents(op)) if isinstance(outer, FuncOp)), None)

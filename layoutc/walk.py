@@ -1,10 +1,10 @@
-"""All ops of a piece of IR at once."""
+"""The ops in a piece of IR and around an op, and what is asked of ops often."""
 
 # pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith
@@ -31,6 +31,13 @@ def ops_of(op: Operation) -> list[Operation]:
                     found.append(inner)
                 inner = inner.next_op
     return found
+
+
+def parents(op: Operation) -> Iterator[Operation]:
+    """The ops around an op, from the inside out."""
+    while (parent := op.parent_op()) is not None:
+        yield parent
+        op = parent
 
 
 def of_kind(ops: Iterable[Operation], kind: type[Kind]) -> list[Kind]:

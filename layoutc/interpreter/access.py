@@ -32,23 +32,6 @@ class Access:
     shape: tuple[int, ...]
     mask: Mask | None = None
 
-    @classmethod
-    def of_lanes(
-        cls,
-        op: Operation,
-        operand: SSAValue,
-        memref: MemRef,
-        indices: Sequence[Array],
-        iterations: Iterations,
-        lanes: int,
-        mask: Mask | None = None,
-    ) -> Access:
-        """As many elements from the indices on, along the memref's last axis."""
-        if not indices:
-            raise Fault(f"{op.name}: no interpretation for a memref without axes")
-        *outer, last = (index[..., None] for index in indices)
-        return cls(op, operand, memref, [*outer, last + np.arange(lanes)], iterations, (*iterations.shape, lanes), mask)
-
     def load(self) -> Array:
         """The values; faults outside of the memref and on undefined elements."""
         if self._active is not None and not self._active.any():

@@ -132,7 +132,12 @@ class MemoryFunctions(InterpreterFunctions):
     def _of_lanes(
         self, op: VectorAccessOp, memref: MemRef, indices: list[Array], type: Attribute, mask: Array | None = None
     ) -> Access:
-        return Access.of_lanes(op, op.base, memref, indices, self.iterations, lanes_of(type), mask)
+        """As many elements from the indices on, along the memref's last axis, as a vector has lanes."""
+        if not indices:
+            raise Fault(f"{op.name}: no interpretation for a memref without axes")
+        lanes, (*outer, last) = lanes_of(type), (index[..., None] for index in indices)
+        places, shape = [*outer, last + np.arange(lanes)], (*self.iterations.shape, lanes)
+        return Access(op, op.base, memref, places, self.iterations, shape, mask)
 
     @impl(memref.StoreOp)
     def store(self, interpreter: Interpreter, op: memref.StoreOp, args: PythonValues) -> PythonValues:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from itertools import takewhile
 from math import prod
 
 import numpy as np
@@ -13,9 +14,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from layoutc.interpreter.accesses import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
 from layoutc.interpreter.memory import Buffer
+from layoutc.interpreter.memref_ops import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
 from layoutc.memref_prefetch import PrefetchOp
+from layoutc.walk import parents
 
 BULK_POINTS = 1 << 20
 """iterations that run at once at most, so that their values stay within some 100 MB"""
@@ -122,10 +124,7 @@ def _in_branch(op: Operation, nest: Loop) -> bool:
 
 def _parents(op: Operation, last: Operation | None) -> Iterator[Operation]:
     """The ops around an op, from the inside out, up to `last`."""
-    parent = op.parent_op()
-    while parent is not None and parent is not last:
-        yield parent
-        parent = parent.parent_op()
+    return takewhile(lambda parent: parent is not last, parents(op))
 
 
 def _in_one_loop(store: AccessOp, other: AccessOp, memory: SSAValue) -> bool:

@@ -10,8 +10,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
-from layoutc.interpreter.accesses import buffer_of, is_inside, root, stored_memref
 from layoutc.interpreter.memory import Buffer, Mask
+from layoutc.interpreter.memref_ops import buffer_of, is_inside, root, stored_memref
 from layoutc.interpreter.values import Array
 
 NOBODY, SEVERAL = -1, -2

@@ -32,7 +32,7 @@ from layoutc.targets.words.c_expressions import Expression, call
 from layoutc.targets.words.c_text import INDENT, MAX_WIDTH, mentions, wrapped
 from layoutc.targets.words.c_types import is_memref, is_vector, mask_name, scalar_name, type_name
 from layoutc.targets.words.multiples import Divisors
-from layoutc.walk import of_kind, operands
+from layoutc.walk import of_kind, operands, parents
 
 MAX_FOLDED = 80
 """characters; a longer expression gets a variable of its own"""
@@ -255,10 +255,7 @@ class FunctionPrinter:
 
 def is_in_parallel(op: Operation) -> bool:
     """Whether an op is inside of an scf.parallel of its function."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, scf.ParallelOp):
-        parent = parent.parent_op()
-    return parent is not None
+    return any(isinstance(parent, scf.ParallelOp) for parent in parents(op))
 
 
 STATEMENTS: dict[type[Operation], Callable[[FunctionPrinter, Any], None]] = {

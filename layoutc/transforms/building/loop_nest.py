@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.transforms.building.creation import created, inserted, put
+from layoutc.walk import parents
 
 INDEX = IndexType()
 UI8 = IntegerType(8, Signedness.UNSIGNED)
@@ -123,12 +124,10 @@ class NestBuilder:
     @property
     def function(self) -> func.FuncOp:
         """The function that all of this is built in."""
-        op = self.before.parent_op()
-        while op is not None and not isinstance(op, func.FuncOp):
-            op = op.parent_op()
-        if op is None:
+        found = next((op for op in parents(self.before) if isinstance(op, func.FuncOp)), None)
+        if found is None:
             raise PassFailedException(f"{self.before.name} is in no function")
-        return op
+        return found
 
     def nest(self, loops: Sequence[Loop], body: Callable[[Builder, tuple[SSAValue, ...]], Operation]) -> Operation:
         """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from layoutc.interpreter.memory import Buffer, MemRef
 
@@ -45,11 +45,7 @@ def root(value: SSAValue) -> SSAValue:
 
 def is_inside(value: SSAValue, op: Operation) -> bool:
     """Whether a value is defined in a region of an op."""
-    block = value.owner if isinstance(value.owner, Block) else value.owner.parent_block()
-    parent = None if block is None else block.parent_op()
-    while parent is not None and parent is not op:
-        parent = parent.parent_op()
-    return parent is op
+    return value.owner is not op and op.is_ancestor(value.owner)
 
 
 def buffer_of(value: object) -> Buffer:
