@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, IntAttr, MemRefLayoutAttr, StringAttr
@@ -22,39 +21,33 @@ from layoutc.affine_text import map_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
+from layoutc.notations.reading import NO_OPTIONS, Options
 from layoutc.strides import dense_strides
 
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Options:
+OPTIONS = tuple(Options.__dataclass_fields__)
+
+
+def _parse_options(parser: AttrParser) -> Options:
     """What may follow the name or the map: `strides = [...], offset = 3, low = [...], high = [...], align = [...]`."""
+    values: dict[str, Ints | int] = {}
+    while parser.parse_optional_punctuation(",") is not None:
+        position = parser.pos
+        name = parser.parse_keyword_in(OPTIONS, ": an option of a layout")
+        if name in values:
+            parser.raise_error(f"option {name} is given twice", position, end_of_text(parser, position))
+        parser.parse_punctuation("=")
+        values[name] = _parse_size(parser) if name == "offset" else _parse_sizes(parser)
+    return Options(**values)  # pyright: ignore[reportArgumentType]
 
-    strides: Ints = ()
-    offset: int = 0
-    low: Ints = ()
-    high: Ints = ()
-    align: Ints = ()
 
-    @classmethod
-    def parse(cls, parser: AttrParser) -> Options:
-        values: dict[str, Ints | int] = {}
-        names = tuple(name for name in cls.__dataclass_fields__)
-        while parser.parse_optional_punctuation(",") is not None:
-            position = parser.pos
-            name = parser.parse_keyword_in(names, ": an option of a layout")
-            if name in values:
-                parser.raise_error(f"option {name} is given twice", position, end_of_text(parser, position))
-            parser.parse_punctuation("=")
-            values[name] = _parse_size(parser) if name == "offset" else _parse_sizes(parser)
-        return cls(**values)  # pyright: ignore[reportArgumentType]
-
-    def print(self, printer: Printer) -> None:
-        for name in self.__dataclass_fields__:
-            value: Ints | int = getattr(self, name)
-            if value not in ((), 0):
-                printer.print_string(f", {name} = {value if isinstance(value, int) else list(value)}")
+def _print_options(printer: Printer, options: Options) -> None:
+    for name in OPTIONS:
+        value: Ints | int = getattr(options, name)
+        if value not in ((), 0):
+            printer.print_string(f", {name} = {value if isinstance(value, int) else list(value)}")
 
 
 def end_of_text(parser: AttrParser, start: int) -> int:
@@ -92,7 +85,7 @@ class LayoutAttr(MemRefLayoutAttr, ParametrizedAttribute, ABC):
 
 
 def _encode(options: Options) -> ArrayAttr[ArrayAttr[IntAttr] | IntAttr]:
-    values = (getattr(options, name) for name in Options.__dataclass_fields__)
+    values = (getattr(options, name) for name in OPTIONS)
     return ArrayAttr(IntAttr(v) if isinstance(v, int) else ArrayAttr(map(IntAttr, v)) for v in values)
 
 
@@ -108,7 +101,7 @@ class TagAttr(LayoutAttr):
     tag: StringAttr
     options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
-    def __init__(self, tag: str, options: Options = Options()):
+    def __init__(self, tag: str, options: Options = NO_OPTIONS):
         super().__init__(StringAttr(tag), _encode(options))
 
     def verify(self) -> None:
@@ -131,16 +124,16 @@ class TagAttr(LayoutAttr):
                 parser.raise_error(error.message, column, column + 1)
             except LayoutcError as error:
                 parser.raise_error(str(error), start, end_of_text(parser, start))
-            return [StringAttr(tag), _encode(Options.parse(parser))]
+            return [StringAttr(tag), _encode(_parse_options(parser))]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string_literal(self.tag.data)
-            self.option_values.print(printer)
+            _print_options(printer, self.option_values)
 
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
         reading = notations.read(self.tag.data)
-        return reading.bind(shape, element_type, **vars(self.option_values))
+        return reading.bind(shape, element_type, self.option_values)
 
     def get_affine_map(self) -> AffineMap:
         """The map to a physical index, one result per digit; flattened axes need a shape and are refused."""
@@ -163,7 +156,7 @@ class MapAttr(LayoutAttr):
     map: AffineMapAttr
     options: ArrayAttr[ArrayAttr[IntAttr] | IntAttr]
 
-    def __init__(self, map: AffineMap, options: Options = Options()):
+    def __init__(self, map: AffineMap, options: Options = NO_OPTIONS):
         super().__init__(AffineMapAttr(map), _encode(options))
 
     @classmethod
@@ -190,12 +183,12 @@ class MapAttr(LayoutAttr):
                 if message is None:
                     raise
                 parser.raise_error(message, start, start + 1)
-            return [AffineMapAttr(map), _encode(Options.parse(parser))]
+            return [AffineMapAttr(map), _encode(_parse_options(parser))]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string(map_text(self.map.data))
-            self.option_values.print(printer)
+            _print_options(printer, self.option_values)
 
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
         return map_descriptor(self.map.data, shape, element_type, self.option_values)
@@ -206,8 +199,8 @@ class MapAttr(LayoutAttr):
 
 
 def map_descriptor(
-    map: AffineMap, shape: Sequence[int], element_type: ElementType, options: Options = Options()
+    map: AffineMap, shape: Sequence[int], element_type: ElementType, options: Options = NO_OPTIONS
 ) -> MemoryDesc:
     """The memory descriptor that an affine map gives a memref of this shape; raises LayoutcError with the reason."""
     reading = read_map(map, shape, physical=bool(options.strides))
-    return reading.bind(shape, element_type, **vars(options))
+    return reading.bind(shape, element_type, options)

@@ -20,7 +20,7 @@ from layoutc.element_type import element_type as element_type_of
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
 from layoutc.notations.by_memory import NAMED, name_of_memory
-from layoutc.notations.reading import Reading
+from layoutc.notations.reading import Options, Reading
 from layoutc.notations.scanner import MeantError
 
 _MODULES = {
@@ -182,9 +182,7 @@ def desc(
         dims = reading.completed(given)
     strides = () if strides is None else integers("strides", strides)
     align = integers("alignments", align, 1)
-    return reading.bind(
-        dims, reading.elements(element_type), strides=strides, offset=offset, low=low, high=high, align=align
-    )
+    return reading.bind(dims, reading.elements(element_type), Options(strides, offset, low, high, align))
 
 
 def destination(text: str | Layout, source: MemoryDesc, element_type: TypeName | None = None) -> MemoryDesc:

@@ -12,7 +12,7 @@ from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
 from layoutc.notations.openvino_formats import Format, current_formats, format_in, formats
 from layoutc.notations.openvino_reading import NARROW, FormatReading, layout_of, split_desc, whole_desc
-from layoutc.notations.reading import Reading
+from layoutc.notations.reading import Options, Reading
 from layoutc.notations.scanner import MeantError, Scanner, near_index, near_match
 from layoutc.split import SplitDesc
 
@@ -69,7 +69,7 @@ def describe(
     dims = reading.completed(dims)
     if found is not None and found.last_x and not any((*low, *high)):
         return split_desc(found, dims, element_type) or reading.bind(dims, element_type)
-    return reading.bind(dims, element_type, low=low, high=high)
+    return reading.bind(dims, element_type, Options(low=low, high=high))
 
 
 def _find(text: str, release: str | None) -> tuple[str, Format | None]:

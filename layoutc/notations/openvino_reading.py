@@ -12,7 +12,7 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.notations.openvino_formats import Format
 from layoutc.notations.openvino_grammar import FormatName
-from layoutc.notations.reading import Reading
+from layoutc.notations.reading import NO_OPTIONS, Options, Reading
 from layoutc.split import SplitDesc
 
 NARROW = ("u4", "s4")
@@ -44,12 +44,7 @@ class FormatReading(Reading):
         self,
         dims: Sequence[int] | None,
         element_type: TypeName | None,
-        *,
-        strides: Sequence[int] = (),
-        offset: int = 0,
-        low: Sequence[int] = (),
-        high: Sequence[int] = (),
-        align: Sequence[int] = (),
+        options: Options = NO_OPTIONS,
     ) -> MemoryDesc:
         """
         The descriptor of these dims and elements.
@@ -57,9 +52,9 @@ class FormatReading(Reading):
         Raises LayoutcError for an odd x that takes two descriptors, and for a border that the format has no room for.
         """
         plain = Reading(layout_for(self.format, element_type or "f32", dims))
-        if not strides and dims is not None and len(dims) == plain.layout.rank:
-            strides = _strides_without(self.format, plain.layout, dims)
-        desc = plain.bind(dims, element_type, strides=strides, offset=offset, low=low, high=high, align=align)
+        if not options.strides and dims is not None and len(dims) == plain.layout.rank:
+            options = replace(options, strides=_strides_without(self.format, plain.layout, dims))
+        desc = plain.bind(dims, element_type, options)
         self._check_border(desc)
         if self.format.last_x and desc.extents[-1] % 2 and desc.extents[-1] > 1:
             raise LayoutcError(

@@ -19,6 +19,22 @@ _Stated = TypeVar("_Stated", int, tuple[int, ...])
 
 
 @dataclass(frozen=True)
+class Options:
+    """
+    What is given beside a text: strides per physical axis, an offset, border elements per axis, a multiple per axis.
+    """
+
+    strides: tuple[int, ...] = ()
+    offset: int = 0
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+    align: tuple[int, ...] = ()
+
+
+NO_OPTIONS = Options()
+
+
+@dataclass(frozen=True)
 class Reading:
     """
     What a text says: always a layout, and in some notations also dims, strides, an offset, a border, an element type.
@@ -80,12 +96,7 @@ class Reading:
         self,
         dims: Sequence[int] | None,
         element_type: TypeName | None,
-        *,
-        strides: Sequence[int] = (),
-        offset: int = 0,
-        low: Sequence[int] = (),
-        high: Sequence[int] = (),
-        align: Sequence[int] = (),
+        options: Options = NO_OPTIONS,
     ) -> MemoryDesc:
         """
         The descriptor of these dims.
@@ -93,15 +104,15 @@ class Reading:
         Raises LayoutcError where dims, strides or offset contradict what the text says.
         """
         dims = self._dims(dims)
-        layout = replace(self.layout, align=tuple(align)) if align else self.layout
+        layout = replace(self.layout, align=options.align) if options.align else self.layout
         desc = MemoryDesc(
             dims,
             self.elements(element_type),
             layout,
-            _one_of("strides", self.strides, tuple(strides)),
-            _one_of("offset", self.base_offset, offset),
-            _one_of("low border", self.low, tuple(low)),
-            _one_of("high border", self.high, tuple(high)),
+            _one_of("strides", self.strides, options.strides),
+            _one_of("offset", self.base_offset, options.offset),
+            _one_of("low border", self.low, options.low),
+            _one_of("high border", self.high, options.high),
         )
         for axis, extent in self.extents:
             if desc.extents[axis] != extent:
