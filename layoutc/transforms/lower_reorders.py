@@ -135,9 +135,9 @@ class LowerReorder(RewritePattern):
         nest = NestBuilder(op)
         if plan is not None:
             conversions = Conversions.of(nest, op.conversion, source, target, arguments)
-            as_planned = None if op.copies_elements else spread(nest, conversions)
+            as_planned = spread(nest, conversions)
             with building_sums(nest, plan, conversions, op.axis_names) as sums:
-                build_planned_nest(nest, plan, source, target, op.axis_names, as_planned, sums)
+                build_planned_nest(nest, plan, as_planned, op.axis_names, sums)
         elif op.moves_bits and op.target_desc.element_type.bits >= 8:
             build_plain_nest(nest, source, target, op.axis_names)
         else:

@@ -14,7 +14,7 @@ from layoutc.memref_prefetch import PrefetchOp
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Through, Together
-from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
+from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.plain.plain_nest import build_zero, comment
 from layoutc.transforms.planned.buffered_copy import tiled_copy
 from layoutc.transforms.planned.copy_memory import Memory
@@ -28,19 +28,18 @@ from layoutc.transforms.values.register_conversion import RegisterConversion, in
 def build_planned_nest(
     nest: NestBuilder,
     plan: Plan,
-    source: Buffer,
-    target: Buffer,
+    conversions: Conversions,
     axis_names: Sequence[str],
-    conversions: Conversions | None = None,
     sums: RunningSums | None = None,
 ) -> None:
     """The copies of a plan, one after the other, with the conversion that goes with them, and running sums, if any."""
+    source, target = conversions.source, conversions.target
     read, written = in_bytes(nest, source), in_bytes(nest, target)
     needs_zero = any(copy.copy.is_fill and not copy.target_lanes for copy in plan.copies)
     zero = build_zero(nest, written) if needs_zero else None
     element = written.desc.element_type
     memory = Memory(read.memory, written.memory, mlir_element_type(element), element.bits // 8, zero, sums=sums)
-    if conversions is not None:
+    if conversions.converts:
         vector_bytes = max(copy.vector_bytes for copy in plan.copies)
         conversions = replace(conversions, vector_bytes=vector_bytes)
         conversion = RegisterConversion(nest, conversions, vector_bytes, plan.copies[0].shuffles)

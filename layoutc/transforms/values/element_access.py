@@ -137,17 +137,25 @@ class Conversions:
         return cls(conversion, source, target, memories, tuple(given))
 
     @property
+    def arithmetic(self) -> str:
+        """How elements are converted (see `Conversion.arithmetic`)."""
+        return self.conversion.arithmetic(self.source.desc.element_type, self.target.desc.element_type)
+
+    @property
+    def converts(self) -> bool:
+        """Whether elements do not stay what they are."""
+        return self.arithmetic != "move"
+
+    @property
     def in_integers(self) -> bool:
         """Whether the arithmetic is that of integers."""
-        types = self.source.desc.element_type, self.target.desc.element_type
-        return self.conversion.arithmetic(*types) == "integer"
+        return self.arithmetic == "integer"
 
     @property
     def goes_by_f32(self) -> bool:
         """Whether elements are f32 on their way."""
-        source, target = self.source.desc.element_type, self.target.desc.element_type
-        is_direct = self.conversion.arithmetic(source, target) == "direct"
-        return not self.in_integers and (not is_direct or target.float_format is not None)
+        becomes_float = self.target.desc.element_type.float_format is not None
+        return not self.in_integers and (self.arithmetic != "direct" or becomes_float)
 
     @property
     def widest_bytes(self) -> int:
