@@ -7,6 +7,8 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from xdsl.dialects.builtin import IntegerType, UnitAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -155,39 +157,39 @@ def odd_single(lanes: Lanes, number: SSAValue) -> SSAValue:
     return lanes.narrow(lanes.bitcast(odd, f64), f32, "single")
 
 
-def narrow_to_code(
-    lanes: Lanes,
-    number: SSAValue,
-    format: FloatFormat,
-    *,
-    is_nan_quiet: bool = False,
-    is_normal: bool = False,
-    is_scaled: bool = False,
-    is_exact: bool = False,
-) -> SSAValue:
+class Facts(NamedTuple):
     """
-    The code that an f32 or f64 becomes, as an integer of 8 or 16 bits.
+    What is known of numbers that are narrowed.
 
     The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
     number is subnormal (`is_normal`) spares a question where processors make zero of those; of integers that were
     scaled (`is_scaled`) it may be asked of what scales them. Numbers that bf16 has (`is_exact`) are not rounded to it.
     """
+
+    is_nan_quiet: bool = False
+    is_normal: bool = False
+    is_scaled: bool = False
+    is_exact: bool = False
+
+
+def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, facts: Facts) -> SSAValue:
+    """The code that an f32 or f64 becomes, as an integer of 8 or 16 bits."""
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, width_of(format))
-    is_paired = lanes.count == BF16_PAIRED and not is_nan_quiet
+    is_paired = lanes.count == BF16_PAIRED and not facts.is_nan_quiet
     if wide is SINGLE and _is_upper_half(format, wide) and (lanes.count == BF16_LANES or is_paired):
         code = lanes.narrow(number, bf16, "code")
-        for name, is_so in ((IS_NORMAL, is_normal), (IS_SCALED, is_scaled)):
+        for name, is_so in ((IS_NORMAL, facts.is_normal), (IS_SCALED, facts.is_scaled)):
             if is_so and isinstance(code.owner, Operation):
                 code.owner.attributes[name] = UnitAttr()
         return lanes.bitcast(code, IntegerType(16), "code")
     if wide is SINGLE and _is_upper_half(format, HALF) and lanes.count in HALF_LANES:
         return _narrow_through_f16(lanes, number, format)
     bits = lanes.as_bits(number, "bits")
-    if _is_upper_half(format, wide) and is_exact:
+    if _is_upper_half(format, wide) and facts.is_exact:
         return lanes.truncate(lanes.shr(bits, width - code_width, "upper"), code_width, "code")
     if _is_upper_half(format, wide):
-        is_nan = None if is_nan_quiet else lanes.compare("uno", number, number)
+        is_nan = None if facts.is_nan_quiet else lanes.compare("uno", number, number)
         return lanes.truncate(upper_bits(lanes, bits, format, is_nan), code_width, "code")
     magnitude = lanes.and_(bits, (1 << (width - 1)) - 1, "magnitude")
     if not format.has_zero:

@@ -22,7 +22,7 @@ from layoutc.element_type import ElementType, element_type
 from layoutc.param import Param
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.values.convert_codes import convert_code, is_by_codes
-from layoutc.transforms.values.convert_floats import format_of, narrow_to_code, odd_single, widen_code
+from layoutc.transforms.values.convert_floats import Facts, format_of, narrow_to_code, odd_single, widen_code
 from layoutc.transforms.values.convert_integers import (
     add_difference,
     as_number,
@@ -45,6 +45,8 @@ LEAST_NORMAL = 2.0**-126
 """of f32"""
 HAVE_SUBNORMALS = ("f64", "f32", "bf16", "e8m0")
 """formats with numbers that are subnormal as f32"""
+OF_INTEGERS = Facts(is_nan_quiet=True, is_normal=True)
+"""what is known of numbers that were integers"""
 
 
 @cache
@@ -91,14 +93,14 @@ def convert(
                 return float_to_integer(lanes, number, destination, known)
             if not destination.is_integer and has_no_nan(source, conversion):
                 is_normal = scales_whole_numbers(source, conversion)
-                return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=is_normal)
+                return _from_float(lanes, number, destination, Facts(is_nan_quiet=True, is_normal=is_normal))
             if not destination.is_integer:
                 # Which NaN comes out of arithmetic is the processor's choice.
                 quiet = lanes.constant(nan, f32)
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
                 if destination.name == "bf16":
                     is_scaled = source.is_integer and conversion.scales_alone
-                    return narrow_to_code(lanes, number, format_of("bf16"), is_nan_quiet=True, is_scaled=is_scaled)
+                    return _from_float(lanes, number, destination, Facts(is_nan_quiet=True, is_scaled=is_scaled))
             return convert_directly(lanes, number, element_type("f32"), destination)
 
 
@@ -115,14 +117,14 @@ def convert_directly(
         return lanes.compare("ne", value, 0, "is_true")
     if destination.float_format is not None and has_table(source, lanes.count):
         number = integer_to_f32(lanes, value, source)
-        return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True)
+        return _from_float(lanes, number, destination, OF_INTEGERS)
     if source.is_integer:
         return _from_integer(lanes, as_number(lanes, value, source), source, destination)
     quiets = destination.float_format is not None and destination.float_format.has_infinity
     number = value if source.name == "f64" else to_f32(lanes, value, source, quiets=quiets)
     if destination.is_integer:
         return float_to_integer(lanes, number, destination, _known(source, destination, Conversion()))
-    return _from_float(lanes, number, destination, is_normal=source.name not in HAVE_SUBNORMALS)
+    return _from_float(lanes, number, destination, Facts(is_normal=source.name not in HAVE_SUBNORMALS))
 
 
 def to_f32(lanes: Lanes, value: SSAValue, source: ElementType, *, quiets: bool = True) -> SSAValue:
@@ -149,23 +151,15 @@ def _from_integer(lanes: Lanes, number: SSAValue, source: ElementType, destinati
     if destination.name in FAR and source.bits > 16:
         odd = to_odd(lanes, number, is_signed)
         odd = odd_single(lanes, odd) if source.bits == 64 else odd
-        return _from_float(lanes, odd, destination, is_nan_quiet=True, is_normal=True)
+        return _from_float(lanes, odd, destination, OF_INTEGERS)
     # Where f32 is not exact, numbers are past all that the narrower formats have.
     number = lanes.to_float(number, f32, is_signed, "number")
     is_exact = source.bits <= format_of("bf16").precision
-    return _from_float(lanes, number, destination, is_nan_quiet=True, is_normal=True, is_exact=is_exact)
+    return _from_float(lanes, number, destination, OF_INTEGERS._replace(is_exact=is_exact))
 
 
-def _from_float(
-    lanes: Lanes,
-    number: SSAValue,
-    destination: ElementType,
-    *,
-    is_nan_quiet: bool = False,
-    is_normal: bool = False,
-    is_exact: bool = False,
-) -> SSAValue:
-    """An f32 or f64 as a value of a float type, rounded once; what is known of an f32 is as in `narrow_to_code`."""
+def _from_float(lanes: Lanes, number: SSAValue, destination: ElementType, facts: Facts) -> SSAValue:
+    """An f32 or f64 as a value of a float type, rounded once."""
     is_single = lanes.bits(number) == 32
     match destination.name:
         case "f64":
@@ -175,8 +169,7 @@ def _from_float(
         case "f16":
             return lanes.narrow(number if is_single else odd_single(lanes, number), f16, "value")
         case name:
-            known = {"is_nan_quiet": is_nan_quiet, "is_normal": is_normal, "is_exact": is_exact}
-            return narrow_to_code(lanes, number, format_of(name), **known)
+            return narrow_to_code(lanes, number, format_of(name), facts)
 
 
 # --- attributes ----------------------------------------------------------------------------------------------------
