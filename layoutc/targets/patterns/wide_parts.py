@@ -66,14 +66,14 @@ class WidePart(NamedTuple):
         return "i" if self.word == "signed" else "u"
 
     @property
-    def result(self) -> str:
+    def result(self) -> Named:
         """The type of the lanes."""
-        return f"{'f' if self.word == 'half' else self.kind}{self.wide}x{self.size // self.wide}"
+        return Named("f" if self.word == "half" else self.kind, self.wide, self.size // self.wide)
 
     @property
     def helper(self) -> str:
         """The macro."""
-        return f"{WORDS[self.word]}_{self.kind}{self.bits}x{self.size // self.bits}_{self.result}"
+        return f"{WORDS[self.word]}_{Named(self.kind, self.bits, self.size // self.bits)}_{self.result}"
 
 
 def wide_part(op: Operation) -> WidePart | None:

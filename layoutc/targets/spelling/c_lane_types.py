@@ -12,17 +12,13 @@ from layoutc.targets.spelling.c_context import Site
 from layoutc.targets.words.c_expressions import Expression, call
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import is_boolean, is_float, lane_count, vector_name, width
+from layoutc.targets.words.c_vector_types import VectorType as Lanes
 from layoutc.walk import operands
 
 
 def typed(value: SSAValue) -> VectorType[Any]:
     """The type of a value that is a vector."""
     return cast("VectorType[Any]", value.type)
-
-
-def lane_name(kind: str, bits: int, lanes: int) -> str:
-    """`i32x8`: lanes of a kind (i, u, f)."""
-    return f"{kind}{bits}x{lanes}"
 
 
 def lanes_of(site: Site) -> int:
@@ -45,10 +41,20 @@ def all_read_as(kind: str, site: Site) -> list[Expression]:
     return [read_as(kind, *each) for each in zip(site.operands, operands(site.op), strict=True)]
 
 
+def as_lanes(kind: str, value: SSAValue) -> Lanes:
+    """The type of as many lanes of another kind (i, u, f) and the same width."""
+    return Lanes(kind, width(element_of(value)), lane_count(typed(value)))
+
+
 def read_as(kind: str, operand: Expression, value: SSAValue) -> Expression:
-    """An operand read as lanes of another kind (i, u, f) and the same width."""
-    name = lane_name(kind, width(element_of(value)), lane_count(typed(value)))
+    """An operand read as such lanes."""
+    name = str(as_lanes(kind, value))
     return operand if name == vector_name(typed(value)) else spell_cast(name, operand)
+
+
+def as_result(found: Expression, lanes: Lanes, site: Site) -> Expression:
+    """What has lanes of some type, as what an op gives."""
+    return found if str(lanes) == result_name(site) else spell_cast(result_name(site), found)
 
 
 def check_number(site: Site) -> None:
@@ -58,6 +64,6 @@ def check_number(site: Site) -> None:
         raise no_spelling(site.op, f"on {operands(site.op)[0].type}")
 
 
-def resized_lanes(operand: Expression, source: str, target: str) -> Expression:
+def resized_lanes(operand: Expression, source: Lanes, target: Lanes) -> Expression:
     """Lanes of integers as wider or narrower ones."""
     return call(f"resize_{source}_{target}", operand)

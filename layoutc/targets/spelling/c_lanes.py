@@ -27,9 +27,10 @@ from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_lane_types import (
     all_read_as,
+    as_lanes,
+    as_result,
     check_number,
     element_of,
-    lane_name,
     lanes_of,
     read_as,
     resized_lanes,
@@ -41,7 +42,10 @@ from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call,
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import INDEX, is_boolean, is_float, vector_name, width
 from layoutc.targets.words.c_vector_types import VectorType
+from layoutc.targets.words.vectors import F32_LANES
 from layoutc.walk import operands
+
+CODES, WIDE_CODES = VectorType("u", 8, F32_LANES), VectorType("u", 32, F32_LANES)
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -68,9 +72,8 @@ def _shift_right(kind: str) -> Spelling:
 def _integer_extremum(name: str, kind: str) -> Spelling:
     def spell(site: Site) -> Expression:
         check_number(site)
-        helper = f"{name}_{lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))}"
-        result = call(helper, *all_read_as(kind, site))
-        return result if kind == "i" else spell_cast(result_name(site), result)
+        lanes = as_lanes(kind, site.op.results[0])
+        return as_result(call(f"{name}_{lanes}", *all_read_as(kind, site)), lanes, site)
 
     return spell
 
@@ -115,7 +118,7 @@ def _looked_up(site: Site, codes: FloatCodes) -> Expression:
     """The macro for the numbers of codes, which widens them itself, or takes them widened."""
     (held,) = site.operands
     if codes.number is None:
-        return call(codes.helper, resized_lanes(read_as("u", held, codes.held), "u8x16", "u32x16"))
+        return call(codes.helper, resized_lanes(read_as("u", held, codes.held), CODES, WIDE_CODES))
     number = integer(codes.number, INDEX)
     if codes.helper == NUMBER_OF_F8:
         return call(codes.helper, held, number)
@@ -140,26 +143,24 @@ def _converted(operand: Expression, type: str) -> Expression:
     return call("__builtin_convertvector", operand, Expression(type))
 
 
-def _number_as(operand: Expression, source: str, target: str) -> Expression:
+def _number_as(operand: Expression, source: VectorType, target: VectorType) -> Expression:
     """Floats as integers, or integers as floats."""
-    is_helped = is_by_parts(VectorType.named(source), VectorType.named(target))
-    return call(f"number_{source}_as_{target}", operand) if is_helped else _converted(operand, target)
+    is_helped = is_by_parts(source, target)
+    return call(f"number_{source}_as_{target}", operand) if is_helped else _converted(operand, str(target))
 
 
 def _resized(kind: str) -> Spelling:
     """extsi, extui, trunci; a mask becomes 0 and 1, or 0 and -1."""
 
     def spell(site: Site) -> Expression:
-        source, type = operands(site.op)[0], result_name(site)
+        source, target = operands(site.op)[0], site.op.results[0]
         if is_boolean(element_of(source)):
-            mask = mask_of(site, 0, width(element_of(site.op.results[0])))
+            mask = mask_of(site, 0, width(element_of(target)))
             return mask if kind == "i" else binary("&", mask, Expression("1"))
-        if is_boolean(element_of(site.op.results[0])):
-            raise no_spelling(site.op, f"from {source.type} to {site.op.results[0].type}")
-        operand = read_as(kind, site.operands[0], source)
-        wide = lane_name(kind, width(element_of(site.op.results[0])), lanes_of(site))
-        result = resized_lanes(operand, lane_name(kind, width(element_of(source)), lanes_of(site)), wide)
-        return result if wide == type else spell_cast(type, result)
+        if is_boolean(element_of(target)):
+            raise no_spelling(site.op, f"from {source.type} to {target.type}")
+        operand, lanes = read_as(kind, site.operands[0], source), as_lanes(kind, target)
+        return as_result(resized_lanes(operand, as_lanes(kind, source), lanes), lanes, site)
 
     return spell
 
@@ -171,8 +172,7 @@ def _or_wide_part(spelling: Spelling) -> Spelling:
         if (part := wide_part(site.op)) is None:
             return spelling(site)
         register = read_as(part.kind, site.operands[0], part.register)
-        found, type = call(part.helper, register, integer(part.number, INDEX)), result_name(site)
-        return found if part.result == type else spell_cast(type, found)
+        return as_result(call(part.helper, register, integer(part.number, INDEX)), part.result, site)
 
     return spell
 
@@ -193,11 +193,8 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
         if not is_float(element_of(number)) or is_boolean(element_of(target if number is source else source)):
             raise no_spelling(site.op, f"from {source.type} to {target.type}")
         operand = site.operands[0] if source_kind is None else read_as(source_kind, site.operands[0], source)
-        type = vector_name(typed(target))
-        from_ = lane_name(source_kind or "f", width(element_of(source)), lanes_of(site))
-        name = lane_name(target_kind or "f", width(element_of(target)), lanes_of(site))
-        found = _number_as(operand, from_, name)
-        return found if name == type else spell_cast(type, found)
+        lanes = as_lanes(target_kind or "f", target)
+        return as_result(_number_as(operand, as_lanes(source_kind or "f", source), lanes), lanes, site)
 
     return spell
 

@@ -18,7 +18,6 @@ from layoutc.targets.spelling.c_lane_types import (
     all_read_as,
     check_number,
     element_of,
-    lane_name,
     lanes_of,
     resized_lanes,
     typed,
@@ -26,6 +25,7 @@ from layoutc.targets.spelling.c_lane_types import (
 from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import is_boolean, is_vector, lane_count, mask_name, vector_name, width
+from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.walk import operands, relation
 
 
@@ -43,7 +43,7 @@ def mask_of(site: Site, number: int, bits: int) -> Expression:
     if operand.mask_bits == bits:
         return operand
     lanes = lane_count(typed(value))
-    return resized_lanes(operand, *(lane_name("i", width, lanes) for width in (operand.mask_bits, bits)))
+    return resized_lanes(operand, *(VectorType("i", width, lanes) for width in (operand.mask_bits, bits)))
 
 
 def _not(mask: Expression) -> Expression:
@@ -63,7 +63,7 @@ def _known_mask(op: arith.ConstantOp, bits: int) -> Expression:
 def _compared(site: Site, relation: str, kind: str) -> Expression:
     lhs, rhs = all_read_as(kind, site)
     bits = width(element_of(operands(site.op)[0]))
-    mask = spell_cast(lane_name("i", bits, lanes_of(site)), binary(relation, lhs, rhs))
+    mask = spell_cast(str(VectorType("i", bits, lanes_of(site))), binary(relation, lhs, rhs))
     return _as_mask(mask, bits)._replace(compared=(choice_by(kind, relation), f"{lhs.text}, {rhs.text}"))
 
 
