@@ -36,13 +36,13 @@ from layoutc.walk import operands
 
 FINEST = {"single": 8, "any": 8, "words": 16, "unpack": 64}
 """bits of the least lanes that a register's shuffles move at will"""
-STEPS = (
-    *(arith.AddiOp, arith.AndIOp, arith.OrIOp, arith.ShLIOp, arith.ShRUIOp, arith.CmpiOp, arith.SelectOp),
-    *(vector.BitcastOp, arith.BitcastOp),
-)
-"""ops that do the same in each lane"""
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
+STEPS = (
+    *(arith.AddiOp, arith.AndIOp, arith.OrIOp, arith.ShLIOp, arith.ShRUIOp, arith.CmpiOp, arith.SelectOp),
+    *CASTS,
+)
+"""ops that do the same in each lane"""
 
 
 def all_joined(
@@ -72,12 +72,13 @@ def joined(
     if wide is not None and other is not None and (whole := _in_one(builder, nest, wide, other)) is not None:
         lanes = Lanes(builder, nest, 2 * count)
         return lanes.bitcast(lanes.truncate(whole, _bits(low), name), element, name)
-    if wide is None or other is None or wide.type != other.type or _half(wide) < max(_bits(low), FINEST[shuffles]):
+    half = 0 if wide is None else _bits(wide) // 2
+    if wide is None or other is None or wide.type != other.type or half < max(_bits(low), FINEST[shuffles]):
         return inserted(builder, vector_ops.shuffle(low, high, range(2 * count), element, name))
-    half = integer_type(_half(wide))
-    first, second = (inserted(builder, vector_ops.bitcast(v, vector_type(half, 2 * count))) for v in (wide, other))
+    part = integer_type(half)
+    first, second = (inserted(builder, vector_ops.bitcast(v, vector_type(part, 2 * count))) for v in (wide, other))
     lanes = Lanes(builder, nest, 2 * count)
-    both = lanes.insert(vector_ops.shuffle(first, second, range(0, 4 * count, 2), half, name), name)
+    both = lanes.insert(vector_ops.shuffle(first, second, range(0, 4 * count, 2), part, name), name)
     both = lanes.truncate(both, _bits(low), name)
     if both.type != (wanted := vector_type(element, 2 * count)):
         both = lanes.insert(vector_ops.bitcast(both, wanted), name)
@@ -137,10 +138,6 @@ def _bits(value: SSAValue) -> int:
     return element.bitwidth
 
 
-def _half(value: SSAValue) -> int:
-    return _bits(value) // 2
-
-
 def _before_cut(value: SSAValue) -> SSAValue | None:
     """What lanes were cut down from, if they were."""
     while (op := value.owner).__class__ in CASTS:
@@ -154,7 +151,7 @@ def _before_cut(value: SSAValue) -> SSAValue | None:
 def _erase_unused(value: SSAValue) -> None:
     """Takes casts, and steps that are done elsewhere, away that nobody uses any more."""
     op = value.owner
-    if isinstance(op, (*STEPS, *CASTS, arith.TruncIOp)) and not any(True for _ in value.uses):
+    if isinstance(op, (*STEPS, arith.TruncIOp)) and not any(True for _ in value.uses):
         operands = list(op.operands)
         op.detach()
         op.erase()

@@ -88,13 +88,11 @@ class Lanes:
 
     def _made(self, number: int | str, type: Any) -> SSAValue:
         """A constant, a float by its bits: 0.0 and -0.0 are equal."""
-        if isinstance(number, int):
-            return self.nest.element(_integer(number, type, self.count))
-        value = float.fromhex(number)
+        value = number if isinstance(number, int) else float.fromhex(number)
         if self.count is not None and not isfinite(value):
             # One lane is printed, and not all of them, as NaN is no equal of itself.
             return self.nest.spread(FloatAttr(value, type), vector_type(type, self.count))
-        return self.nest.element(_float(number, type, self.count))
+        return self.nest.element(_number(number, type, self.count))
 
     def like(self, number: Operand, value: SSAValue) -> SSAValue:
         """A number as a constant of a value's type."""
@@ -237,20 +235,12 @@ class Lanes:
 
 
 @lru_cache(maxsize=4096)
-def _integer(value: int, type: Any, count: int | None) -> Any:
-    """A constant, in so many lanes."""
-    if count is None:
-        return IntegerAttr(value, type)
-    return DenseIntOrFPElementsAttr.from_list(vector_type(type, count), [value])
-
-
-@lru_cache(maxsize=4096)
-def _float(number: str, type: Any, count: int | None) -> Any:
-    """The same, by the number's bits: 0.0 and -0.0 are equal."""
-    value = float.fromhex(number)
-    if count is None:
-        return FloatAttr(value, type)
-    return DenseIntOrFPElementsAttr.from_list(vector_type(type, count), [value])
+def _number(number: int | str, type: Any, count: int | None) -> Any:
+    """A constant, in so many lanes; a float by its bits."""
+    value = number if isinstance(number, int) else float.fromhex(number)
+    if count is not None:
+        return DenseIntOrFPElementsAttr.from_list(vector_type(type, count), [value])
+    return IntegerAttr(value, type) if isinstance(value, int) else FloatAttr(value, type)
 
 
 def _wrapped(number: int, width: int) -> int:
