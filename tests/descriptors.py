@@ -8,6 +8,7 @@ from itertools import takewhile
 from math import prod
 from typing import Any
 
+import layoutc
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.layout import Digit, Layout
@@ -39,6 +40,12 @@ def desc(tag: str | Layout, dims: Sequence[int], align: tuple[int, ...] = (), **
 def pair(dims: Sequence[int], source: str | Layout, destination: str | Layout) -> Pair:
     """Two dense descriptors of the same dims."""
     return desc(source, dims), desc(destination, dims)
+
+
+def sides(layouts: str, dims: tuple[int, ...], types: str) -> Pair:
+    """Two descriptors of texts, as `nchw->nChw8c` and `f32->s8`."""
+    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
+    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
 
 
 YX = (2, 3)

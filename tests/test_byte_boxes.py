@@ -10,7 +10,6 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
@@ -20,6 +19,7 @@ from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.row_spans import row_span
 from layoutc.transforms.plan_reorders import read_plan_of
+from tests.descriptors import sides
 from tests.random_conversions import arguments_of, random_codes
 
 ANY = replace(machine("avx512"), shuffles="any")
@@ -36,11 +36,6 @@ CASES = {
     "rows with zeros": ("ab->aB8b", (65, 17), "s4->u2"),
     "columns": ("ab->ba", (65, 17), "u2->s8"),
 }
-
-
-def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, MemoryDesc]:
-    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
-    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
 
 
 def planned(name: str, target: Machine = ANY, threads: int = 1) -> tuple[CopyPlan, ...]:

@@ -28,6 +28,7 @@ from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
 from layoutc.planning.through import byte_images
 from layoutc.transforms.plan_reorders import read_plan_of
+from tests.descriptors import sides
 from tests.random_conversions import arguments_of, random_codes
 
 ANY = replace(machine("avx512"), shuffles="any")
@@ -52,11 +53,6 @@ CASES = {
 }
 APART = (*(name for name in CASES if name.startswith("converted")),)
 """cases with blocks that do not nest, in which many copies would go between an image and what has none"""
-
-
-def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, MemoryDesc]:
-    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
-    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
 
 
 def by_images(plan: Plan) -> list[Through]:

@@ -10,7 +10,6 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
-from layoutc.descriptor import MemoryDesc
 from layoutc.kernel import Executor, Kernel
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
@@ -18,6 +17,7 @@ from layoutc.planning.machine import Machine, machine
 from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.transforms.plan_reorders import read_converting_plan
+from tests.descriptors import sides
 from tests.random_conversions import arguments_of, random_codes
 
 ANY = replace(machine("avx512"), shuffles="any")
@@ -27,11 +27,6 @@ def planned(layouts: str, dims: tuple[int, ...], types: str, target: Machine = A
     source, destination = sides(layouts, dims, types)
     plan = choose_plan(source, destination, target)
     return plan, tuple(plan_lines(plan))
-
-
-def sides(layouts: str, dims: tuple[int, ...], types: str) -> tuple[MemoryDesc, MemoryDesc]:
-    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
-    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
 
 
 @pytest.mark.parametrize(

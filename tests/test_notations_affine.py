@@ -6,9 +6,10 @@ import sys
 import pytest
 
 from layoutc import notations
-from layoutc.errors import LayoutcError, NotationError
+from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.notations import affine, onednn
+from tests.faults import check_fault
 
 
 @pytest.mark.parametrize("tag", ["a", "ab", "nChw8c", "OIhw4i16o4i", "acdb", "ABcd16b16a"])
@@ -96,9 +97,7 @@ def test_coefficients_of_flattened_axes_must_fit_the_dims():
     ],
 )
 def test_faults_are_pointed_at(text: str, column: int, message: str):
-    with pytest.raises(NotationError) as caught:
-        affine.read(text)
-    assert (caught.value.column, caught.value.message[: len(message)]) == (column, message)
+    check_fault(affine.read, text, column, message)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +112,7 @@ def test_faults_are_pointed_at(text: str, column: int, message: str):
     ],
 )
 def test_what_is_wrong_in_a_map_is_said_where_any_notation_may_stand(text: str, column: int, message: str):
-    with pytest.raises(NotationError) as caught:
-        notations.read(text)
-    assert (caught.value.column, caught.value.message[: len(message)]) == (column, message)
+    check_fault(notations.read, text, column, message)
 
 
 def test_layouts_that_no_map_expresses_for_all_dims_are_refused_with_the_reason():

@@ -3,9 +3,10 @@
 import pytest
 
 from layoutc import notations
-from layoutc.errors import LayoutcError, NotationError
+from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
 from layoutc.notations import inference_engine as ie
+from tests.faults import check_fault
 
 ORDERS = {
     "NCHW": "0123",
@@ -110,9 +111,7 @@ def test_a_descriptor_formats_as_a_blocking_descriptor_and_reads_back(source: st
     ],
 )
 def test_faults_are_pointed_at(text: str, column: int, message: str):
-    with pytest.raises(NotationError) as caught:
-        ie.read(text)
-    assert (caught.value.column, caught.value.message[: len(message)]) == (column, message)
+    check_fault(ie.read, text, column, message)
 
 
 def test_blocked_dims_that_do_not_cover_the_dims_are_refused():

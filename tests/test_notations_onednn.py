@@ -9,6 +9,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Digit, Layout
 from layoutc.notations import onednn, onednn_tags
+from tests.faults import check_fault
 
 DATA = Path(__file__).parent / "data"
 TAGS = [line.split() for line in Path(onednn.__file__).with_name("onednn_tags.txt").read_text().splitlines()]
@@ -142,10 +143,7 @@ def test_get_size_counts_whole_strides_where_the_span_does_not():
     ],
 )
 def test_faults_are_pointed_at(tag: str, column: int, message: str):
-    with pytest.raises(NotationError) as caught:
-        onednn.parse(tag)
-    assert caught.value.column == column
-    assert caught.value.message.startswith(message)
+    check_fault(onednn.parse, tag, column, message)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
@@ -27,6 +26,7 @@ from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.together.together import groups
 from layoutc.transforms.plan_reorders import read_converting_plan
+from tests.descriptors import sides
 from tests.random_conversions import arguments_of, random_codes
 
 SERVER = replace(TARGETS["avx512"], shuffles="any")
@@ -51,11 +51,6 @@ CASES = [
     ("nChw48c->nChw32c", (2, 100, 12, 13), "f32->s4", Conversion(dst_scale=Param(axes=3))),
     ("nChw16c->nhwc", (2, 98, 12, 13), "s4->f32", Conversion(src_scale=Param(axes=2))),
 ]
-
-
-def sides(layouts: str, dims: tuple[int, ...], types: str) -> Sides:
-    (layout, to_layout), (type, to_type) = layouts.split("->"), types.split("->")
-    return layoutc.desc(layout, dims, type), layoutc.desc(to_layout, dims, to_type)
 
 
 def typed(codes: NDArray[np.uint8], param: Param, dims: tuple[int, ...]) -> NDArray[Any]:
