@@ -37,7 +37,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.target import Target
 
 from layoutc.targets.errors import EmissionError, emitting, no_spelling
-from layoutc.targets.functions.c_function import FunctionPrinter
+from layoutc.targets.functions.c_function import CFile, FunctionPrinter
 from layoutc.targets.functions.c_inlined import LocalNames, Macro, end_of_names, fusing, is_inlined, macro_with_table
 from layoutc.targets.functions.effects import Effects
 from layoutc.targets.helpers.c_byte_tables import byte_tables_prelude
@@ -96,16 +96,15 @@ def emit_c(module: ModuleOp) -> str:
 class _ModulePrinter:
     def __init__(self, effects: Effects, arrays: Sequence[memref.GlobalOp]) -> None:
         self.effects, self.arrays = effects, arrays
-        self.helpers: set[str] = set()
         self.tables: dict[bytes, str] = {}
-        self.shuffles = Shuffles(op for name in effects.functions for op in effects.ops[name])
         self.names = _function_names(effects)
         self._name_arrays()
         taken = Names(frozenset((*self.names.values(), *LIBRARY)))
         inlined = [name for name, function in effects.functions.items() if is_inlined(function)]
         self.table_names = {name: taken.fresh(f"{self.names[name]}_table") for name in inlined}
         self.taken = frozenset((*self.names.values(), *self.table_names.values()))
-        self.fusing = fusing(effects.functions, effects.ops)
+        shuffles = Shuffles(op for name in effects.functions for op in effects.ops[name])
+        self.file = CFile(self.names, fusing(effects.functions, effects.ops), shuffles)
 
     def text(self) -> str:
         functions = [f for f in self.effects.functions.values() if not f.is_declaration]
@@ -114,13 +113,13 @@ class _ModulePrinter:
         arrays = ["\n".join(constant_array(op, self.names[op.sym_name.data])) for op in self._used_arrays()]
         prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
-        own = "\n\n".join((*self.shuffles.definitions(), *macros))
+        own = "\n\n".join((*self.file.shuffles.definitions(), *macros))
         # Finding the words of a large file takes long: once for all that ask.
         said = without_comments(f"{own}\n{code}")
         used = words(said)
         helpers = [text for prelude_of in PRELUDES for text in prelude_of(used)]
         used_above, has_pragmas = used | words("\n".join(helpers)), "#pragma omp" in said
-        above = prelude(used_above, self.helpers, has_pragmas=has_pragmas, has_floats=self._has_floats())
+        above = prelude(used_above, self.file.helpers, has_pragmas=has_pragmas, has_floats=self._has_floats())
         file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
         own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
         return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
@@ -170,12 +169,12 @@ class _ModulePrinter:
         taken = LocalNames(self.taken, end)
         names = [taken.fresh(a.name_hint, f"arg{i}") for i, a in enumerate(function.body.block.args)]
         body = self._body(function, names, taken)
-        computed = Macro(function, self.names[name], names, end, body, name in self.fusing)
+        computed = Macro(function, self.names[name], names, end, body, name in self.file.fusing)
         return macro_with_table(computed, self.tables, self.table_names[name])
 
     def _body(self, function: func.FuncOp, names: Sequence[str], taken: Names) -> list[str]:
         ops = self.effects.ops[function.sym_name.data]
-        printer = FunctionPrinter(function, ops, self.names, taken, self.helpers, self.shuffles, self.fusing)
+        printer = FunctionPrinter(function, ops, taken, self.file)
         with emitting(function.sym_name.data):
             return printer.body(names)
 

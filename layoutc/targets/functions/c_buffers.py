@@ -44,7 +44,7 @@ def _print_alloca(printer: FunctionPrinter, op: memref.AllocaOp) -> None:
 
 def _print_alloc(printer: FunctionPrinter, op: memref.AllocOp) -> None:
     name = printer.names.fresh(op.memref.name_hint, "buffer")
-    printer.helpers.add("allocated")
+    printer.file.helpers.add("allocated")
     printer.line(f"{heap_buffer(op, name)};")
     printer.values[op.memref] = Expression(name)
 
@@ -75,7 +75,7 @@ def _print_address(printer: FunctionPrinter, op: memref.ExtractAlignedPointerAsI
 
 def _print_global(printer: FunctionPrinter, op: memref.GetGlobalOp) -> None:
     """The name of an array that stands ahead of all functions."""
-    name = printer.function_names.get(op.name_.string_value())
+    name = printer.file.names.get(op.name_.string_value())
     if name is None:
         raise no_spelling(op, f"of {op.name_.string_value()!r}, which the module does not have")
     printer.values[op.memref] = Expression(name)

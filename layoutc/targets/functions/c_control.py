@@ -18,27 +18,28 @@ from layoutc.targets.words.c_types import scalar_name, type_name
 if TYPE_CHECKING:
     from layoutc.targets.functions.c_function import FunctionPrinter
 
+LoopBounds = tuple[Expression, Expression, Expression]
+"""where a loop begins, where it ends, and its step"""
 LOOP_NAMES = ("i", "j", "k", "l", "m", "n")
 
 
 def print_for(printer: FunctionPrinter, op: scf.ForOp) -> None:
-    low, high, step, *initial = (printer.take(value) for value in op.operands)
+    low, high, step, *initial = [printer.take(value) for value in op.operands]
     printer.settle_reads()
     body = op.body.block
     index, *carried = body.args
     for argument, result, start in zip(carried, op.results, initial, strict=True):
         printer.values[result] = Expression(_carried(printer, argument, result, start))
         printer.values[argument] = printer.values[result]
-    with loop(printer, op, index, low, high, step):
+    with loop(printer, op, index, (low, high, step)):
         printer.block(body)
     _mention_unused(printer, op.results, carried)
 
 
 @contextmanager
-def loop(
-    printer: FunctionPrinter, op: Operation, index: SSAValue, low: Expression, high: Expression, step: Expression
-) -> Generator[None, None, None]:
+def loop(printer: FunctionPrinter, op: Operation, index: SSAValue, bounds: LoopBounds) -> Generator[None, None, None]:
     """`for (...) {`, what is printed inside, and `}`."""
+    low, high, step = bounds
     if step.literal is not None and step.literal <= 0:
         raise no_spelling(op, f"with step {step.literal}, expected a positive one")
     with printer.nested():

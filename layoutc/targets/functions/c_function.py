@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
@@ -41,6 +42,16 @@ UNMENTIONED = Expression("")
 """stands for an operand that the text of an op leaves out"""
 
 
+@dataclass(frozen=True)
+class CFile:
+    """What the functions of a file share: names by symbol, macros that need a zero, shuffles, helpers so far."""
+
+    names: dict[str, str]
+    fusing: frozenset[str]
+    shuffles: Shuffles
+    helpers: set[str] = field(default_factory=set[str])
+
+
 class FunctionPrinter:
     """
     Prints the body of one function, whose ops come in the order of the text.
@@ -48,20 +59,9 @@ class FunctionPrinter:
     `values` has the text of every value; those in `pending` are expressions that their one use takes up.
     """
 
-    def __init__(
-        self,
-        function: func.FuncOp,
-        ops: Sequence[Operation],
-        function_names: dict[str, str],
-        names: Names,
-        helpers: set[str],
-        shuffles: Shuffles,
-        fusing: frozenset[str] = frozenset(),
-    ) -> None:
-        self.function, self.ops, self.fusing = function, ops, fusing
-        self.function_names = function_names
-        self.names = names
-        self.bounds, self.divisors, self.helpers, self.shuffles = Bounds(), Divisors(), helpers, shuffles
+    def __init__(self, function: func.FuncOp, ops: Sequence[Operation], names: Names, file: CFile) -> None:
+        self.function, self.ops, self.names, self.file = function, ops, names, file
+        self.bounds, self.divisors = Bounds(), Divisors()
         self.live, self.mentioned, self.mentions = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
@@ -98,7 +98,7 @@ class FunctionPrinter:
             self.ask_alignment(buffer, size)
         if is_inlined(self.function):
             self.zero = ZERO
-        elif any(is_fusible(op) and id(op) in self.live for op in self.ops) or needs_zero(self.ops, self.fusing):
+        elif any(is_fusible(op) and id(op) in self.live for op in self.ops) or needs_zero(self.ops, self.file.fusing):
             self.zero = self.names.fresh("zero")
             self.line(f"const int64_t {self.zero} = {self.helper('opaque_zero').text};")
         self.block(self.function.body.block)
@@ -157,7 +157,7 @@ class FunctionPrinter:
 
     def helper(self, name: str, *arguments: Expression) -> Expression:
         """A call of a helper, which the file gets for it."""
-        self.helpers.add(name)
+        self.file.helpers.add(name)
         return call(name, *arguments)
 
     def settle_reads(self) -> None:
@@ -195,7 +195,7 @@ class FunctionPrinter:
             taken = [self.take(value) if self.is_live(value) else UNMENTIONED for value in operands(op)]
         else:
             taken = [self.take(value) for value in self.mentions.get(id(op)) or operands(op)]
-        expression = spelling(Site(op, taken, self.bounds, self.helpers, self.shuffles, self.zero))
+        expression = spelling(Site(op, taken, self.bounds, self.file.helpers, self.file.shuffles, self.zero))
         self.define(op, expression, changes=not any(expression is operand for operand in taken))
 
     def constant(self, op: arith.ConstantOp) -> None:
@@ -232,9 +232,9 @@ class FunctionPrinter:
             raise no_spelling(op, f"with {len(op.res)} results, expected one at most")
         callee = op.callee.string_value()
         given = [self.take(value) for value in op.arguments]
-        if callee in self.fusing:
+        if callee in self.file.fusing:
             given.append(Expression(self.zero))
-        called = call(self.function_names[callee], *given)
+        called = call(self.file.names[callee], *given)
         self.settle_reads()
         if op.res and any(id(use.operation) in self.live for use in op.res[0].uses):
             self.declare(op.res[0], called.text)

@@ -10,9 +10,8 @@ from xdsl.dialects.builtin import IntegerAttr
 
 from layoutc.discardable import THREADS
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.functions.c_control import loop
+from layoutc.targets.functions.c_control import LoopBounds, loop
 from layoutc.targets.functions.c_vector_memory import streams
-from layoutc.targets.words.c_expressions import Expression
 from layoutc.walk import of_kind, ops_of
 
 if TYPE_CHECKING:
@@ -43,12 +42,10 @@ def print_reduce(printer: FunctionPrinter, op: scf.ReduceOp) -> None:
     """The end of a body in which nothing is reduced: nothing to say."""
 
 
-def _print_loops(
-    printer: FunctionPrinter, op: scf.ParallelOp, bounds: list[tuple[Expression, Expression, Expression]]
-) -> None:
+def _print_loops(printer: FunctionPrinter, op: scf.ParallelOp, bounds: list[LoopBounds]) -> None:
     with ExitStack() as stack:
-        for index, (low, high, step) in zip(op.body.block.args, bounds, strict=True):
-            stack.enter_context(loop(printer, op, index, low, high, step))
+        for index, bound in zip(op.body.block.args, bounds, strict=True):
+            stack.enter_context(loop(printer, op, index, bound))
         printer.block(op.body.block)
 
 
