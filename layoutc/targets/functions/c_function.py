@@ -42,7 +42,7 @@ UNMENTIONED = Expression("")
 """stands for an operand that the text of an op leaves out"""
 
 
-@dataclass(frozen=True)
+@dataclass
 class CFile:
     """What the functions of a file share: names by symbol, macros that need a zero, shuffles, helpers so far."""
 

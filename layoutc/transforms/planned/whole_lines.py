@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 from xdsl.builder import Builder
 from xdsl.dialects import arith, memref, scf
@@ -46,6 +47,14 @@ AskAhead = Callable[[TileLoops, AffineExpr, int], None]
 def run_loops(plan: CopyPlan, run_digits: Sequence[int], steps: Sequence[int]) -> list[Steps]:
     """Loops over the runs of a macro tile, which has so many steps of each digit."""
     return [Steps.of(g, 1, steps[g]) for g in plan.outer_order if g not in run_digits and steps[g] > 1]
+
+
+class Run(NamedTuple):
+    """Where the stores of a run are built, where it begins in the destination, and in what it is loaded from."""
+
+    builder: Builder
+    row: SSAValue
+    stage: SSAValue
 
 
 class StoreStage:
@@ -149,7 +158,7 @@ class StoreStage:
             stage = loops.offset(runs, self.strides, 0, "stage_row")
         else:
             stage = loops.offset((*outer, *runs), source, self.plan.copy.src * self.ratio, "src_row")
-        place = inserted(builder, sum_of(row, self.begin))
+        run, place = Run(builder, row, stage), inserted(builder, sum_of(row, self.begin))
         place.name_hint = "place"
         d0 = AffineExpr.dimension(0)
         # Everything below counts from the start of the run.
@@ -164,15 +173,15 @@ class StoreStage:
             stop = self._where(builder, position, limit, stop, owned, "stop")
         if self.plan.store == "aligned":
             # A line from the very start, and one up to the very end: the lines between write some of them again.
-            self._lines(builder, start, lines, row, stage)
+            self._lines(run, start, lines)
             ends = inserted(builder, arith.CmpiOp(lines_end, stop, "slt"))
             tail = apply(builder, d0 - line, [stop], "tail")
             tail = inserted(builder, arith.SelectOp(ends, tail, stop))
-            self._lines(builder, tail, stop, row, stage)
+            self._lines(run, tail, stop)
         else:
-            self._elements(builder, start, lines, row, stage)
-            self._elements(builder, lines_end, stop, row, stage)
-        inner, at = self._lines(builder, lines, lines_end, row, stage)
+            self._elements(run, start, lines)
+            self._elements(run, lines_end, stop)
+        inner, at = self._lines(run, lines, lines_end)
         if asks is not None:
             along, count = loops.inside(), -(-length // line)
             along.builder, along.counters = inner, [*along.counters, at]
@@ -192,16 +201,14 @@ class StoreStage:
         result.name_hint = name
         return result
 
-    def _elements(self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue) -> None:
-        inner, at, offset = self._loop(builder, start, stop, 1, row, stage)
+    def _elements(self, run: Run, start: SSAValue, stop: SSAValue) -> None:
+        inner, at, offset = self._loop(run, start, stop, 1)
         value = inserted(inner, element(self.buffer, offset))
         insert(inner, put(value, self.memory.target, at))
 
-    def _lines(
-        self, builder: Builder, start: SSAValue, stop: SSAValue, row: SSAValue, stage: SSAValue
-    ) -> tuple[Builder, SSAValue]:
+    def _lines(self, run: Run, start: SSAValue, stop: SSAValue) -> tuple[Builder, SSAValue]:
         """Whole lines; returns where each is stored, and the counter along the run there."""
-        inner, at, offset = self._loop(builder, start, stop, self.line, row, stage)
+        inner, at, offset = self._loop(run, start, stop, self.line)
         type = vector_type(self.memory.element, self.lanes)
         loaded: list[SSAValue] = []
         for number in range(0, self.line, self.lanes):
@@ -212,11 +219,9 @@ class StoreStage:
             inner.insert(store(value, self.memory.target, index, streams=self.plan.store == "staged"))
         return inner, inner.insertion_point.block.args[0]
 
-    def _loop(
-        self, builder: Builder, start: SSAValue, stop: SSAValue, step: int, row: SSAValue, stage: SSAValue
-    ) -> tuple[Builder, SSAValue, SSAValue]:
+    def _loop(self, run: Run, start: SSAValue, stop: SSAValue, step: int) -> tuple[Builder, SSAValue, SSAValue]:
         """A loop along a run: the offsets in the destination and in the buffer."""
-        _, inner, counter = open_loop(builder, (start, stop, self.nest.constant(step)), "k")
-        at, offset = (inserted(inner, sum_of(base, counter)) for base in (row, stage))
+        _, inner, counter = open_loop(run.builder, (start, stop, self.nest.constant(step)), "k")
+        at, offset = (inserted(inner, sum_of(base, counter)) for base in (run.row, run.stage))
         at.name_hint, offset.name_hint = "at", "stage_at" if self.allocas else "src_at"
         return inner, at, offset
