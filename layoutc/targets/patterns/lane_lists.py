@@ -10,14 +10,12 @@ Of a variable for each step gcc makes a copy, through memory where the vector is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.wide_parts import CASTS
-from layoutc.targets.words.vectors import splat
-from layoutc.walk import operands
+from layoutc.targets.words.vectors import splat, uncast
 
 
 class LaneList(NamedTuple):
@@ -43,10 +41,8 @@ def lane_list(op: Operation) -> LaneList | None:
         if not isinstance(before, vector.InsertOp) or not _is_static(before) or not _goes_on(before):
             break
         last = before
-    zeros = value = last.dest
-    while zeros.owner.__class__ in CASTS:
-        zeros = operands(cast("Operation", zeros.owner))[0]
-    return LaneList(dict(reversed(lanes.items())), None if splat(zeros) == 0 else value)
+    others = None if splat(uncast(last.dest)) == 0 else last.dest
+    return LaneList(dict(reversed(lanes.items())), others)
 
 
 def _goes_on(op: vector.InsertOp) -> bool:

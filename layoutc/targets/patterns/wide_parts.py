@@ -18,7 +18,7 @@ of f16 become f32 so, where no instruction does that.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
@@ -26,7 +26,7 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.targets.words.c_text import broken, by_gcc, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, beside_zeros, macro, native, unpacked_lanes
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
+from layoutc.targets.words.vectors import lane_bits, lanes_in, splat, uncast
 from layoutc.walk import operands
 
 WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp, arith.ExtFOp)
@@ -114,8 +114,7 @@ def part_of(value: SSAValue, word: str, source: int, wide: int) -> WidePart | No
 
 def _part(value: SSAValue, bits: int) -> tuple[SSAValue, int] | None:
     """The vector of which a value is lanes that follow one another, and the first of these; None if it is none."""
-    while value.owner.__class__ in CASTS:
-        value = operands(cast("Operation", value.owner))[0]
+    value = uncast(value)
     op = value.owner
     if not isinstance(op, vector.ShuffleOp) or lane_bits(value.type) != bits:
         return None

@@ -56,6 +56,13 @@ def _splat(value: Attribute) -> float | None:
     return float(values[0]) if value.is_splat() else None
 
 
+def uncast(value: SSAValue) -> SSAValue:
+    """The value whose bits another one has by other names."""
+    while value.owner.__class__ in CASTS:
+        (value,) = operands(cast("Operation", value.owner))
+    return value
+
+
 def behind(value: SSAValue, *steps: tuple[type[Operation], float | None]) -> SSAValue | None:
     """What goes into ops, the last of which gives a value, if they are these, with these constants."""
     for kind, number in steps:
