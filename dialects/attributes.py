@@ -22,7 +22,6 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.notations.reading import NO_OPTIONS, Options
-from layoutc.strides import dense_strides
 
 Ints = tuple[int, ...]
 
@@ -162,9 +161,7 @@ class MapAttr(LayoutAttr):
     @classmethod
     def of(cls, desc: MemoryDesc) -> Self:
         """The attribute of a descriptor; its shape and element type are the memref's."""
-        dense = desc.strides == dense_strides(desc.physical_shape)
-        strides = () if dense else desc.strides
-        options = Options(strides, desc.base_offset, desc.low, desc.high, desc.layout.align)
+        options = Options(desc.own_strides, desc.base_offset, desc.low, desc.high, desc.layout.align)
         return cls(physical_map(desc.layout, desc.extents), options)
 
     @classmethod

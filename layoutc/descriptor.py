@@ -134,7 +134,12 @@ class MemoryDesc:
     @property
     def is_dense(self) -> bool:
         """Whether the buffer is exactly the physical shape in row-major order."""
-        return self.base_offset == 0 and self.strides == dense_strides(self.physical_shape)
+        return self.base_offset == 0 and not self.own_strides
+
+    @property
+    def own_strides(self) -> tuple[int, ...]:
+        """The strides; none where they are those of the physical shape in row-major order."""
+        return () if self.strides == dense_strides(self.physical_shape) else self.strides
 
     @once
     def is_injective(self) -> bool:
@@ -305,7 +310,7 @@ class MemoryDesc:
 
     def __str__(self) -> str:
         parts = [f"{'x'.join(map(str, self.dims))}{'x' if self.dims else ''}{self.element_type}", str(self.layout)]
-        if self.strides != dense_strides(self.physical_shape):
+        if self.own_strides:
             parts.append(f"strides {self.strides}")
         names = (("base_offset", "offset"), ("low", "low"), ("high", "high"))
         parts += [f"{name} {value}" for attribute, name in names if (value := getattr(self, attribute))]

@@ -90,6 +90,4 @@ def blocking_desc(desc: MemoryDesc, release: str = DEFAULT_RELEASE) -> BlockingD
     if pieces_of(desc.layout) is None:
         raise LayoutcError(f"a BlockingDesc nests blocks, the most significant first, got {desc.layout}")
     order = tuple(digit.axes[0] for digit in desc.layout.digits)
-    is_packed = desc.strides == dense_strides(desc.physical_shape)
-    strides = None if is_packed else desc.strides
-    return BlockingDesc(desc.physical_shape, order, desc.base_offset, None, strides, release=release)
+    return BlockingDesc(desc.physical_shape, order, desc.base_offset, None, desc.own_strides or None, release=release)

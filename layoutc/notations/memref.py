@@ -16,7 +16,6 @@ from layoutc.errors import LayoutcError
 from layoutc.layout import Layout, generic_names
 from layoutc.notations.reading import Reading
 from layoutc.notations.scanner import Scanner
-from layoutc.strides import dense_strides
 
 NAME = "memref"
 MAX_LENGTH = 4_000
@@ -45,11 +44,10 @@ def read(text: str) -> Reading:
         scanner.fail(error.message, error.column)
     except LayoutcError as error:
         scanner.fail(error.message, 0)
-    strides = () if desc.strides == dense_strides(desc.physical_shape) else desc.strides
     return Reading(
         desc.layout,
         desc.dims,
-        strides,
+        desc.own_strides,
         desc.base_offset,
         low=desc.low,
         high=desc.high,
@@ -78,15 +76,14 @@ def format_desc(desc: MemoryDesc) -> str:
 
 
 def _layout_text(desc: MemoryDesc) -> str:
-    dense = desc.strides == dense_strides(desc.physical_shape)
     plain = desc.layout == Layout.row_major(desc.rank) and not desc.low and not desc.high
-    if plain and dense and not desc.base_offset:
+    if plain and desc.is_dense:
         return ""
     if plain:
         offset = f", offset: {desc.base_offset}" if desc.base_offset else ""
         return f"strided<{list(desc.strides)}{offset}>"
     options = (
-        ("strides", () if dense else desc.strides),
+        ("strides", desc.own_strides),
         ("offset", desc.base_offset),
         ("low", desc.low),
         ("high", desc.high),
