@@ -31,8 +31,6 @@ from layoutc.walk import parents
 INDEX = IndexType()
 UI8 = IntegerType(8, Signedness.UNSIGNED)
 
-Spread: TypeAlias = tuple[Attribute, Attribute]
-"""a constant, and the type of the vector that has it in all lanes"""
 Number: TypeAlias = tuple[int | str, int | str, int | None]
 """a constant of arithmetic: its value, its bits or the name of its type, and in how many lanes it is"""
 
@@ -65,7 +63,6 @@ class NestBuilder:
     before: Operation
     constants: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     elements: dict[Attribute, SSAValue] = field(default_factory=dict[Attribute, SSAValue])
-    spreads: dict[Spread, SSAValue] = field(default_factory=dict[Spread, SSAValue])
     numbers: dict[Number, SSAValue] = field(default_factory=dict[Number, SSAValue])
     views: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     _ahead: Operation | None = field(init=False)
@@ -91,10 +88,7 @@ class NestBuilder:
 
     def spread(self, value: TypedAttribute, type: VectorType[Any]) -> SSAValue:
         """A constant in all lanes of a vector, ahead of all nests."""
-        if (value, type) not in self.spreads:
-            made = created(vector.BroadcastOp, (self.element(value),), type)
-            self.spreads[value, type] = self.insert_ahead(made).results[0]
-        return self.spreads[value, type]
+        return self.insert_ahead(created(vector.BroadcastOp, (self.element(value),), type)).results[0]
 
     def bytes_of(self, memory: SSAValue) -> SSAValue:
         """A memref of elements of a byte as one of ui8, ahead of all nests."""

@@ -20,7 +20,7 @@ def as_number(lanes: Lanes, value: SSAValue, type: ElementType) -> SSAValue:
     """The value of a loaded integer as one of 8 bits or more: packed ones are loaded without their sign."""
     if type.name == "boolean":
         return lanes.widen(value, 8, is_signed=False, name="number")
-    if type.bits == 8 or type.bits > 8 or type.integer_range[0] == 0:
+    if type.bits >= 8 or type.integer_range[0] == 0:
         return value
     sign = 1 << type.bits - 1
     return lanes.sub(lanes.xor(value, sign), sign, "number")
