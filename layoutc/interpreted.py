@@ -57,6 +57,8 @@ def interpreted(
         # With a sum, the plain nest loads the old elements of a byte before it knows whether it has any.
         loadable = before if conversion.sum else before & own
         result = interpreter.Buffer.of(data, loadable, is_once)
+        if np.may_share_memory(read, out):
+            read = read.copy()  # strides that interleave: to the interpreter, memory that is written is read by nobody
         buffers = (
             as_elements(read, source.element_type),
             result,

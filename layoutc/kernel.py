@@ -33,9 +33,9 @@ class Kernel:
     A reorder from `source` to `destination`, run by one executor.
 
     Calling it takes two C-contiguous buffers of exactly `source_bytes` and `destination_bytes`, or arrays with the
-    strides of the descriptors, which must not overlap; the second is written. All executors write the same bytes.
-    `name` is that of its C function. `conversion` says what becomes of the values; its open parameters are keyword
-    arguments of the call.
+    strides of the descriptors, with no byte of an element in common; the second is written. All executors write the
+    same bytes. `name` is that of its C function. `conversion` says what becomes of the values; its open parameters are
+    keyword arguments of the call.
 
     `target` is what the loops are planned and compiled for: `native`, `avx512`, `avx2`, `sse2`, `neon`, `generic`,
     or `plain` for the textbook loop nest. `threads` share large reorders. `plan`, the lines of a plan as docs/plans.md
@@ -178,14 +178,14 @@ class Kernel:
     def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
         """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""
         from layoutc.buffers import check_disjoint
-        from layoutc.views import bytes_of
+        from layoutc.views import bytes_of, check_apart
 
         alignments = self._alignments
         read = bytes_of("source", source, self.source, self.source_bytes, alignment=alignments[0])
         written = bytes_of(
             "destination", destination, self.destination, self.destination_bytes, writable=True, alignment=alignments[1]
         )
-        check_disjoint(read, written)
+        check_apart(self.source, read, self.destination, written)
         arguments = self._arguments(params)
         for name, argument in arguments.items():
             check_disjoint(argument, written, label(name))

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
-from layoutc.buffers import address_of, bytes_at, check_array
+from layoutc.buffers import address_of, bytes_at, check_array, check_disjoint
 from layoutc.checks import instance, integers
 from layoutc.deferred import Deferred
 from layoutc.descriptor import MemoryDesc
@@ -23,6 +23,8 @@ else:
     np, npt = Deferred("numpy"), Deferred("numpy.typing")
 
 Ints = tuple[int, ...]
+MAX_WORK = 100_000
+"""steps, some milliseconds, in which NumPy finds out whether arrays share memory; beyond that they are taken to"""
 
 # --- descriptors of memory -----------------------------------------------------------------------------------------
 
@@ -233,3 +235,34 @@ def view(desc: MemoryDesc, buffer: Any) -> npt.NDArray[Any]:
     memory = as_buffer("buffer", buffer, desc.size_bytes, writable=False)
     first = desc.offset(*(0,) * desc.rank) * desc.element_type.bits // 8
     return np.ndarray(desc.dims, desc.element_type.numpy, memory, first, strides)
+
+
+def check_apart(
+    source: MemoryDesc, read: npt.NDArray[np.uint8], destination: MemoryDesc, written: npt.NDArray[np.uint8]
+) -> None:
+    """
+    Raises BufferError if a reorder may write to what it reads.
+
+    Strided buffers may interleave, as the even and odd columns of one array do; all others lie apart as a whole.
+    """
+    try:
+        check_disjoint(read, written)
+    except BufferError:
+        if not _interleave(source, read, destination, written):
+            raise
+
+
+def _interleave(
+    source: MemoryDesc, read: npt.NDArray[np.uint8], destination: MemoryDesc, written: npt.NDArray[np.uint8]
+) -> bool:
+    """Whether two buffers have single strides, and no byte of an element in common."""
+    import numpy as np
+
+    if destination.padding_elements:
+        return False
+    try:
+        views = view(source, read), view(destination, written)
+    except LayoutcError:
+        return False
+    # NumPy's stubs know two of its amounts of work alone.
+    return not np.may_share_memory(*views, max_work=MAX_WORK)  # pyright: ignore[reportArgumentType]

@@ -208,6 +208,42 @@ def test_a_kernel_reads_and_writes_what_an_array_looks_at(part: str, executor: E
     assert (whole == -1).all()
 
 
+INTERLEAVED: dict[str, tuple[Any, Any]] = {
+    "columns": (np.s_[:, ::2], np.s_[:, 1::2]),
+    "rows backwards": (np.s_[1::2], np.s_[::2]),
+    "halves": (np.s_[:, :5], np.s_[:, 5:]),
+}
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret", "reference"])
+@pytest.mark.parametrize("parts", INTERLEAVED)
+def test_slices_of_one_array_that_share_no_element(parts: str, executor: Executor) -> None:
+    whole = np.arange(80, dtype=np.float32).reshape(8, 10)
+    expected = whole.copy()
+    read, written = INTERLEAVED[parts]
+    expected[written] = expected[read]
+    source, destination = whole[read], whole[written]
+    kernel = layoutc.compile(layoutc.from_array(source), layoutc.from_array(destination), executor=executor)
+    kernel(source, destination)
+    np.testing.assert_array_equal(whole, expected)
+
+
+@pytest.mark.parametrize("executor", ["c", "interpret", "reference"])
+def test_slices_of_one_array_that_share_an_element(executor: Executor) -> None:
+    """Also those whose padding is in the other one, and blocks, of which nobody knows."""
+    whole = np.zeros(80, np.float32)
+    threes, fours = whole[::3][:8], whole[1::4][:8]
+    assert np.shares_memory(threes, fours)
+    for source, destination, read, written in (
+        (layoutc.from_array(threes), layoutc.from_array(fours), threes, fours),
+        (layoutc.from_strides((8,), (2,)), layoutc.desc("a", (8,), align=(16,)), whole[8:23], whole[:16]),
+        (layoutc.from_strides((16,), (2,)), layoutc.desc("A8a", (16,), strides=(64, 2)), whole[1:32], whole[:79]),
+    ):
+        with pytest.raises(layoutc.BufferError, match="source and destination overlap in "):
+            layoutc.compile(source, destination, executor=executor)(read, written)
+    assert not whole.any()
+
+
 def test_a_kernel_reads_an_array_that_repeats_its_elements_and_a_view_of_a_buffer() -> None:
     repeated, result = np.broadcast_to(X[:1], (4, 3, 2, 2)), np.empty((4, 3, 2, 2), np.float32)
     layoutc.compile(layoutc.from_array(repeated), layoutc.desc("abcd", repeated.shape))(repeated, result)
