@@ -27,7 +27,8 @@ from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 from xdsl.utils.exceptions import VerifyException
 
 import layoutc.dialects.arith_on_vectors  # what reorders are lowered to has arithmetic on vectors
-import layoutc.dialects.dense_floats  # noqa: F401  text is read that has floats as their bits
+import layoutc.dialects.dense_floats  # text is read that has floats as their bits
+import layoutc.dialects.global_text  # noqa: F401  and constants of memrefs
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.attributes import end_of_text

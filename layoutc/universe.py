@@ -5,9 +5,11 @@ from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.target import Target
 
-# Text is read of what reorders are lowered to: arithmetic on vectors, floats as their bits, lines that are asked for.
+# Text is read of what reorders are lowered to: arithmetic on vectors, floats as their bits, constants, lines that are
+# asked for.
 import layoutc.dialects.arith_on_vectors  # pyright: ignore[reportUnusedImport]
 import layoutc.dialects.dense_floats  # pyright: ignore[reportUnusedImport]
+import layoutc.dialects.global_text  # pyright: ignore[reportUnusedImport]
 import layoutc.memref_prefetch  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
 

@@ -47,13 +47,14 @@ ALLOWED = {
     "affine_digits": CORE | {"affine_text", "notations"},
     "affine_text": CORE,
     "dialects": IR | {"walk"},
+    "constants": IR | {"numeric", "reference"},
     "tuned": CORE | {"notations"},
     "walk": set[str](),
     "memref_prefetch": set[str](),
     "discardable": set[str](),
     "transforms": IR | {"planning", "tuned", "walk", "memref_prefetch", "discardable"},
     "targets": {"errors", "walk", "memref_prefetch", "discardable"},
-    "interpreter": IR | {"memref_prefetch", "reference", "walk"} | NUMBERS,
+    "interpreter": IR | {"constants", "memref_prefetch", "reference", "walk"} | NUMBERS,
     "garbage": set[str](),
     "pipeline": IR | {"transforms", "planning", "garbage", "walk"},
     "dlpack": {"errors", "checks", "element_type"},
@@ -80,6 +81,7 @@ WHEN_CALLED = {
     "notations": {"affine_digits", "dialects"},  # MLIR's notations are read by xDSL's parser
     # An op hands out its canonicalization patterns, as xDSL's ops do, and says where the text of its plan is none.
     "dialects": {"transforms", "planning"},
+    "transforms": {"constants"},  # which loads NumPy, and only a memref.global with a layout needs
     "targets": {"interpreter"},  # what a function of bytes gives is found by running it
 }
 """What a room may import inside a function only."""

@@ -18,9 +18,21 @@ func.func @looks_inside(%m: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, 
 
 // -----
 
-// A type in an attribute counts too: a global would stay behind with its layout.
-// CHECK: memref.global uses memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>: only loads
-"memref.global"() <{sym_name = "weights", type = memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, initial_value, sym_visibility = "public"}> : () -> ()
+// A type in an attribute counts too: it would stay behind with its layout.
+// CHECK: test.op uses memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>: only loads
+"test.op"() {type = memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>} : () -> ()
+
+// -----
+
+// Values that are not those of the memref have no place in its memory.
+// CHECK: memref.global @weights: got values of tensor<4x3xf32>, expected of tensor<4x4xf32>
+"memref.global"() <{sym_name = "weights", type = memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, initial_value = dense<1.0> : tensor<4x3xf32>, sym_visibility = "public", constant}> : () -> ()
+
+// -----
+
+// Nor have two values for one place.
+// CHECK: memref.global @shared: elements of memref<4xf32, #layout.map<(d0) -> (d0), strides = [0]>> share memory, expected a place for each
+memref.global constant @shared : memref<4xf32, #layout.map<(d0) -> (d0), strides = [0]>> = dense<1.0>
 
 // -----
 

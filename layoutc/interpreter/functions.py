@@ -10,19 +10,21 @@ from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import affine, builtin, memref, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from layoutc.constants import values_in_memory
 from layoutc.dialects.memory import is_packed, memory_desc
+from layoutc.errors import LayoutcError
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
 from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef, is_flat, shape_of
-from layoutc.interpreter.values import Array, Fault, from_python
+from layoutc.interpreter.values import Array, Fault, from_python, value_dtype
 from layoutc.interpreter.vectors import VECTORS, lanes_of
 from layoutc.memref_prefetch import PrefetchOp
 
@@ -70,6 +72,18 @@ def _with_pure_ops(functions: FunctionsT) -> FunctionsT:
     for op_type, function in PURE.items():
         setattr(functions, op_type.name, impl(op_type)(_pure_impl(function)))
     return functions
+
+
+def _constant(values: DenseIntOrFPElementsAttr, op: memref.GlobalOp) -> Array:
+    """The memory of a memref.global, filled with its values."""
+    if not isinstance(op.type.layout, NoneAttr) or is_packed(op.type):
+        try:
+            values = values_in_memory(values, op.type)
+        except LayoutcError as error:
+            raise Fault(f"memref.global @{op.sym_name.data}: {error}") from None
+    dtype = value_dtype(cast(Attribute, values.get_element_type()))
+    numbers = cast("Sequence[float]", values.get_values())
+    return np.array([from_python(number, dtype) for number in numbers], dtype)
 
 
 @register_impls
@@ -192,10 +206,7 @@ class MemoryFunctions(InterpreterFunctions):
             raise Fault(f"memref.get_global: no memref.global @{name} of {op.memref.type} in the module")
         if not isinstance(found.initial_value, DenseIntOrFPElementsAttr) or found.constant is None:
             raise Fault(f"memref.get_global: no interpretation for @{name}, which has no constant values")
-        dtype, shape, _, _ = shape_of(found.type)
-        numbers = cast("Sequence[float]", found.initial_value.get_values())
-        values = np.stack([from_python(number, dtype) for number in numbers])
-        data = np.ascontiguousarray(np.broadcast_to(values, (prod(shape),)))
+        data = _constant(found.initial_value, found)
         data.flags.writeable = False
         return (MemRef.typed(Buffer.of(data), found.type),)
 

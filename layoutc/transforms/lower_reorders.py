@@ -24,7 +24,8 @@ func.func @reorder(%src: memref<2x17xf32>, %dst: memref<48xf32>) {
 ```
 Requires: no `#layout.tag` (`resolve-layouts`), reorders in the memref form. Leaves: upstream ops only; no
 attribute of the dialect `layout` in any type. Loads and stores through a memref with a layout go through its
-offset map; any other op that looks into such a memref is an error. In new memory, bytes that elements fill in part
+offset map, and the values of a memref.global are put where the map says; any other op that looks into such a memref is
+an error. In new memory, bytes that elements fill in part
 get zeros first: stores of elements keep the other bits.
 """
 
@@ -35,6 +36,7 @@ from xdsl.context import Context
 from xdsl.dialects import affine, func, memref, scf
 from xdsl.dialects.builtin import (
     AffineMapAttr,
+    DenseIntOrFPElementsAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -81,7 +83,7 @@ from layoutc.transforms.values.spread_params import spread
 from layoutc.walk import name_of, ops_of
 
 TRANSPARENT_OPS = (
-    *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp),
+    *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp, memref.GetGlobalOp),
     *(func.FuncOp, func.CallOp, func.ReturnOp),
     *(scf.ForOp, scf.IfOp, scf.YieldOp, scf.WhileOp, scf.ConditionOp),
     *(ModuleOp, UnrealizedConversionCastOp),
@@ -191,6 +193,20 @@ def flattened(type: Attribute) -> Attribute:
     return flat_type(type) if has_layout(type) else type
 
 
+def flatten_global(op: memref.GlobalOp) -> None:
+    """A memref.global with a layout as a flat one, its values in the order of memory."""
+    if not has_layout(op.type):
+        return
+    if isinstance(op.initial_value, DenseIntOrFPElementsAttr):
+        from layoutc.constants import values_in_memory
+
+        try:
+            op.initial_value = values_in_memory(op.initial_value, op.type)
+        except LayoutcError as error:
+            raise PassFailedException(with_place(op, f"memref.global @{op.sym_name.data}: {error}")) from None
+    op.type = flat_type(op.type)
+
+
 def drop_cast(op: Operation) -> None:
     """Erases a cast between equal types, which is all that is left of `flat_view`."""
     if [v.type for v in op.operands] == [v.type for v in op.results]:
@@ -235,6 +251,8 @@ class LowerReordersPass(ModulePass):
         for inner in ops_of(op):
             if isinstance(inner, memref.AllocOp | memref.AllocaOp):
                 define_shared_bytes(inner)
+            elif isinstance(inner, memref.GlobalOp):
+                flatten_global(inner)
         lower = GreedyRewritePatternApplier([LowerReorder(), LowerAccess()])
         PatternRewriteWalker(lower, apply_recursively=False).rewrite_module(op)
         ops = ops_of(op)

@@ -164,8 +164,9 @@ def constant_array(op: memref.GlobalOp, name: str) -> list[str]:
         raise no_spelling(op, "without constant values")
     type, element = op.type, cast(Attribute, values.get_element_type())
     numbers = cast("Sequence[int | float]", values.get_values())
-    if type.element_type != element or strides_and_offset(type)[1] or element_count(type) != len(numbers):
-        raise no_spelling(op, f"of {type} with values of {values.type}")
+    is_row_major = strides_and_offset(type) == strides_and_offset(MemRefType(element, type.shape))
+    if type.element_type != element or not is_row_major or element_count(type) != len(numbers):
+        raise no_spelling(op, f"of {type} with values of {values.type}, expected row-major ones")
     lanes = ", ".join(literal(value, element).text for value in numbers)
     head = f"static const {element_name(type)} {name}[{len(numbers)}] = {{"
     if len(head) + len(lanes) <= MAX_WIDTH:
