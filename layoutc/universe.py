@@ -1,4 +1,4 @@
-"""What stock `xdsl-opt` gains when layoutc is installed: a dialect, passes and a target."""
+"""What stock `xdsl-opt` gains when layoutc is installed: a dialect, passes and two targets."""
 
 from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
@@ -43,6 +43,12 @@ def _c() -> type[Target]:
     return CTarget
 
 
+def _c_header() -> type[Target]:
+    from layoutc.targets.c_header import CHeaderTarget
+
+    return CHeaderTarget
+
+
 LAYOUTC_UNIVERSE = Universe(
     all_dialects={"layout": _layout},
     all_passes={
@@ -50,5 +56,5 @@ LAYOUTC_UNIVERSE = Universe(
         "plan-reorders": _plan_reorders,
         "lower-reorders": _lower_reorders,
     },
-    all_targets={"c": _c},
+    all_targets={"c": _c, "c-header": _c_header},
 )

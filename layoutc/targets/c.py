@@ -87,13 +87,20 @@ def emit_c(module: ModuleOp) -> str:
     Private functions are static; those that nobody calls are left out. Raises EmissionError, naming the op,
     for what C has no spelling for.
     """
-    for op in module.ops:
-        if not isinstance(op, func.FuncOp | memref.GlobalOp):
-            raise no_spelling(op)
-    return _ModulePrinter(Effects.of(module), [op for op in module.ops if isinstance(op, memref.GlobalOp)]).text()
+    return ModulePrinter.of(module).text()
 
 
-class _ModulePrinter:
+class ModulePrinter:
+    """Prints what a module holds: names, effects and constant arrays are those of all of it."""
+
+    @classmethod
+    def of(cls, module: ModuleOp) -> ModulePrinter:
+        """Raises EmissionError for what is neither a function nor a constant, and for names that C cannot have."""
+        for op in module.ops:
+            if not isinstance(op, func.FuncOp | memref.GlobalOp):
+                raise no_spelling(op)
+        return cls(Effects.of(module), [op for op in module.ops if isinstance(op, memref.GlobalOp)])
+
     def __init__(self, effects: Effects, arrays: Sequence[memref.GlobalOp]) -> None:
         self.effects, self.arrays = effects, arrays
         self.tables: dict[bytes, str] = {}
@@ -111,7 +118,7 @@ class _ModulePrinter:
         macros = [self._macro(f) for f in functions if is_inlined(f)]
         definitions = [self._definition(f) for f in functions if not is_inlined(f)]
         arrays = ["\n".join(constant_array(op, self.names[op.sym_name.data])) for op in self._used_arrays()]
-        prototypes = [self._signature(f)[0] + ";" for f in self._needing_prototypes()]
+        prototypes = [self.signature(f)[0] + ";" for f in self._needing_prototypes()]
         code = "\n\n".join(arrays + (["\n".join(prototypes)] if prototypes else []) + definitions)
         own = "\n\n".join((*self.file.shuffles.definitions(), *macros))
         # Finding the words of a large file takes long: once for all that ask.
@@ -120,7 +127,7 @@ class _ModulePrinter:
         helpers = [text for prelude_of in PRELUDES for text in prelude_of(used)]
         used_above, has_pragmas = used | words("\n".join(helpers)), "#pragma omp" in said
         above = prelude(used_above, self.file.helpers, has_pragmas=has_pragmas, has_floats=self._has_floats())
-        file = next((f.sym_name.data for f in functions if not _is_static(f)), "own")
+        file = next((f.sym_name.data for f in functions if not is_static(f)), "own")
         own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
         return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
 
@@ -157,7 +164,7 @@ class _ModulePrinter:
         if (count := len(function.body.blocks)) != 1:
             name = function.sym_name.data
             raise EmissionError(f"function {name!r} has {count} blocks, expected structured control flow in one")
-        signature, names = self._signature(function)
+        signature, names = self.signature(function)
         taken = Names(self.taken)
         taken.take(names)
         body = self._body(function, names, taken)
@@ -178,7 +185,7 @@ class _ModulePrinter:
         with emitting(function.sym_name.data):
             return printer.body(names)
 
-    def _signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
+    def signature(self, function: func.FuncOp) -> tuple[str, list[str]]:
         """A function's head, and the names of its parameters."""
         name = function.sym_name.data
         types = function.function_type.inputs.data
@@ -189,7 +196,7 @@ class _ModulePrinter:
         names = [scope.fresh(a.name_hint if a else None, f"arg{i}") for i, a in enumerate(arguments)]
         with emitting(name):
             parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
-        head = f"{'static ' if _is_static(function) else ''}{_result(function)} {self.names[name]}"
+        head = f"{'static ' if is_static(function) else ''}{_result(function)} {self.names[name]}"
         joined = f"{head}({', '.join(parameters) or 'void'})"
         if len(joined) > MAX_WIDTH:
             joined = f"{head}(\n{INDENT}" + f",\n{INDENT}".join(parameters) + ")"
@@ -213,14 +220,14 @@ def _result(function: func.FuncOp) -> str:
     return scalar_name(results[0]) if results else "void"
 
 
-def _is_static(function: func.FuncOp) -> bool:
+def is_static(function: func.FuncOp) -> bool:
     return not function.is_declaration and function.sym_visibility == StringAttr("private")
 
 
 def _function_names(effects: Effects) -> dict[str, str]:
     """The C name of every function: its own, which only a private one may lose."""
     functions = effects.functions.values()
-    is_private = {f.sym_name.data: _is_static(f) for f in functions}
+    is_private = {f.sym_name.data: is_static(f) for f in functions}
     for function in functions:
         _check_name(function, is_private[function.sym_name.data])
     names = {name: name for name, private in is_private.items() if not private}

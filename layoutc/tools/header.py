@@ -7,31 +7,14 @@ import re
 from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
+from layoutc.targets.c_header import declaration, framed
 
-TEMPLATE = """\
-#ifndef {guard}_H
-#define {guard}_H
-
-#include <stdint.h>
-
+SIZES = """\
 /* source:      {source}
  * destination: {destination}{conversion}
  * The buffers must not overlap.{sums} */
-#define {guard}_SOURCE_BYTES {source_bytes}
-#define {guard}_DESTINATION_BYTES {destination_bytes}{arguments}
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-{prototype}
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
+#define {name}_SOURCE_BYTES {source_bytes}
+#define {name}_DESTINATION_BYTES {destination_bytes}{arguments}"""
 
 
 def header(kernel: Kernel) -> str:
@@ -39,8 +22,8 @@ def header(kernel: Kernel) -> str:
     source, destination, sums = kernel.source, kernel.destination, kernel.conversion.compensation
     sizes = {name: param.size_bytes(source.dims) for name, param in kernel.conversion.arguments.items()}
     starts = dict(zip(sums.names, sums.offsets_bytes(destination), strict=False)) if sums else {}
-    return TEMPLATE.format(
-        guard=kernel.name.upper(),
+    sizes_text = SIZES.format(
+        name=kernel.name.upper(),
         source=source,
         destination=destination,
         conversion=f"\n * conversion:  {kernel.conversion}" if kernel.conversion != NO_ATTRIBUTES else "",
@@ -52,17 +35,13 @@ def header(kernel: Kernel) -> str:
             for name, value in values.items()
         ),
         sums=f"\n * The sums, {' and '.join(starts)}, lie in the destination at these offsets." if starts else "",
-        prototype=prototype(kernel.c_source, kernel.name),
     )
+    return framed(kernel.name, sizes_text, [prototype(kernel.c_source, kernel.name)])
 
 
 def prototype(c_source: str, name: str) -> str:
-    """
-    The declaration of a function that the C text defines.
-
-    `restrict` is left out: C++ does not know it, and to C it makes no difference in a declaration.
-    """
+    """The declaration of a function that the C text defines."""
     found = re.search(rf"^(void {re.escape(name)}\([^{{]*\)) \{{$", c_source, re.MULTILINE)
     if found is None:
         raise LayoutcError(f"the C text has no function {name}")
-    return re.sub(r"\brestrict ", "", found[1]) + ";"
+    return declaration(found[1])

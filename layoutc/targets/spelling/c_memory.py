@@ -128,14 +128,20 @@ def whole_copy(op: memref.CopyOp, source: Expression, destination: Expression) -
 
 
 def _room(op: memref.AllocOp | memref.AllocaOp) -> tuple[MemRefType[Any], int]:
-    """The type of a buffer, and how many elements there are from its start to its last one."""
+    """The type of a buffer, and how many elements an array for it has."""
     type = cast(MemRefType[Any], op.memref.type)
     strides, offset = strides_and_offset(type)
     if min(strides, default=0) < 0 or offset < 0:
         raise no_spelling(op, f"of {type}, expected strides and an offset that are not negative")
+    return type, max(1, span(type))
+
+
+def span(type: MemRefType[Any]) -> int:
+    """Elements of a memref from the start of its buffer to its last one. Raises EmissionError if it is dynamic."""
+    strides, offset = strides_and_offset(type)
     if not element_count(type):
-        return type, 1
-    return type, offset + sum((n - 1) * stride for n, stride in zip(type.get_shape(), strides, strict=True)) + 1
+        return 0
+    return offset + sum((n - 1) * stride for n, stride in zip(type.get_shape(), strides, strict=True)) + 1
 
 
 def check_alias(op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:
