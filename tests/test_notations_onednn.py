@@ -123,6 +123,7 @@ def test_get_size_counts_whole_strides_where_the_span_does_not():
     ("tag", "column", "message"),
     [
         ("nChw16q", 6, "unknown axis 'q', a block names one of n c h w; did you mean nChw16c"),
+        ("goIwi4", 4, "axis 'i' appears twice; did you mean goIw4i"),
         ("nChw16C", 6, "a block names its axis in lower case, expected 'c'; did you mean nChw16c"),
         ("nchw16c", 6, "axis 'c' is blocked, its letter in 'nchw' must be upper case; did you mean nChw16c"),
         ("nChw", 1, "upper case 'C' needs a block such as 8c; did you mean nchw"),

@@ -116,7 +116,7 @@ def _read_label(text: str) -> Layout:
 
 
 @cache
-def _near_labels() -> dict[str, str]:
+def _near_labels() -> dict[str, list[str]]:
     return near_index(KNOWN_LABELS)
 
 

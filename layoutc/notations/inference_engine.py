@@ -107,7 +107,7 @@ def _layouts() -> dict[str, MemoryLayout]:
 
 
 @cache
-def _near_names() -> dict[str, str]:
+def _near_names() -> dict[str, list[str]]:
     return near_index((*_layouts(), *WITHOUT_ORDER, _BLOCKING))
 
 

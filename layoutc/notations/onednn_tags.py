@@ -84,7 +84,7 @@ def canonical_tags() -> dict[str, str]:
 
 
 @cache
-def _near_names() -> dict[str, str]:
+def _near_names() -> dict[str, list[str]]:
     return near_index(tuple(canonical_tags()))
 
 

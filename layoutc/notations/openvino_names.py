@@ -171,5 +171,5 @@ def _names_by_layout(narrow: bool) -> dict[Layout, list[str]]:
 
 
 @cache
-def _near_names() -> dict[str, str]:
+def _near_names() -> dict[str, list[str]]:
     return near_index(tuple(formats()))

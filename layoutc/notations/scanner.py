@@ -101,23 +101,39 @@ class Scanner:
         return tuple(values)
 
 
-def near_match(text: str, index: Mapping[str, str]) -> str | None:
-    """A name of the index that differs from `text` in case, or by one character more, less, or other, if any."""
+def near_match(text: str, index: Mapping[str, Sequence[str]]) -> str | None:
+    """
+    The name of the index that a text was meant to be, if there is one.
+
+    It differs in case, or by a character more, less, other, or swapped with its neighbour; of several, in the least.
+    """
     if not NEAR_LENGTH[0] <= len(text) <= NEAR_LENGTH[1]:
         return None
-    keys = (text.lower(), *_shorter(text.lower()))
-    return next((index[key] for key in keys if key in index and index[key] != text), None)
+    found = (name for key in (text.lower(), *_shorter(text.lower())) for name in index.get(key, ()) if name != text)
+    return min(found, key=lambda name: _edits(text, name), default=None)
 
 
-def near_index(names: Sequence[str]) -> dict[str, str]:
-    """The table for `near_match`: all names in lower case, whole and with any one character left out."""
-    index: dict[str, str] = {}
+def near_index(names: Sequence[str]) -> dict[str, list[str]]:
+    """The table for `near_match`: all names by their lower case, whole and with any one character left out."""
+    index: dict[str, list[str]] = {}
     for name in names:
-        index.setdefault(name.lower(), name)
-    for name in names:
-        for shorter in _shorter(name.lower()):
-            index.setdefault(shorter, name)
+        for key in (name.lower(), *_shorter(name.lower())):
+            index.setdefault(key, []).append(name)
     return index
+
+
+def _edits(text: str, name: str) -> int:
+    """Characters to add, to leave out, to change and to swap with their neighbours: optimal string alignment."""
+    above: list[int] = []
+    row = list(range(len(name) + 1))
+    for i, letter in enumerate(text):
+        before, above, row = above, row, [i + 1]
+        for j, other in enumerate(name):
+            least = min(above[j] + (letter != other), above[j + 1] + 1, row[j] + 1)
+            if i and j and (text[i - 1], letter) == (other, name[j - 1]):
+                least = min(least, before[j - 1] + 1)
+            row.append(least)
+    return row[-1]
 
 
 def _shorter(text: str) -> list[str]:
