@@ -25,6 +25,12 @@ def _resolve_layouts() -> type[ModulePass]:
     return ResolveLayoutsPass
 
 
+def _outline_reorders() -> type[ModulePass]:
+    from layoutc.transforms.outline_reorders import OutlineReordersPass
+
+    return OutlineReordersPass
+
+
 def _plan_reorders() -> type[ModulePass]:
     from layoutc.transforms.plan_reorders import PlanReordersPass
 
@@ -53,6 +59,7 @@ LAYOUTC_UNIVERSE = Universe(
     all_dialects={"layout": _layout},
     all_passes={
         "resolve-layouts": _resolve_layouts,
+        "outline-reorders": _outline_reorders,
         "plan-reorders": _plan_reorders,
         "lower-reorders": _lower_reorders,
     },
