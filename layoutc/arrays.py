@@ -17,9 +17,9 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import BufferError, LayoutcError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Executor, Kernel, check_executor, check_plan_options
 from layoutc.layout import Layout
-from layoutc.planning.machine import LINE
+from layoutc.planning.machine import LINE, PLAIN
 from layoutc.views import holds, stored_type
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ def reorder(
     check_array("array", array)
     src = source_desc(array, source, dims, element_type)
     dst = _destination_desc(src, destination, to_dtype)
+    if executor is not None:
+        check_executor(executor)
+    threads = check_plan_options(PLAIN, threads)
     conversion = conversion_of(reorder, attributes)
     if conversion.sum and out is None:
         raise LayoutcError("sum adds to what the destination holds, got no out")
@@ -104,7 +107,10 @@ def _result(desc: MemoryDesc, conversion: Conversion, dtype: np.dtype[Any]) -> n
 
     shape = _shape(desc, conversion)
     size = prod(shape) * dtype.itemsize
-    memory = np.zeros(size + LINE, np.uint8)
+    try:
+        memory = np.zeros(size + LINE, np.uint8)
+    except (MemoryError, ValueError):  # NumPy's error for more than it can count
+        raise LayoutcError(f"not enough memory for the {size} bytes of {desc}") from None
     start = -address_of(memory) % LINE
     return memory[start : start + size].view(dtype).reshape(shape)
 

@@ -224,6 +224,7 @@ class MemoryDesc:
         """Whether both put every element and all padding at the same offsets of an equally large buffer."""
         from layoutc.equality import same_memory
 
+        instance("the other", other, MemoryDesc, "layoutc.desc makes one of a text and dims")
         return same_memory(self, other)
 
     @once
@@ -282,7 +283,7 @@ class MemoryDesc:
 
     def axis_coordinates(self, position: Sequence[int]) -> tuple[int, ...]:
         """The coordinate of every axis at a physical index, in border and block padding too; LayoutcError outside."""
-        shape = self.physical_shape
+        shape, position = self.physical_shape, integers("physical index", position, -MAX_SIZE)
         if len(position) != len(shape) or not all(0 <= p < n for p, n in zip(position, shape, strict=True)):
             raise LayoutcError(f"physical index {shown(position)} lies outside of physical shape {shape}")
         coordinates = [0] * self.rank

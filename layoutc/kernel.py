@@ -61,8 +61,7 @@ class Kernel:
             instance(side, getattr(self, side), MemoryDesc, "layoutc.desc makes one of a text and dims")
         instance("conversion", self.conversion, Conversion)
         self.conversion.check(self.source, self.destination)
-        if self.executor not in EXECUTORS:
-            raise LayoutcError(f"unknown executor {self.executor!r}, expected one of {' '.join(EXECUTORS)}")
+        check_executor(self.executor)
         check_name(self.name)
         object.__setattr__(self, "threads", check_plan_options(self.target, self.threads))
         object.__setattr__(self, "alignment", check_alignment(self.alignment))
@@ -291,6 +290,12 @@ def check_name(name: object) -> None:
         raise LayoutcError(f"{name!r} cannot be the name of a C function, it is one of the C library's")
     if not is_identifier(str(name)):
         raise LayoutcError(f"{str(name)[:40]!r} cannot be the name of a C function")
+
+
+def check_executor(executor: object) -> None:
+    """Raises LayoutcError for what is no executor."""
+    if executor not in EXECUTORS:
+        raise LayoutcError(f"unknown executor {executor!r}, expected one of {' '.join(EXECUTORS)}")
 
 
 def plan_lines_of(plan: object) -> tuple[str, ...]:

@@ -364,3 +364,31 @@ def test_errors_of_a_value_name_the_parameter(name: str, value: Any) -> None:
     source, destination = layoutc.desc("ab", (2, 3)), layoutc.desc("ab", (2, 3), "s8")
     with pytest.raises(LayoutcError, match=f"^{name.replace('_', ' ')}"):
         layoutc.compile(source, destination, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"executor": ["c"]}, r"unknown executor \['c'\], expected one of c interpret reference"),
+        ({"threads": [2]}, r"the number of threads is \[2\], expected an integer"),
+    ],
+    ids=["executor", "threads"],
+)
+def test_options_of_a_reorder_that_have_no_hash(options: Any, message: str) -> None:
+    with pytest.raises(LayoutcError, match=message):
+        layoutc.reorder(np.zeros((2, 3), np.float32), "ab", "ba", **options)
+
+
+def test_a_result_that_no_memory_has_room_for() -> None:
+    source, destination = layoutc.desc("ab", (2, 3)), layoutc.from_strides((2, 3), (2**50, 1))
+    with pytest.raises(LayoutcError, match="not enough memory for the 4503599627370508 bytes of 2x3xf32, "):
+        layoutc.reorder(np.zeros((2, 3), np.float32), source, destination)
+
+
+@pytest.mark.parametrize("other", ["nchw", None, [[1]]])
+def test_methods_of_a_descriptor_say_what_they_got(other: Any) -> None:
+    desc = layoutc.desc("aB8b", (2, 3))
+    with pytest.raises(LayoutcError, match=r"the other is an? .*, expected a MemoryDesc; layoutc.desc makes one"):
+        desc.same_memory(other)
+    with pytest.raises(LayoutcError, match=r"physical index .* no sequence of integers"):
+        desc.logical_index(other)
