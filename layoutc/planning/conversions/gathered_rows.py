@@ -7,7 +7,6 @@ from math import prod
 
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import continues_params
-from layoutc.planning.moves.colliding_rows import is_plain
 from layoutc.planning.plans.plan import CopyPlan, Part
 
 MAX_CYCLE = 31
@@ -63,4 +62,4 @@ def taken_apart(plan: CopyPlan) -> CopyPlan:
 
 def is_transposed(plan: CopyPlan) -> bool:
     """Whether a network of registers, or a box, transposes."""
-    return (plan.merges or is_plain(plan)) and plan.transposes
+    return (plan.merges or plan.is_plain) and plan.transposes

@@ -30,7 +30,10 @@ BOX_REGISTERS = 16
 BOX_PIECES = 64
 """loads, or stores, of a box"""
 BOX_GAIN = 0.8
-"""A box is taken if it needs less than this share of the instructions."""
+"""
+A box is taken if it needs less than this share of the instructions of lanes that are powers of two; of others, which
+are taken apart by as many registers at once, if it needs fewer.
+"""
 LOAD = 0.5
 """what a load costs, where a shuffle and a store cost 1: two of them are done at a time"""
 ELEMENT = 3.0
@@ -57,7 +60,8 @@ class Box:
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs far fewer instructions."""
     found = best_box(copy, plan.widths.src, target) if not plan.widths.converts else None
-    return plan if found is None or found[0] > BOX_GAIN * tile_cost(plan) else boxed(copy, plan.widths.src, target)
+    most = tile_cost(plan) * (BOX_GAIN if plan.is_plain else 1)
+    return plan if found is None or found[0] > most else boxed(copy, plan.widths.src, target)
 
 
 def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> CopyPlan:

@@ -10,7 +10,6 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
 from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
-from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import lane_count, tile_of
 
@@ -20,7 +19,7 @@ CROWDED_PART = 3 / 4
 
 def widens(plan: CopyPlan) -> bool:
     """Whether elements are moved before they are wide, and the tile has a row of the destination for each loaded."""
-    return is_plain(plan) and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
+    return plan.is_plain and plan.widths.converted_at == "dst" and plan.widths.src < plan.widths.dst
 
 
 def with_fewer_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -114,12 +113,6 @@ def takes_parts_of_lines(plan: CopyPlan) -> bool:
     is_part = piece * plan.widths.src < LINE * share
     row = plan.source_run if share == 1 else prod(digit.loaded for _, digit in contiguous(plan.copy, "src"))
     return is_part and piece < row and plan.gathers_lanes
-
-
-def is_plain(plan: CopyPlan) -> bool:
-    """Whether lanes are powers of two on both sides, so that any half of them is a tile too."""
-    lanes = *plan.source_lanes, *plan.target_lanes
-    return not plan.merges and all(is_power_of_two(part.extent) for part in lanes)
 
 
 def with_at_most(plan: CopyPlan, lanes: int) -> CopyPlan:

@@ -18,7 +18,6 @@ from layoutc.planning.moves.colliding_rows import (
     evict_each_other,
     gathered_in_caches,
     halved,
-    is_plain,
     rows_of_a_set,
 )
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES
@@ -103,7 +102,7 @@ def _with_fewer_rows(plan: CopyPlan, other: SideName) -> Iterator[CopyPlan]:
     while found is not None:
         yield found
         lanes = found.lanes(other)
-        is_cut = is_plain(found) and lane_count(lanes) * found.widths.of(other) >= 2 * LEAST_BYTES[other]
+        is_cut = found.is_plain and lane_count(lanes) * found.widths.of(other) >= 2 * LEAST_BYTES[other]
         found = halved(found, other) if is_cut else None
 
 

@@ -16,7 +16,6 @@ from layoutc.planning.moves.cache_sets import (
 from layoutc.planning.moves.colliding_rows import (
     crowds_sets,
     gathered_in_caches,
-    is_plain,
     stored_in_a_set,
     widens,
     with_fewer_rows,
@@ -180,7 +179,7 @@ def _straddles_lines(plan: CopyPlan, target: Machine) -> bool:
 
     With elements of 1 byte a buffer gains nothing; what tiles along rows gain is known where no stores wait for lines.
     """
-    if plan.keeps_rows or not (target.streams_whole_lines and is_plain(plan)):
+    if plan.keeps_rows or not (target.streams_whole_lines and plan.is_plain):
         return False
     if plan.widths.src == 1 and target.waits_for_lines:
         return False

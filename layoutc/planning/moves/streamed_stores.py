@@ -9,7 +9,6 @@ from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, pages
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
-    is_plain,
     rows_of_a_set,
     with_at_most,
     with_gathered_rows,
@@ -55,7 +54,7 @@ def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
     destination. Not where rows of the source evict each other: there whole lines are loaded at once.
     """
     is_wide = plan.widths.dst >= WIDE_ELEMENT and plan.widths.src < plan.widths.dst
-    if target.llc_is_far or not (is_wide and is_plain(plan) and plan.transposes):
+    if target.llc_is_far or not (is_wide and plan.is_plain and plan.transposes):
         return plan
     if rows_of_a_set(plan) > COLLIDING_ROWS:
         return plan
@@ -94,7 +93,7 @@ def _with_few_rows(plan: CopyPlan, target: Machine) -> CopyPlan | None:
     Each line of the source is loaded again for the rest of it, so the first cache has to hold them. Where a row is one
     line alone, those of a large tile follow one another.
     """
-    if not plan.source_lanes or not is_plain(plan):
+    if not plan.source_lanes or not plan.is_plain:
         return None
     apart = plan.copy.digits[plan.source_lanes[0].digit].offset("dst", 1) * plan.widths.src
     if apart < 2 * LINE:

@@ -9,7 +9,7 @@ from layoutc.once import once
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Shuffles
-from layoutc.planning.plans.fits import check_fits
+from layoutc.planning.plans.fits import check_fits, is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES, MacroBuffer, macro_buffer
 from layoutc.planning.plans.macro_runs import MacroRuns
 from layoutc.planning.plans.turns import Through, Together
@@ -124,6 +124,12 @@ class CopyPlan(MacroRuns):
     def lane_digits(self) -> frozenset[int]:
         """The digits of the lanes of loads and of stores."""
         return frozenset(part.digit for part in (*self.source_lanes, *self.target_lanes))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether lanes are powers of two on both sides, so that any half of them is a tile too."""
+        lanes = *self.source_lanes, *self.target_lanes
+        return not self.merges and all(is_power_of_two(part.extent) for part in lanes)
 
     @property
     def transposes(self) -> bool:
