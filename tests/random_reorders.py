@@ -270,7 +270,7 @@ def edited(draw: random.Random, plan: CopyPlan) -> CopyPlan:
         return plan
     for _ in range(20):
         order = tuple(draw.sample(range(len(plan.macro)), len(plan.macro)))
-        change = replace if draw.random() < 0.5 else _with_same_stores
+        change = _changed if draw.random() < 0.5 else _with_same_stores
         store = draw.choice(get_args(Store))
         try:
             changed = change(
@@ -301,6 +301,13 @@ def _asked_by_others(draw: random.Random, plan: CopyPlan) -> CopyPlan:
     return changed
 
 
+def _changed(plan: CopyPlan, load: Load, **changes: object) -> CopyPlan:
+    """The plan with other loads; where these are staged, elements are converted by them."""
+    is_gathered = [kind == "staged" and plan.widths.converts for kind in (plan.load, load)]
+    at = plan.widths.at if is_gathered[0] == is_gathered[1] else "src" if is_gathered[1] else None
+    return replace(plan, load=load, widths=replace(plan.widths, at=at), **changes)  # type: ignore[arg-type]
+
+
 def _with_same_stores(plan: CopyPlan, **changes: object) -> CopyPlan:
     kept = {name: getattr(plan, name) for name in ("store", "load", "fetches", "side_by_side")}
-    return replace(plan, **{**changes, **kept})  # type: ignore[arg-type]
+    return _changed(plan, **{**changes, **kept})  # type: ignore[arg-type]

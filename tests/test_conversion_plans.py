@@ -29,6 +29,7 @@ from layoutc.planning.conversions.gathered_rows import row_cycle
 from layoutc.planning.machine import machine
 from layoutc.planning.moves.far_parts import FAR_PARTS
 from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import Plan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.tile import Piece
@@ -249,6 +250,17 @@ def test_rows_are_gathered_for_lanes(source: MemoryDesc, destination: MemoryDesc
     assert staged != lines
     with pytest.raises(LayoutcError, match="a copy without lanes has normal stores and normal loads"):
         read_converting_plan(staged, source, destination, conversion)
+
+
+def test_staged_loads_convert() -> None:
+    """A plan that said otherwise would be another one than its text says."""
+    (copy,) = choose_plan(desc("ab", (64, 48), "f32"), desc("ba", (64, 48), "s8"), machine("sse2")).copies
+    assert copy.gathers_converted and copy.widths.at == "src"
+    with pytest.raises(LayoutcError, match="staged loads are converted when loaded, got no side"):
+        replace(copy, widths=replace(copy.widths, at=None))
+    lines = [line.replace("4 to 1,", "4 to 1 when stored,") for line in plan_lines(Plan((copy,)))]
+    with pytest.raises(LayoutcError, match="staged loads are converted when loaded, got 'when stored'"):
+        parse_plan(lines)
 
 
 @pytest.mark.parametrize("llc", [0, 1 << 40])

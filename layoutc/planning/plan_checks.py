@@ -59,8 +59,6 @@ def check_parts(plan: CopyPlan) -> None:
 
 def _check_gathered(plan: CopyPlan) -> None:
     """What is converted into a buffer, row by row."""
-    if plan.widths.at == "dst":
-        raise LayoutcError("staged loads are converted when loaded, got 'when stored'")
     if not plan.target_lanes:
         raise LayoutcError(NO_LANES)
     _check_buffers(plan)

@@ -25,6 +25,9 @@ def check_fits(plan: CopyPlan) -> None:
             got, wanted = (" ".join(map(str, numbers)) or "-" for numbers in (order, expected))
             raise LayoutcError(f"got loops {name} {got}, expected each of {wanted} once")
     _check_tiles(plan)
+    if plan.gathers_converted and plan.widths.at != "src":
+        got = "'when stored'" if plan.widths.at else "no side"
+        raise LayoutcError(f"staged loads are converted when loaded, got {got}")
     if plan.load != "normal" and not plan.gathers_lanes:
         raise LayoutcError(f"{plan.load} loads gather runs of other digits than those of their lanes")
     if plan.stages_stores and (not plan.run_digits or plan.run * plan.widths.dst < 2 * LINE):
