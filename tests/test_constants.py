@@ -83,6 +83,31 @@ def test_strided_values_lie_where_the_strides_have_them() -> None:
         emit_c(module)
 
 
+READING = """
+func.func @value_at(%i: index) -> f32 {
+  %w = memref.get_global @w : memref<3x2xf32>
+  %value = memref.load %w[%i, %i] : memref<3x2xf32>
+  func.return %value : f32
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [
+        (
+            "memref.global constant @w : memref<2x3xf32> = dense<1.0>",
+            "'w' as memref<3x2xf32>, expected memref<2x3xf32>",
+        ),
+        ("func.func private @w(f32)", "'w', which the module does not have"),
+    ],
+)
+def test_no_other_memory_goes_by_the_name_of_a_global(symbol: str, message: str) -> None:
+    module = Parser(make_context(), symbol + READING).parse_module()
+    with pytest.raises(EmissionError, match=f"no C spelling for 'memref.get_global' of {message}"):
+        emit_c(module)
+
+
 def test_the_interpreter_refuses_values_of_another_shape() -> None:
     module = Parser(make_context(), text("f32", ', #layout.tag<"ba">')).parse_module()
     (found,) = (op for op in module.ops if isinstance(op, memref.GlobalOp))

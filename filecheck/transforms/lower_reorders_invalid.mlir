@@ -30,6 +30,16 @@ func.func @looks_inside(%m: memref<4x4xf32, #layout.map<(d0, d1) -> (d1, d0)>>, 
 
 // -----
 
+// A name with another layout would read the values in another order.
+// CHECK: memref.get_global @weights: got memref<2x3xf32, #layout.map<(d0, d1) -> (d1, d0)>>, expected memref<2x3xf32, #layout.map<(d0, d1) -> (d0, d1)>>
+memref.global constant @weights : memref<2x3xf32, #layout.map<(d0, d1) -> (d0, d1)>> = dense<1.0>
+func.func @mistaken() -> memref<2x3xf32, #layout.map<(d0, d1) -> (d1, d0)>> {
+  %w = memref.get_global @weights : memref<2x3xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+  func.return %w : memref<2x3xf32, #layout.map<(d0, d1) -> (d1, d0)>>
+}
+
+// -----
+
 // Nor have two values for one place.
 // CHECK: memref.global @shared: elements of memref<4xf32, #layout.map<(d0) -> (d0), strides = [0]>> share memory, expected a place for each
 memref.global constant @shared : memref<4xf32, #layout.map<(d0) -> (d0), strides = [0]>> = dense<1.0>

@@ -54,6 +54,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 from xdsl.rewriter import InsertPoint
+from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
 from layoutc.dialects.attributes import LayoutAttr
@@ -80,7 +81,7 @@ from layoutc.transforms.planned.planned_nest import build_planned_nest
 from layoutc.transforms.sums.planned_sums import building_sums
 from layoutc.transforms.values.element_access import Conversions
 from layoutc.transforms.values.spread_params import spread
-from layoutc.walk import name_of, ops_of
+from layoutc.walk import name_of, of_kind, ops_of
 
 TRANSPARENT_OPS = (
     *(memref.AllocOp, memref.AllocaOp, memref.DeallocOp, memref.GetGlobalOp),
@@ -193,6 +194,14 @@ def flattened(type: Attribute) -> Attribute:
     return flat_type(type) if has_layout(type) else type
 
 
+def check_global(op: memref.GetGlobalOp) -> None:
+    """Refuses other memory than that of the memref.global: once both are flat, nobody could tell."""
+    found, name = SymbolTable.lookup_symbol(op, op.name_), op.name_.string_value()
+    if isinstance(found, memref.GlobalOp) and found.type != op.memref.type:
+        message = f"memref.get_global @{name}: got {op.memref.type}, expected {found.type}"
+        raise PassFailedException(with_place(op, message))
+
+
 def flatten_global(op: memref.GlobalOp) -> None:
     """A memref.global with a layout as a flat one, its values in the order of memory."""
     if not has_layout(op.type):
@@ -248,7 +257,10 @@ class LowerReordersPass(ModulePass):
     name = "lower-reorders"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in ops_of(op):
+        ops = ops_of(op)
+        for inner in of_kind(ops, memref.GetGlobalOp):
+            check_global(inner)
+        for inner in ops:
             if isinstance(inner, memref.AllocOp | memref.AllocaOp):
                 define_shared_bytes(inner)
             elif isinstance(inner, memref.GlobalOp):

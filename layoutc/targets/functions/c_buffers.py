@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import SymbolTable
 
 from layoutc.memref_prefetch import PrefetchOp
 from layoutc.targets.errors import no_spelling
@@ -75,10 +76,12 @@ def _print_address(printer: FunctionPrinter, op: memref.ExtractAlignedPointerAsI
 
 def _print_global(printer: FunctionPrinter, op: memref.GetGlobalOp) -> None:
     """The name of an array that stands ahead of all functions."""
-    name = printer.file.names.get(op.name_.string_value())
-    if name is None:
-        raise no_spelling(op, f"of {op.name_.string_value()!r}, which the module does not have")
-    printer.values[op.memref] = Expression(name)
+    found, name = SymbolTable.lookup_symbol(op, op.name_), op.name_.string_value()
+    if not isinstance(found, memref.GlobalOp):
+        raise no_spelling(op, f"of {name!r}, which the module does not have")
+    if found.type != op.memref.type:
+        raise no_spelling(op, f"of {name!r} as {op.memref.type}, expected {found.type}")
+    printer.values[op.memref] = Expression(printer.file.names[name])
 
 
 def _print_prefetch(printer: FunctionPrinter, op: PrefetchOp) -> None:
