@@ -166,9 +166,11 @@ def test_both_widths_of_a_conversion_are_checked() -> None:
     with pytest.raises(LayoutcError, match="line 2, column 54: expected the bytes of an element, from 1, got '0,'"):
         parse_plan([head, line.replace("4 to 1", "4 to 0")])
     for width in (3, 16, 1000, 2**31):
-        for becomes in (f"4 to {width}", f"{width} to 1", f"{width} to 1 when stored"):
+        straight = line.removesuffix(", staged loads").replace("4 to 1", f"{width} to 1 when stored")
+        staged = (line.replace("4 to 1", becomes) for becomes in (f"4 to {width}", f"{width} to 1"))
+        for edited in (*staged, straight):
             with pytest.raises(LayoutcError, match=f"got elements of {width} and vectors of 64 bytes, expected"):
-                parse_plan([head, line.replace("4 to 1", becomes)])
+                parse_plan([head, edited])
 
 
 # --- any number changed ----------------------------------------------------------------------------------------------
