@@ -243,6 +243,22 @@ def test_filters_are_merged_where_bytes_can_be_permuted():
     assert not planned(*WEIGHTS, "s8", TARGETS["avx2"]).merges
 
 
+@pytest.mark.parametrize(
+    ("layouts", "dims", "element", "is_box"),
+    [
+        ("ab ba", (16, 40), "f16", True),  # 0.76 of the instructions of lanes that are powers of two
+        ("ab ba", (16, 40), "f32", False),  # 0.94
+        ("acb abc", (19, 44, 5), "f32", True),  # 0.90 of those of others
+        ("acb abc", (3, 12, 863), "f64", False),  # as many
+    ],
+)
+def test_boxes_take_far_fewer_instructions_than_lanes_and_fewer_than_odd_ones(
+    layouts: str, dims: tuple[int, ...], element: str, is_box: bool
+):
+    source, destination = (f"onednn:{tag}" for tag in layouts.split())
+    assert planned(dims, source, destination, element, TARGETS["avx512"]).merges == is_box
+
+
 def test_boxes_save_the_table_that_loads_of_joined_digits_need():
     """With 12 columns loads would need one; with 16 only stores do, whose places cost little."""
     assert planned((12, 19, 19, 12), "abcd", "dcba", "f32", VBMI).tile == (12, 1, 1, 12)

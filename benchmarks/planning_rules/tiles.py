@@ -99,7 +99,7 @@ TILE_RULES = (
     ),
     Rule(
         "BOX_GAIN",
-        "boxes are merged where that takes less than 0.8 of the instructions of lanes",
+        "boxes are merged where that takes less than 0.8 of the instructions of lanes of powers of two",
         {"never": {"BOX_GAIN": to(0.0)}, "always": {"BOX_GAIN": to(1.0)}, "0.6": {"BOX_GAIN": to(0.6)}},
         (*CACHES, IN_DRAM),
     ),

@@ -58,10 +58,10 @@ class Box:
 
 
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
-    """The plan of a copy, or one with the best box for its tile if that needs far fewer instructions."""
+    """The plan of a copy, or one with the best box for its tile if that needs few enough instructions."""
     found = best_box(copy, plan.widths.src, target) if not plan.widths.converts else None
     most = tile_cost(plan) * (BOX_GAIN if plan.is_plain else 1)
-    return plan if found is None or found[0] > most else boxed(copy, plan.widths.src, target)
+    return plan if found is None or found[0] >= most else boxed(copy, plan.widths.src, target)
 
 
 def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> CopyPlan:
