@@ -41,6 +41,12 @@ def test_sizes_that_nobody_knows_are_left_out() -> None:
     text = header(f"func.func @some(%rows: memref<?x4xf32>, %fixed: memref<2xf32>) {BODY}")
     assert "ROWS" not in text and "#define SOME_FIXED_BYTES 8\n" in text
     assert "BYTES" not in header(f"func.func @nothing(%i: index) {BODY}")
+    assert "BYTES" not in header(f"func.func @apart(%m: memref<4xf32, strided<[?], offset: ?>>) {BODY}")
+
+
+def test_sizes_go_up_to_the_last_element_in_memory() -> None:
+    text = header(f"func.func @turn(%back: memref<4x2xf32, strided<[-2, 1], offset: 6>>) {BODY}")
+    assert "#define TURN_BACK_BYTES 32\n" in text
 
 
 @pytest.mark.parametrize(

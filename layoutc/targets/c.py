@@ -127,7 +127,7 @@ class ModulePrinter:
         helpers = [text for prelude_of in PRELUDES for text in prelude_of(used)]
         used_above, has_pragmas = used | words("\n".join(helpers)), "#pragma omp" in said
         above = prelude(used_above, self.file.helpers, has_pragmas=has_pragmas, has_floats=self._has_floats())
-        file = next((f.sym_name.data for f in functions if not is_static(f)), "own")
+        file = next((f.sym_name.data for f in functions if not is_local(f)), "own")
         own = own_functions("\n\n".join(filter(None, (above, *helpers, own))), file, used)
         return "\n\n".join(filter(None, (own, code, forgotten(own)))) + "\n"
 
@@ -196,7 +196,7 @@ class ModulePrinter:
         names = [scope.fresh(a.name_hint if a else None, f"arg{i}") for i, a in enumerate(arguments)]
         with emitting(name):
             parameters = [self._parameter(name, i, *pair) for i, pair in enumerate(zip(types, names, strict=True))]
-        head = f"{'static ' if is_static(function) else ''}{_result(function)} {self.names[name]}"
+        head = f"{'static ' if is_local(function) else ''}{_result(function)} {self.names[name]}"
         joined = f"{head}({', '.join(parameters) or 'void'})"
         if len(joined) > MAX_WIDTH:
             joined = f"{head}(\n{INDENT}" + f",\n{INDENT}".join(parameters) + ")"
@@ -220,14 +220,15 @@ def _result(function: func.FuncOp) -> str:
     return scalar_name(results[0]) if results else "void"
 
 
-def is_static(function: func.FuncOp) -> bool:
+def is_local(function: func.FuncOp) -> bool:
+    """Whether no other file may call a function, which is static then."""
     return not function.is_declaration and function.sym_visibility == StringAttr("private")
 
 
 def _function_names(effects: Effects) -> dict[str, str]:
     """The C name of every function: its own, which only a private one may lose."""
     functions = effects.functions.values()
-    is_private = {f.sym_name.data: is_static(f) for f in functions}
+    is_private = {f.sym_name.data: is_local(f) for f in functions}
     for function in functions:
         _check_name(function, is_private[function.sym_name.data])
     names = {name: name for name, private in is_private.items() if not private}

@@ -23,15 +23,15 @@ from typing import IO
 
 from xdsl.context import Context as XdslContext
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from layoutc.targets.c import ModulePrinter, is_static
+from layoutc.targets.c import ModulePrinter, is_local
 from layoutc.targets.errors import EmissionError, emitting
 from layoutc.targets.spelling.c_memory import span
 from layoutc.targets.spelling.c_names import Names
 from layoutc.targets.words.c_text import words
-from layoutc.targets.words.c_types import is_memref, width
+from layoutc.targets.words.c_types import is_memref, is_static, width
 
 FRAME = """\
 #ifndef {guard}_H
@@ -70,7 +70,7 @@ def emit_header(module: ModuleOp) -> str:
     Raises EmissionError if it has none that is exported, and for what C has no spelling for.
     """
     printer, names = ModulePrinter.of(module), Names()
-    functions = [op for op in printer.effects.functions.values() if not (op.is_declaration or is_static(op))]
+    functions = [op for op in printer.effects.functions.values() if not (op.is_declaration or is_local(op))]
     if not functions:
         raise EmissionError("the module has no function that other files may call, expected one that is not private")
     signatures = [printer.signature(function) for function in functions]
@@ -103,7 +103,7 @@ def _sizes(function: func.FuncOp, names: Sequence[str], taken: Names) -> list[st
     """The bytes of each buffer whose size is known."""
     name, found = function.sym_name.data, list[str]()
     for type, argument in zip(function.function_type.inputs.data, names, strict=True):
-        if is_memref(type) and DYNAMIC_INDEX not in type.get_shape():
+        if is_memref(type) and is_static(type):
             with emitting(name):
                 size = span(type) * max(8, width(type.element_type)) // 8
             found.append(f"#define {taken.fresh(f'{name}_{argument}_BYTES'.upper())} {size}")

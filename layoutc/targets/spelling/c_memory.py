@@ -137,11 +137,11 @@ def _room(op: memref.AllocOp | memref.AllocaOp) -> tuple[MemRefType[Any], int]:
 
 
 def span(type: MemRefType[Any]) -> int:
-    """Elements of a memref from the start of its buffer to its last one. Raises EmissionError if it is dynamic."""
+    """Elements from the start of a memref's buffer to the last one there. Raises EmissionError if it is dynamic."""
     strides, offset = strides_and_offset(type)
     if not element_count(type):
         return 0
-    return offset + sum((n - 1) * stride for n, stride in zip(type.get_shape(), strides, strict=True)) + 1
+    return offset + sum((n - 1) * max(stride, 0) for n, stride in zip(type.get_shape(), strides, strict=True)) + 1
 
 
 def check_alias(op: memref.ReinterpretCastOp | memref.CastOp | UnrealizedConversionCastOp) -> None:

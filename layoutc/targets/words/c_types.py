@@ -182,6 +182,14 @@ def element_count(type: MemRefType[Any]) -> int:
 
 
 @once_per_type
+def is_static(type: MemRefType[Any]) -> bool:
+    """Whether a memref says its shape, and its strides and offset where it has any."""
+    layout = type.layout
+    numbers = (*layout.strides.data, layout.offset) if isinstance(layout, StridedLayoutAttr) else ()
+    return DYNAMIC_INDEX not in type.get_shape() and all(isinstance(number, IntAttr) for number in numbers)
+
+
+@once_per_type
 def strides_and_offset(type: MemRefType[Any]) -> tuple[tuple[int, ...], int]:
     """
     Strides and offset of a memref, in elements: row-major, or as a static `strided<...>` says.
