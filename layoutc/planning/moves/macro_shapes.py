@@ -71,7 +71,7 @@ GATHERED_IN_CACHES = {
     8: MacroShape(16 << 10, 256, 512, "dst"),
 }
 """rows that are gathered there, where several tiles in turn take a line of each"""
-STREAMED_COPY = MacroShape(32 << 10, 1024, 64, "src")
+STREAMED_COPY = MacroShape(8 << 10, 1024, 64, "src")
 """
 Rows that are copied as they are: along the destination's runs, `nhwc` to `nChw16c` of 512 channels of f32 takes 1.34
 times as long, `abcd` to `acbd` of 16 heads of 64 f32 1.14
