@@ -23,7 +23,6 @@ from layoutc.planning.machine import LINE, TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import SharedLoop, Through
-from layoutc.planning.through import plan_through
 from layoutc.planning.through.through import through_buffers
 from layoutc.planning.through.turn_lines import MOST_TRIED, lines_of, tried
 from layoutc.transforms.plan_reorders import read_plan, read_plan_of
@@ -55,13 +54,6 @@ def is_through(plan: Plan) -> bool:
     return any(isinstance(part, Through) for part in plan.parts)
 
 
-@pytest.fixture
-def few_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reorders of 17 copies and more go through a buffer, too."""
-    monkeypatch.setattr(plan_through, "MOST_SEGMENTS", 16)
-
-
-@pytest.mark.usefixtures("few_segments")
 def test_copies_into_a_buffer_ask_for_what_the_next_turn_takes_unless_the_caches_hold_it() -> None:
     """A turn has 5 channels of 8 a, of which the next turn's lie behind these, 160 bytes on."""
     large, small = (
@@ -159,7 +151,6 @@ def test_conversions_that_go_straight(conversion: Conversion) -> None:
     assert not is_through(choose_plan(source, destination, conversion=conversion))
 
 
-@pytest.mark.usefixtures("few_segments")
 def test_turns_that_share_lines_of_the_source_follow_each_other() -> None:
     """A step has 8 bytes of each line, a turn a whole one; the next one is turned to before other rows."""
     destination = "(a, b, c, d) -> (d mod 3, d floordiv 3, a mod 32, b, a floordiv 32, c)"
@@ -182,7 +173,6 @@ def test_turns_have_all_steps_that_fill_a_line_of_the_destination() -> None:
     assert read_plan(plan_lines(plan), source, destination) == plan
 
 
-@pytest.mark.usefixtures("few_segments")
 def test_turns_have_all_of_an_axis_whose_rest_shares_lines_with_its_periods() -> None:
     """Rows of the destination have 65 elements of 13 periods, and 5 of what is left of a last one."""
     destination = "affine:(a, b, c) -> (a, b, c mod 8, c floordiv 8)"

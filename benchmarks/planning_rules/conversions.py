@@ -7,17 +7,6 @@ from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER,
 
 CONVERSION_RULES = (
     Rule(
-        "MOST_CONVERTING",
-        "conversions of more than 16 copies otherwise go through a buffer, or through images of bytes",
-        {
-            "never": {"MOST_CONVERTING": to(NEVER)},
-            "half": {"MOST_CONVERTING": times(0.5)},
-            "as moves": {"MOST_CONVERTING": to(24)},
-        },
-        (IN_DRAM,),
-        converts=True,
-    ),
-    Rule(
         "FAR_ROWS",
         "rows that become single bytes are 1 KiB past the caches, where short ones come from memory line by line",
         {

@@ -20,10 +20,10 @@ TILE_RULES = (
     ),
     Rule(
         "MOST_SEGMENTS",
-        "blocks that do not divide each other go through a buffer where they are more than 24 copies otherwise",
+        "blocks that do not divide each other go through a buffer where they are more than 16 copies otherwise",
         {
             "never": {"MOST_SEGMENTS": to(NEVER)},
-            "16": {"MOST_SEGMENTS": to(16)},
+            "half": {"MOST_SEGMENTS": times(0.5)},
             "twice": {"MOST_SEGMENTS": times(2)},
         },
         (IN_L3, IN_DRAM),

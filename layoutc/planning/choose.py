@@ -26,7 +26,7 @@ from layoutc.planning.reasons import because
 from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves
 from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
-from layoutc.planning.through.plan_through import MOST_CONVERTING, best_buffer, plan_through
+from layoutc.planning.through.plan_through import MOST_SEGMENTS, best_buffer, plan_through
 from layoutc.planning.through.rows_through import rows_through
 from layoutc.planning.through.through import Detour
 from layoutc.planning.together.plan_together import parts_in_cache, parts_past_it
@@ -114,7 +114,7 @@ def _converting_plan(reorder: Reorder, copies: Sequence[StridedCopy], images: De
     is_shared = how.threads > 1 and copies and gains_by_threads(reorder, len(copies))
     if images is not None and is_shared and not writes_apart(images, how.widths, how.target):
         images = None  # several threads share the copies that go straight
-    needed = None if 0 < len(copies) <= MOST_CONVERTING else images
+    needed = None if 0 < len(copies) <= MOST_SEGMENTS else images
     threads = worthwhile(how.threads, reorder, len(needed.turns) if needed else len(copies))
     streams = goes_past_caches(reorder, how.target, threads)
     how = replace(how, threads=threads, streams=streams)

@@ -26,8 +26,8 @@ from layoutc.planning.together.turn_copies import target_of_turns
 
 TURN_AHEAD = 1 / 4
 """of the second cache, that a turn takes at most for the next one to be asked for"""
-MOST_SEGMENTS, MOST_CONVERTING = 24, 16
-"""copies, more than which go through a buffer if they are fewer there: moves, and those that convert"""
+MOST_SEGMENTS = 16
+"""copies, more than which go through a buffer if they are fewer there"""
 
 
 def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Detour | None:
@@ -41,7 +41,7 @@ def best_buffer(reorder: Reorder, target: Machine, joined: int | None) -> Detour
         return None
     try:
         straight = joined or count_segments(source, destination)
-        if straight <= (MOST_SEGMENTS if reorder.moves else MOST_CONVERTING):
+        if straight <= MOST_SEGMENTS:
             return None
         ways = (through_buffers(source, destination, side, reorder.seen.groupings) for side in SIDES)
         found = [buffered for buffered in ways if buffered]
