@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 
-from layoutc.planning.copies.copy_digits import Carry, SideName, contiguous
+from layoutc.planning.copies.copy_digits import Carry, SideName, run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
@@ -111,7 +110,7 @@ def takes_parts_of_lines(plan: CopyPlan) -> bool:
     """
     piece, share = lane_count(plan.source_lanes), plan.widths.src_per_byte
     is_part = piece * plan.widths.src < LINE * share
-    row = plan.source_run if share == 1 else prod(digit.loaded for _, digit in contiguous(plan.copy, "src"))
+    row = plan.source_run if share == 1 else run_of(plan.copy, "src", plan.extents)
     return is_part and piece < row and plan.gathers_lanes
 
 
