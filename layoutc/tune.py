@@ -25,7 +25,7 @@ from layoutc.planning.plan_text import plan_lines
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TRIES, ROUNDS = 8, 15
+TRIES, ROUNDS = 16, 15
 SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03

@@ -60,6 +60,17 @@ def test_alternatives_have_other_stores_orders_and_macro_tiles() -> None:
     assert len({copy.outer_order for copy in copies}) == 2
 
 
+def test_alternatives_of_a_transpose_through_the_caches_have_other_tiles() -> None:
+    """One that goes past them has those of the planner's choice."""
+    small, large = (
+        [plan.copies[0] for plan in choose_plans(desc("ab", dims, "f32"), desc("ba", dims, "f32"), AVX2)]
+        for dims in ((257, 257), (4097, 4096))
+    )
+    assert len({copy.tile for copy in small}) > 3
+    assert {copy.store for copy in small if copy.tile != small[0].tile} == {"normal"}
+    assert len({copy.tile for copy in large if copy.store == "nontemporal"}) <= 1
+
+
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
