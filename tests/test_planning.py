@@ -687,6 +687,25 @@ def test_rows_shorter_than_a_line_are_gathered_where_they_evict_each_other() -> 
     assert (copy.load, copy.source_run) == ("staged", 49)
 
 
+@pytest.mark.parametrize(
+    ("layouts", "dims", "name", "loaded", "stored"),
+    [
+        ("ab ba", (4097, 4097), "f32", 16, 4),  # rows 4 pages and an element apart
+        ("abcde edcba", (352, 28, 28, 4, 48), "s8", 16, 16),  # 147 KiB apart: 64 rows lie in four sets
+        ("abcde edcba", (352, 28, 29, 4, 48), "s8", 16, 64),  # some 5 KiB more: in all
+    ],
+)
+def test_tiles_that_store_into_a_buffer_load_few_rows_of_a_set(
+    layouts: str, dims: tuple[int, ...], name: str, loaded: int, stored: int
+) -> None:
+    source, destination = (layoutc.desc(layout, dims, name) for layout in layouts.split())
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    (copy,) = plan.copies
+    assert (copy.store, copy.load) == ("staged", "normal")
+    assert [lane_count(copy.lanes(side)) for side in SIDES] == [loaded, stored]
+    assert parse_plan(plan_lines(plan)).copies == (copy,)
+
+
 def test_rows_are_gathered_for_tiles_of_fewer_rows() -> None:
     """Rows of 2050 bytes on both sides: each tile of 16 by 32 would store 16 of them into two sets."""
     machine = replace(TARGETS["avx512"], waits_for_lines=False)

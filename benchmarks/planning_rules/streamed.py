@@ -156,6 +156,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "staged_stores.with_few_rows",
+        "tiles that store into a buffer load fewer rows, as more than 6 would share a set of the first cache",
+        {"never": {"staged_stores.with_few_rows": to(first_of)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MIN_STAGED_RUN",
         "parts of lines leave a buffer by whole lines past the caches if runs are long enough",
         {

@@ -10,7 +10,7 @@ from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape
 from layoutc.planning.moves.macro_tiles import loop_order, steps_along_rows, with_macro
 from layoutc.planning.plans.plan import CopyPlan
-from layoutc.planning.tiles.lanes import lane_count, tile_of
+from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count, tile_of
 
 CROWDED_PART = 3 / 4
 """of a set of the first cache, that rows which a tile stores fill at most"""
@@ -100,6 +100,26 @@ def crowds_sets(plan: CopyPlan, target: Machine) -> bool:
 def rows_of_a_set(plan: CopyPlan) -> int:
     """The most rows of the source that a tile loads from one set of the first cache."""
     return most_in_a_set(plan, "src", plan.tile, plan.source_run_digits)
+
+
+def with_few_rows(plan: CopyPlan) -> CopyPlan:
+    """
+    The plan with tiles of fewer rows of the source, as they would share a set of the first cache.
+
+    What is loaded of a line is in registers before others evict it; a buffer takes stores of any size.
+    """
+    moves = plan.is_plain and plan.transposes and not plan.widths.converts
+    if not moves or plan.load != "normal" or plan.store != "staged":
+        return plan
+    rows, found = rows_of_a_set(plan), plan
+    tiles = replace(plan, store="normal", side_by_side=False)
+    while rows_of_a_set(tiles) > COLLIDING_ROWS and lane_count(tiles.target_lanes) * plan.widths.dst > PIECE_BYTES:
+        if (fewer := halved(tiles, "dst")) is None:
+            break
+        tiles = fewer
+        why = f"of fewer rows of the source, as {rows} of them would share one set of the first cache"
+        found = plan.because("rows", why, tile=tiles.tile, target_lanes=tiles.target_lanes)
+    return found
 
 
 def takes_parts_of_lines(plan: CopyPlan) -> bool:

@@ -12,6 +12,7 @@ from layoutc.planning.moves.cache_sets import overflow_sets, source_bytes
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
     rows_collide,
+    with_few_rows,
     with_gathered_rows,
 )
 from layoutc.planning.moves.lane_tiles import with_lanes
@@ -55,7 +56,7 @@ def with_staged_stores(plan: CopyPlan, target: Machine) -> CopyPlan:
     joined = with_joined_rows(staged.because("stores", why, store="staged"), target)
     joined = replace(joined, side_by_side=target.aligns_lines and joined.keeps_lines)
     is_gathered = joined.macro == staged.macro and gathers_rows(joined, target) and not plan.widths.converts
-    return with_gathered_rows(joined, target) if is_gathered else joined
+    return with_gathered_rows(joined, target) if is_gathered else with_few_rows(joined)
 
 
 def few_lines(plan: CopyPlan) -> str:
