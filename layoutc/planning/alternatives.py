@@ -55,7 +55,7 @@ class Rows(NamedTuple):
     along: SideName
 
 
-ALONG_ROWS = (
+OTHER_TILES = (
     Rows(0, 0, "dst"),
     Rows(1, 0, "dst"),
     Rows(2, 0, "dst"),
@@ -96,7 +96,7 @@ def choose_plans(
     chosen = choose_plan(source, destination, target, threads)
     seen: set[Plan] = set()
     size = source.size_bytes + destination.size_bytes
-    found = (_done_so(chosen, target, way) for way in (*ALONG_ROWS, *ALTERNATIVES))
+    found = (_done_so(chosen, target, way) for way in (*OTHER_TILES, *ALTERNATIVES))
     for plan in chain([chosen], (with_fetched_lines(plan, size, target) for plan in found)):
         if plan not in seen:
             seen.add(plan)
