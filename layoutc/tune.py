@@ -1,4 +1,4 @@
-"""Tuning: the planner's best few plans of a reorder, tried on this machine."""
+"""Tuning: the planner's best few plans of a reorder, and plans near the fastest, tried on this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import platform
 import random
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,16 @@ from layoutc.kernel import Kernel
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import machine
+from layoutc.planning.neighbours import neighbours
 from layoutc.planning.plan_text import plan_lines
+from layoutc.planning.plans.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-TRIES, ROUNDS = 16, 15
+TRIES, ROUNDS = 64, 15
+PLANNED = 16
+"""plans of the planner that are tried; then those near the fastest, as long as one of them is faster"""
 SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03
@@ -36,8 +40,9 @@ PAGE = 4096
 
 @dataclass
 class Candidate:
-    """A plan, its kernel, and how long each call took, in seconds."""
+    """A plan, its kernel, and how long each call took, in seconds, when it was measured last."""
 
+    plan: Plan
     kernel: Kernel
     is_right: bool = True
     samples: list[float] = field(default_factory=list[float])
@@ -49,7 +54,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What tuning a reorder found: the candidates in the planner's order, and the one that won."""
+    """What tuning a reorder found: the candidates in the order in which they were tried, and the one that won."""
 
     candidates: tuple[Candidate, ...]
     best: Candidate
@@ -79,7 +84,8 @@ def tune(
     rounds: int = ROUNDS,
 ) -> Tuning:
     """
-    The fastest of the planner's first `tries` plans: the median of `rounds` samples, taken in turns.
+    The fastest of `tries` plans: of the planner's first ones, and then of the neighbours of the fastest, as long as one
+    of these is faster. Each time is the median of `rounds` samples, taken in turns.
 
     Each result is compared with the reference; a plan with a wrong one is out. The planner's choice stands unless
     another plan is faster by more than noise. Raises LayoutcError for a reorder that converts, or only has the plain
@@ -87,42 +93,77 @@ def tune(
     """
     if source.element_type != destination.element_type:
         raise LayoutcError(f"nothing to tune: {source.element_type} to {destination.element_type} converts")
+
+    def built(plans: Sequence[Plan]) -> list[Candidate]:
+        lines = (tuple(plan_lines(plan)) for plan in plans)
+        kernels = (Kernel(source, destination, "c", target=target, threads=threads, plan=plan) for plan in lines)
+        return list(map(Candidate, plans, compile_all(kernels)))
+
     try:
-        plans = list(islice(choose_plans(source, destination, machine(target), threads), tries))
+        plans = list(islice(choose_plans(source, destination, machine(target), threads), min(tries, PLANNED)))
     except NotStridedError as error:
         raise LayoutcError(f"nothing to tune: {error}") from None
-    kernels = (
-        Kernel(source, destination, "c", target=target, threads=threads, plan=tuple(plan_lines(plan))) for plan in plans
-    )
-    candidates = tuple(map(Candidate, compile_all(kernels)))
-    _measure(candidates, rounds)
-    right = [candidate for candidate in candidates if candidate.is_right]
-    if not candidates[0].is_right:
+    bench = Bench(source, destination, rounds)
+    first, *_ = found = bench.measured(built(plans))
+    if not first.is_right:
         raise LayoutcError("the planner's choice gives a wrong result: please report this reorder")
-    best = min(right, key=lambda candidate: candidate.seconds)
-    return Tuning(tuple(right), best if best.seconds * GAIN < candidates[0].seconds else candidates[0])
+    best = fastest(found)
+    seen = set(plans)
+    while left := tries - len(seen):
+        others = dict.fromkeys(plan for plan in neighbours(best.plan) if plan not in seen)
+        plans = list(islice(others, left))
+        near = bench.measured([best, *built(plans)])
+        seen.update(plans)
+        found += near[1:]
+        if (faster := fastest(near)).seconds * GAIN >= best.seconds:
+            break
+        best = faster
+    if best is not first:
+        bench.measured([first, best])
+    is_faster = best.seconds * GAIN < first.seconds
+    return Tuning(tuple(c for c in found if c.is_right), best if is_faster else first)
 
 
-def _measure(candidates: Sequence[Candidate], rounds: int) -> None:
-    import numpy as np
+def fastest(candidates: Iterable[Candidate]) -> Candidate:
+    """The one with the least median, of those whose result is right."""
+    return min((each for each in candidates if each.is_right), key=lambda each: each.seconds)
 
-    kernel = candidates[0].kernel
-    read, written = _aligned(kernel.source_bytes), _aligned(kernel.destination_bytes)
-    read[:] = np.random.default_rng(0).integers(0, 256, read.size, np.uint8)
-    expected = np.full(written.size, POISON, np.uint8)
-    reference.reorder(kernel.source, kernel.destination, read, expected)
-    calls: dict[int, int] = {}
-    for number, candidate in enumerate(candidates):
-        written[:] = POISON
-        candidate.kernel(read, written)
-        candidate.is_right = bool(np.array_equal(written, expected))
-        calls[number] = max(1, int(SAMPLE_S / max(_sample(candidate.kernel, read, written, 1), 1e-9)))
-    order, draw = [number for number in calls if candidates[number].is_right], random.Random(0)
-    for _ in range(rounds):
-        draw.shuffle(order)
-        for number in order:
-            taken = _sample(candidates[number].kernel, read, written, calls[number])
-            candidates[number].samples.append(taken)
+
+class Bench:
+    """The buffers of a reorder, and what its kernels must make of them."""
+
+    def __init__(self, source: MemoryDesc, destination: MemoryDesc, rounds: int) -> None:
+        import numpy as np
+
+        self.rounds = rounds
+        self.read, self.written = _aligned(source.size_bytes), _aligned(destination.size_bytes)
+        self.read[:] = np.random.default_rng(0).integers(0, 256, self.read.size, np.uint8)
+        self.expected = np.full(self.written.size, POISON, np.uint8)
+        reference.reorder(source, destination, self.read, self.expected)
+
+    def measured(self, candidates: list[Candidate]) -> list[Candidate]:
+        """The candidates, with samples taken in turns of those whose results are right."""
+        for candidate in candidates:
+            candidate.samples.clear()
+            candidate.is_right = self._is_right(candidate.kernel)
+        order, draw = [candidate for candidate in candidates if candidate.is_right], random.Random(0)
+        calls = [max(1, int(SAMPLE_S / max(self._sample(candidate, 1), 1e-9))) for candidate in order]
+        paced = list(zip(order, calls, strict=True))
+        for _ in range(self.rounds):
+            draw.shuffle(paced)
+            for candidate, count in paced:
+                candidate.samples.append(self._sample(candidate, count))
+        return candidates
+
+    def _is_right(self, kernel: Kernel) -> bool:
+        import numpy as np
+
+        self.written[:] = POISON
+        kernel(self.read, self.written)
+        return bool(np.array_equal(self.written, self.expected))
+
+    def _sample(self, candidate: Candidate, calls: int) -> float:
+        return _sample(candidate.kernel, self.read, self.written, calls)
 
 
 def _sample(kernel: Kernel, read: NDArray[Any], written: NDArray[Any], calls: int) -> float:

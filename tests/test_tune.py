@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,9 +24,11 @@ from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.neighbours import neighbours
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.tools.layoutc import main
 from layoutc.tools.layoutc_opt import main as opt
+from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS
 from tests.test_planning import buffers, run_plan
 
@@ -58,6 +61,36 @@ def test_alternatives_have_other_stores_orders_and_macro_tiles() -> None:
     assert {copy.load for copy in copies} == {"normal", "staged"}
     assert len({copy.macro for copy in copies}) > 2
     assert len({copy.outer_order for copy in copies}) == 2
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_every_neighbour_is_the_reorder(name: str) -> None:
+    machine = replace(TARGETS["avx512"], llc=0)
+    try:
+        plan = choose_plan(*PAIRS[name], machine)
+    except NotStridedError:
+        return
+    near = list(neighbours(plan))
+    assert plan not in near
+    for other in near:
+        assert parse_plan(plan_lines(other)) == other
+        assert read_plan(plan_lines(other), *PAIRS[name]) == other
+    for other in random.Random(name).sample(near, min(len(near), 4)):
+        read, written, expected = buffers(*PAIRS[name])
+        run_plan(other, read, written)
+        np.testing.assert_array_equal(written, expected)
+
+
+def test_neighbours_change_one_decision_each() -> None:
+    fields = {"macro", "inner_order", "outer_order", "load", "store", "side_by_side", "fetches", "asks", "source_lanes"}
+    found = set[str]()
+    for dims in ((4097, 4096), (512, 1024)):
+        plan = choose_plan(desc("ab", dims, "f32"), desc("ba", dims, "f32"), TARGETS["avx512"])
+        for other in neighbours(plan):
+            changed = {name for name in fields if getattr(other.copies[0], name) != getattr(plan.copies[0], name)}
+            assert len(changed - {"macro", "side_by_side"}) <= 1
+            found |= changed
+    assert found == fields
 
 
 def test_alternatives_of_a_transpose_through_the_caches_have_other_tiles() -> None:
@@ -221,6 +254,22 @@ def test_the_fastest_wins_if_it_is_faster_by_more_than_noise(times: dict[tuple[s
     found = layoutc.tune.tune(*PAIR, target="avx2", tries=3, rounds=2)
     assert found.entry["plan"] == list(second)
     assert (found.entry["microseconds"], found.entry["planner_microseconds"]) == (5e5, 1e6)
+
+
+@needs_compiler
+def test_tuning_goes_on_near_the_fastest(times: dict[tuple[str, ...], float], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layoutc.tune, "PLANNED", 1)
+    first = choose_plan(*PAIR, AVX2)
+    near = set(neighbours(first))
+    step = min(near, key=plan_lines)
+    last = min((plan for plan in neighbours(step) if plan not in near | {first}), key=plan_lines)
+    times |= {tuple(plan_lines(step)): 0.5, tuple(plan_lines(last)): 0.2}
+    found = layoutc.tune.tune(*PAIR, target="avx2", tries=100, rounds=2)
+    assert found.entry["plan"] == plan_lines(last)
+    assert found.entry["tried"] == len({candidate.kernel.plan for candidate in found.candidates}) > len(near)
+    few = layoutc.tune.tune(*PAIR, target="avx2", tries=5, rounds=2)
+    assert few.entry["tried"] == 5
+    assert few.best.kernel.plan != tuple(plan_lines(last))
 
 
 @needs_compiler

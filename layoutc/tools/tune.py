@@ -20,7 +20,7 @@ from layoutc.tune import ROUNDS, TRIES, tune
 Pair = tuple[MemoryDesc, MemoryDesc]
 
 LIST = "A file (- is stdin) of lines FROM TO DIMS [TYPE], as nchw nhwc 1,64,14,14 bf16; TYPE is f32 by default."
-TRIED = "Plans to try, the planner's choice among them."
+TRIED = "Plans to try at most, the planner's choice among them."
 
 
 @click.command("tune")
@@ -31,7 +31,7 @@ TRIED = "Plans to try, the planner's choice among them."
 @click.option("--list", "listed", type=click.Path(path_type=Path), metavar="PATH", help=LIST)
 @options.planned_target_option
 @options.threads_option
-@click.option("--tries", type=click.IntRange(1, 100), default=TRIES, show_default=True, help=TRIED)
+@click.option("--tries", type=click.IntRange(1, 1000), default=TRIES, show_default=True, help=TRIED)
 @click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Samples of each plan.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File of plans.")
 def command(
