@@ -64,6 +64,14 @@ def test_parts_that_do_not_fit_are_named(text: str) -> None:
         parse_plan([head, line.replace(text, becomes)])
 
 
+def test_lanes_of_no_digit_are_named_before_what_follows_from_lanes() -> None:
+    """What tiles ask for ahead of loads is counted in lanes."""
+    head, line = transpose()
+    edited = line.replace("lanes 0:16", "lanes 2:16") + ", prefetch 64 by tiles"
+    with pytest.raises(LayoutcError, match="lanes 2:16 are not in a tile of 16x16"):
+        parse_plan([head, edited])
+
+
 WORDS = {
     "threads 1": ("thread 1", "thread", "expected 'threads', got 'thread'"),
     "1\n": ("0\n", "0", "expected a number of threads from 1 to 1024, got '0'"),

@@ -33,6 +33,9 @@ ONE_SIDE = "got lanes of loads or of stores alone, expected both or neither"
 
 def check_parts(plan: CopyPlan) -> None:
     """Raises LayoutcError, with got and expected, unless the parts of the plan fit each other."""
+    for part in (*plan.source_lanes, *plan.target_lanes):
+        if not (part.digit < len(plan.tile) and 2 <= part.extent <= plan.tile[part.digit]):
+            raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
     _check_numbers(plan)
     if plan.moves_rows:
         _check_rows(plan)
@@ -41,9 +44,6 @@ def check_parts(plan: CopyPlan) -> None:
         _check_gathered(plan)
         check_parts(plan.gathered)
         return
-    for part in (*plan.source_lanes, *plan.target_lanes):
-        if not (part.digit < len(plan.tile) and 2 <= part.extent <= plan.tile[part.digit]):
-            raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
     _check_chain(plan, "src", plan.source_lanes)
     _check_chain(plan, "dst", plan.target_lanes)
     if plan.merges:
