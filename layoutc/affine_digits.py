@@ -88,6 +88,8 @@ def parser_fault(error: Exception) -> str | None:
             return "division by 0"
         case ValueError() if "digits" in str(error):
             return "a number has too many digits"
+        case ValueError() if str(error).startswith("invalid literal for int"):
+            return "a number has a digit that is none of 0 to 9"  # the lexer takes all of Unicode's, as ²
         case _:
             return None
 

@@ -86,6 +86,7 @@ def test_coefficients_of_flattened_axes_must_fit_the_dims():
         ("(n) (n)", 4, "expected `->`"),
         ("affine_map<(d0) -> (d0)", 23, "expected '>' at the end"),
         ("(n) -> (n mod " + "9" * 3000 + ")", 8, "block"),
+        ("(n) -> (n floordiv 2, n mod ²)", 8, "a number has a digit that is none of 0 to 9"),
         ("(n) -> (" + "(" * 1800 + "n" + ")" * 1800 + ")", 8, "nested too deeply"),
         ("(n) -> (" + "n + " * 2000 + "n)", 0, "a map has at most 4000 characters, got 8010"),
         ("strided<[?, 1]>", 9, "a dynamic stride or offset has no value, expected a number"),

@@ -92,6 +92,7 @@ def test_types_are_short_where_mlir_has_a_word() -> None:
         ("memref<" + "9" * 5000 + "xf32>", 0, "at most 4000 characters"),
         ('memref<2x3xf32, #layout.tag<"' + "ab" * 500 + ">>", 28, "a string is not closed"),
         ("affine_map<(d0) -> (d0" + '"' + "ab" * 500, 22, "a map has no quotes"),
+        ("memref<2x3xf32, strided<[3, ²]>>", 0, "a number has a digit that is none of 0 to 9"),
         ("memref:tensor<2xf32>", 7, "expected memref<...>"),
     ],
 )
