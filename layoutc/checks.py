@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 MAX_SIZE = 2**63 - 1
 """sizes, strides and offsets stay within 63 bits"""
+UNORDERED = (set, frozenset, dict)
 
 
 def integer(name: str, value: object, least: int = 0, most: int = MAX_SIZE) -> int:
@@ -22,8 +23,10 @@ def integer(name: str, value: object, least: int = 0, most: int = MAX_SIZE) -> i
 
 
 def integers(name: str, values: Sequence[int] | Any, least: int = 0) -> tuple[int, ...]:
-    """The values as plain ints, each `least` or more; `name` says what they are."""
+    """The values as plain ints, each `least` or more; `name` says what they are. A set or a dict has no order."""
     try:
+        if issubclass(type(values), UNORDERED):
+            raise TypeError
         checked = tuple(map(int, map(index, values)))
     except TypeError:
         raise LayoutcError(f"{name} {shown(values)} {verb(name, 'are')} no sequence of integers") from None

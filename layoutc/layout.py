@@ -174,7 +174,10 @@ class Layout:
         return f"<layoutc.Layout {self}>"
 
     def permute(self, axes: Sequence[int]) -> Layout:
-        """The layout of a tensor with its axes in another order: axis `i` is axis `axes[i]` of this one."""
+        """The layout with its axes in another order: axis `i` is axis `axes[i]` of this one. Raises LayoutcError."""
+        axes = integers("axes", axes)
+        if sorted(axes) != list(range(self.rank)):
+            raise LayoutcError(f"axes {axes} are no permutation of {tuple(range(self.rank))}")
         digits = tuple(replace(d, axes=tuple(axes.index(axis) for axis in d.axes)) for d in self.digits)
         align = tuple(self.align[axis] for axis in axes) if self.align else ()
         return Layout(self.rank, digits, align, tuple(self.axis_names[axis] for axis in axes))

@@ -147,7 +147,7 @@ class Param:
 
 def _numbers(values: Any, nested: int = 0) -> tuple[tuple[Number, ...], tuple[int, ...]]:
     """All numbers of nested sequences or of an array, row-major, and their shape."""
-    if hasattr(values, "tolist"):
+    if hasattr(values, "tolist") and not isinstance(values, type):
         values = values.tolist()
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping | Set):
         return (number(values, "value of a parameter"),), ()

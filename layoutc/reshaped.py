@@ -28,10 +28,9 @@ def part_of(desc: MemoryDesc, dims: Sequence[int], offsets: Sequence[int]) -> Me
 def permuted(desc: MemoryDesc, axes: Sequence[int]) -> MemoryDesc:
     """The tensor whose axis `i` is axis `axes[i]` of this one."""
     axes = integers("axes", axes)
-    if sorted(axes) != list(range(desc.rank)):
-        raise LayoutcError(f"axes {axes} are no permutation of {tuple(range(desc.rank))}")
+    layout = desc.layout.permute(axes)
     dims, low, high = (tuple(of[axis] for axis in axes) for of in (desc.dims, desc.lows, desc.highs))
-    return replace(desc, dims=dims, layout=desc.layout.permute(axes), low=low, high=high)
+    return replace(desc, dims=dims, layout=layout, low=low, high=high)
 
 
 def reshaped(desc: MemoryDesc, dims: Sequence[int]) -> MemoryDesc:

@@ -54,6 +54,9 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "dims of one number": (lambda: layoutc.desc("nchw", 5), "dims 5 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "dims of floats": (lambda: layoutc.desc("ab", (2.0, 3)), r"dims \(2.0, 3\) are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "dims of text": (lambda: layoutc.desc("ab", "23"), "dims 23 are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "dims without an order": (lambda: layoutc.desc("ab", {4, 3}), r"dims \{3, 4\} are no sequence of integers"),  # pyright: ignore[reportArgumentType]
+    "axes that are no permutation": (lambda: NCHW.layout.permute((0, 1, 2)), r"axes \(0, 1, 2\) are no permutation of"),
+    "a scale that is a type": (lambda: layoutc.Param(np.float32), "value of a parameter <class 'numpy.float32'> is no"),
     "low of one number": (lambda: layoutc.desc("ab", (2, 3), low=1), "low border 1 is no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "strides of text": (lambda: layoutc.desc("ab", (2, 3), strides="ab"), "strides ab are no sequence of integers"),  # pyright: ignore[reportArgumentType]
     "offset of text": (lambda: layoutc.desc("ab", (2, 3), offset="x"), "base offset is 'x', expected an integer"),  # pyright: ignore[reportArgumentType]
@@ -161,6 +164,17 @@ OF_SYSTEMS: dict[str, tuple[Callable[[], object], str]] = {
     "compatible": (lambda: openvino.compatible(NONE, NONE), "one is a NoneType, expected a FormatDesc"),
     "a layout by rank": (lambda: inference_engine.layout_by_rank(NONE), "rank is None, expected an integer"),
     "blocks": (lambda: inference_engine.blocking_desc(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "from_memory_desc": (lambda: inference_engine.from_memory_desc(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "a tensor of DirectML": (lambda: directml.from_memory_desc(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "a format of memory": (lambda: openvino.FormatDesc.of(NONE), "desc is a NoneType, expected a MemoryDesc"),
+    "an offset of OpenVINO": (
+        lambda: openvino.FormatDesc.of(NCHW).get_linear_offset((0.5, 0, 0, 0)),  # pyright: ignore[reportArgumentType]
+        r"element \(0.5, 0, 0, 0\) is no sequence of integers",
+    ),
+    "an offset of oneDNN": (
+        lambda: onednn.from_memory_desc(NCHW).offset(0.5, 0, 0, 0),  # pyright: ignore[reportArgumentType]
+        r"index \(0.5, 0, 0, 0\) are not integers",
+    ),
     "strides of channels": (lambda: directml.interleaved_channel_strides(NONE), "sizes None are no sequence of"),
 }
 

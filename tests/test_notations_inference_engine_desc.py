@@ -7,6 +7,7 @@ from math import prod
 from operator import mul
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -128,6 +129,11 @@ def test_every_layout_is_the_one_of_its_name(layout: str) -> None:
     assert desc.memory_desc().layout.axis_names == notations.parse(f"ie:{layout}").axis_names
     for index in product(*map(range, dims)):
         assert desc.offset(index) == desc.memory_desc().offset(*index)
+
+
+def test_a_position_may_be_an_integer_of_numpy() -> None:
+    desc = TensorDesc("FP32", (1, 3, 4, 5), Layout.NHWC)
+    assert desc.offset(cast(int, np.int64(7))) == desc.offset(7) == desc.offset((0, 0, 1, 2))
 
 
 def test_blocks_and_alignment_in_the_model() -> None:

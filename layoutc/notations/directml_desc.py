@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from layoutc.checks import instance
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError
@@ -262,6 +263,7 @@ class BufferTensorDesc:
 
         Raises LayoutcError for what DirectML cannot express, saying what that is.
         """
+        instance("desc", desc, MemoryDesc, "layoutc.desc makes one")
         if desc.element_type.directml is None:
             raise LayoutcError(f"DirectML has no data type for elements of {desc.element_type}")
         strides = strides_of(desc)

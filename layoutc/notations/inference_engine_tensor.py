@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from layoutc.checks import instance
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError
@@ -139,7 +140,7 @@ class TensorDesc:
         """
         if self.layout is Layout.ANY:
             raise InferenceEngineError("Cannot calculate offset for any format!")
-        if isinstance(index, int):
+        if not isinstance(index, Iterable):
             index = self._index_of(size("linear index", index))
         rest = list(sizes("index", index))
         if self.layout is Layout.SCALAR:
@@ -223,6 +224,7 @@ class TensorDesc:
         Raises LayoutcError for what the Inference Engine cannot express: other element types, borders, flattened axes,
         blocks that do not nest, and, from 2022 on, broadcasts and overlaps.
         """
+        instance("desc", desc, MemoryDesc, "layoutc.desc makes one")
         if desc.element_type.inference_engine is None:
             raise LayoutcError(f"the Inference Engine has no precision for elements of {desc.element_type}")
         return cls(desc.element_type, desc.dims, blocking_desc(desc, release))

@@ -159,6 +159,7 @@ class Desc:
         """
         if self.is_runtime:
             raise LayoutcError(f"offsets need all dims and strides, {self} has some at run time only")
+        position = integers("index", position)
         if len(position) != self.ndims or not all(0 <= i < n for i, n in zip(position, self.dims, strict=True)):
             raise LayoutcError(f"index {position} lies outside of dims {self.dims}")
         rest, offset, stride = list(position), self.offset0, 1

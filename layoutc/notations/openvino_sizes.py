@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from layoutc.checks import MAX_SIZE, instance, integers
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
@@ -52,6 +53,7 @@ class FormatDesc:
     @classmethod
     def of(cls, desc: MemoryDesc, release: str = NEWEST) -> FormatDesc:
         """The description of a dense descriptor, border included. LayoutcError if OpenVINO has no such format."""
+        instance("desc", desc, MemoryDesc, "layoutc.desc makes one")
         name = format_desc(replace(desc, low=(), high=(), strides=()) if desc.is_dense else desc)
         return cls(name.partition("@")[0], desc.dims, desc.element_type, desc.low, desc.high, release)
 
@@ -140,6 +142,7 @@ class FormatDesc:
         It may lie in the padding. Raises LayoutcError, in OpenVINO's words, for one past that. Where OpenVINO's own
         function contradicts its kernels (blocks within blocks, swizzles), the kernels are right.
         """
+        element = integers("element", element, -MAX_SIZE)
         element = (*element, *(0,) * (len(self.dims) - len(element)))
         bounds = zip(element, self.dims, self.lower, self.upper, strict=True)
         if not all(-low <= i < size + high for i, size, low, high in bounds):
