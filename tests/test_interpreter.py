@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from layoutc.element_type import element_type
-from layoutc.errors import InterpreterError
+from layoutc.errors import InterpreterError, LayoutcError
 from layoutc.interpreter import Buffer, run
 from tests.interpreting import COPY, TWO, f32, function, loop, parse, refused
 
@@ -211,6 +213,14 @@ def test_arguments_that_do_not_fit() -> None:
     refused(f"{where} got a float, expected a buffer for memref<4xf32>", module, x, 1.0)
     refused(f"{where} the array is not contiguous", module, x, np.broadcast_to(np.float32(0), 4))
     refused("argument 0 of @f: got a buffer, expected a value of type f32", function("%x : f32", ""), x)
+    for type, value in (("index", 1.5), ("i8", "1"), ("f32", None), ("f32", "1"), ("f32", 1j)):
+        message = f"argument 0 of @f: got {value!r}, expected a value of type {type}"
+        refused(message, function(f"%x : {type}", ""), value)
+    numbers: dict[str, Any] = {"index": np.uint8(1), "i1": np.True_, "bf16": np.float16(1), "f32": True}
+    for type, value in numbers.items():
+        run(function(f"%x : {type}", ""), "f", value)
+    with pytest.raises(LayoutcError, match=r"^module is a str, expected a ModuleOp$"):
+        run("f", "f")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InterpreterError, match=r"^arguments 0 and 1 overlap in memory$"):
         run(module, "f", x, x, write_once=[1])
     with pytest.raises(InterpreterError, match=r"^no function @g in the module$"):

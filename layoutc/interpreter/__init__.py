@@ -21,7 +21,7 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.hints import isa
 
-from layoutc.checks import a_class
+from layoutc.checks import a_class, instance, shown
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import InterpreterError
 from layoutc.interpreter.control import ControlFunctions
@@ -32,6 +32,9 @@ from layoutc.interpreter.reorders import ReorderFunctions
 from layoutc.interpreter.values import Array, Fault, OutOfOrder, from_python, value_dtype
 
 __all__ = ["Buffer", "run"]
+
+INTEGERS, NUMBERS = "biu", "biufV"
+"""kinds of NumPy types; the last one is that of bf16"""
 
 
 def run(
@@ -57,6 +60,8 @@ def run(
     Raises InterpreterError for ops that have no interpretation (before anything is written), for arguments that do
     not fit the function, and for what the IR must not do.
     """
+    instance("module", module, ModuleOp)
+    instance("function name", function_name, str)
     try:
         function = _function(module, function_name)
         _check_ops(module, function, {function_name})
@@ -149,6 +154,9 @@ def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool
         dtype = value_dtype(type)
         if isinstance(arg, Buffer) or np.ndim(arg):
             raise Fault(f"got a buffer, expected a value of type {type}")
+        kinds = INTEGERS if dtype.kind in INTEGERS else NUMBERS
+        if not isinstance(arg, int) and np.asarray(arg).dtype.kind not in kinds:
+            raise Fault(f"got {shown(repr(arg))}, expected a value of type {type}")
         return from_python(arg, dtype)
     if isinstance(arg, Buffer):
         return MemRef.typed(arg, type)
