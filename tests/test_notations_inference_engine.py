@@ -45,6 +45,18 @@ def test_the_guides_blocked_tensor():
     assert nhwc == notations.desc("NHWC", (1, 25, 20, 20))
 
 
+def test_a_blocking_descriptor_of_dims_and_a_layout():
+    """The library's other constructor: the dims are logical, and the layout permutes them."""
+    for order in ("NHWC", "Layout::NHWC"):
+        desc = notations.desc(f"BlockingDesc({{1,25,20,20}}, {order})")
+        assert desc == ie.TensorDesc("FP32", (1, 25, 20, 20), "NHWC").memory_desc()
+        assert desc == notations.desc("NHWC", (1, 25, 20, 20))
+    rows = notations.desc("BlockingDesc({2,3,4,5,6,7}, BLOCKED)")
+    assert rows == notations.desc("abcdef", (2, 3, 4, 5, 6, 7))
+    with pytest.raises(LayoutcError, match=r"^dims \(1, 24, 20, 20\) differ from the sizes \(1, 25, 20, 20\) in"):
+        notations.desc("BlockingDesc({1,25,20,20}, NHWC)", (1, 24, 20, 20))
+
+
 def test_the_last_occurrence_of_an_axis_is_its_least_significant_digit():
     desc = notations.desc("BlockingDesc({1,2,2,1,2}, {0,1,2,3,1})", (1, 4, 2, 1))
     assert desc.offset(0, 2, 1, 0) == 6  # the library's offset(5)
@@ -96,6 +108,12 @@ def test_a_descriptor_formats_as_a_blocking_descriptor_and_reads_back(source: st
         ("nchw", 0, "expected one of NCHW NHWC NCDHW NDHWC C CHW HWC HW NC CN OIHW GOIHW OIDHW GOIDHW SCALAR"),
         ("BlockingDesc", 12, "expected '('"),
         ("BlockingDesc({1,2}", 18, "expected ','"),
+        ("BlockingDesc({1,2},NHWC)", 19, "Dims and format are inconsistent."),
+        ("BlockingDesc({1,2},NX)", 19, "unknown layout 'NX', expected one of ANY NCHW"),
+        ("BlockingDesc({1,0},NC)", 19, "blocked dims (1, 0) hold 0"),
+        ("BlockingDesc({1,2},ANY)", 19, "layout ANY of dims (1, 2) describes no memory"),
+        ("BlockingDesc({1,2},Layout::)", 27, "expected '{'"),
+        ("BlockingDesc({1,2},NC,0)", 21, "expected ')'"),
         ("BlockingDesc({1 2},{0,1})", 16, "expected ',' or '}'"),
         ("BlockingDesc({1,-2},{0,1})", 16, "expected a blocked dim"),
         ("BlockingDesc({1,2},{0,1,2})", 19, "got 3 axes in the order, expected 2"),

@@ -1,6 +1,7 @@
 """
 The Inference Engine's layouts: names of its `Layout` enum (`NCHW`, `GOIDHW`) and blocking descriptors
-`BlockingDesc({1,4,20,20,8}, {0,1,2,3,1}[, offset[, {dim offsets}[, {strides}]]])`.
+`BlockingDesc({1,4,20,20,8}, {0,1,2,3,1}[, offset[, {dim offsets}[, {strides}]]])`, or of
+dims in logical order `BlockingDesc({1,25,20,20}, NHWC)`.
 
 In an order, the last occurrence of an axis is its least significant digit. Dim offsets say where a region starts in the
 tensor it was cut from; they are already part of the offset, so they move no element.
@@ -120,6 +121,9 @@ def _read_blocking(scanner: Scanner) -> Reading:
     scanner.expect(",")
     scanner.skip_space()
     order_at = scanner.position
+    scanner.take("Layout::")
+    if name := scanner.word():
+        return _read_dims(scanner, shape, name, order_at)
     order = scanner.integers("{", "}", "an axis")
     if len(order) != len(shape):
         scanner.fail(f"got {len(order)} axes in the order, expected {len(shape)}, one per blocked dim", order_at)
@@ -137,6 +141,20 @@ def _read_blocking(scanner: Scanner) -> Reading:
     if skipped > offset:
         scanner.fail(f"dim offsets put the first element at {skipped}, the offset says {offset}", 0)
     return reading
+
+
+def _read_dims(scanner: Scanner, dims: tuple[int, ...], name: str, at: int) -> Reading:
+    """Dims with the name of a layout, which permutes them."""
+    scanner.expect(")")
+    scanner.expect_end()
+    try:
+        blocking = BlockingDesc(dims, name)
+        layout = Blocks.of(blocking).reading().layout
+    except LayoutcError as error:
+        scanner.fail(str(error), at)
+    if not blocking.blocked_dims:
+        scanner.fail(f"layout {name} of dims {dims} describes no memory", at)
+    return Reading(layout, dims)
 
 
 def _optional_list(scanner: Scanner, length: int, what: str) -> tuple[int, ...] | None:
