@@ -38,7 +38,7 @@ def read(file: Path) -> Mapping[Key, dict[str, Any]]:
     """The entries of a file by their keys. Raises LayoutcError, with the reason, for a file that is none."""
     try:
         status = file.stat()
-        return _read(file, status.st_mtime_ns, status.st_size)
+        return _read(file, status.st_mtime_ns, status.st_size, status.st_ino)
     except OSError as error:
         raise LayoutcError(f"tuned plans {file}: {(error.strerror or str(error)).lower()}") from None
 

@@ -6,7 +6,9 @@ import json
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from layoutc.planning.neighbours import neighbours
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.tools.layoutc import main
 from layoutc.tools.layoutc_opt import main as opt
+from layoutc.tools.tune import keep
 from layoutc.transforms.plan_reorders import read_plan
 from tests.descriptors import PAIRS
 from tests.test_planning import buffers, run_plan
@@ -375,6 +378,17 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pyt
     assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "notes")]) == 1
     assert "not a JSON file" in capsys.readouterr().err
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_what_several_processes_find_at_once_is_all_kept(tmp_path: Path) -> None:
+    file = tmp_path / "tuned.json"
+    threads = range(1, 25)
+    entries: list[dict[str, Any]] = [
+        {"source": "a", "destination": "b", "target": "native", "threads": number, "plan": []} for number in threads
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(partial(keep, file), entries))
+    assert sorted(entry["threads"] for entry in tuned.read(file).values()) == list(threads)
 
 
 @needs_compiler

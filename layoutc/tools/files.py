@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import secrets
@@ -102,6 +103,20 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
         with suppress(OSError):
             beside.unlink()
         raise
+
+
+@contextmanager
+def locked(folder: Path) -> Generator[None, None, None]:
+    """Waits until no other process is in such a block for this folder; where that cannot be asked for, it goes on."""
+    descriptor = None
+    try:
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _may_write(path: Path) -> bool:

@@ -14,7 +14,7 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import check_plan_options
 from layoutc.tools import options
-from layoutc.tools.files import is_stream, of_input, replaced
+from layoutc.tools.files import is_stream, locked, of_input, replaced
 from layoutc.tune import ROUNDS, TRIES, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
@@ -60,16 +60,27 @@ def command(
     if plan_for == "plain":
         raise click.UsageError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
-    before = list(tuned.read(output).values()) if output.is_file() and output.stat().st_size else []
+    before = _kept(output)
     pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype)]
     for src, dst in pairs:
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
-        before.append(found.entry)
-        if not is_stream(output):  # kept if a later one is interrupted
-            _write(output, before)
+        if is_stream(output):
+            before.append(found.entry)
+        else:  # kept if a later one is interrupted
+            keep(output, found.entry)
         click.echo(_line(src, dst, found.entry), err=True)
     if is_stream(output):
         _write(output, before)
+
+
+def keep(output: Path, entry: dict[str, Any]) -> None:
+    """Adds an entry to a file, in which what other processes have put meanwhile stays."""
+    with locked(output.resolve().parent):
+        _write(output, [*_kept(output), entry])
+
+
+def _kept(output: Path) -> list[dict[str, Any]]:
+    return list(tuned.read(output).values()) if output.is_file() and output.stat().st_size else []
 
 
 def _write(output: Path, entries: list[dict[str, Any]]) -> None:
