@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import secrets
@@ -110,7 +109,9 @@ def locked(folder: Path) -> Generator[None, None, None]:
     """Waits until no other process is in such a block for this folder; where that cannot be asked for, it goes on."""
     descriptor = None
     try:
-        with suppress(OSError):
+        with suppress(ImportError, OSError):
+            import fcntl  # POSIX has it
+
             descriptor = os.open(folder, os.O_RDONLY)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
