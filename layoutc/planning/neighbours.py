@@ -10,7 +10,7 @@ from typing import Any
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.moves.next_tile import next_macro_tile, outer_loops
-from layoutc.planning.plan_checks import check_parts
+from layoutc.planning.plan_checks import check_parts, check_through, check_together
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.tiles.lanes import tile_of
@@ -33,22 +33,27 @@ def neighbours(plan: Plan) -> Iterator[Plan]:
         try:
             other = replace(largest, **changes)
             check_parts(other)
+            parts = tuple(_with(part, largest, other) for part in plan.parts)
         except LayoutcError:
             continue
         if other != largest:
-            yield replace(plan, parts=tuple(_with(part, largest, other) for part in plan.parts))
+            yield replace(plan, parts=parts)
 
 
 def _with(part: PlanPart, copy: CopyPlan, other: CopyPlan) -> PlanPart:
-    """The part with another copy in place of one that it may have."""
+    """The part with another copy in place of one that it may have. Raises LayoutcError if it does not fit the others."""
 
     def each(copies: Sequence[CopyPlan]) -> tuple[CopyPlan, ...]:
         return tuple(other if found is copy else found for found in copies)
 
     if isinstance(part, Together):
-        return replace(part, copies=each(part.copies))
+        part = replace(part, copies=each(part.copies))
+        check_together(part)
+        return part
     if isinstance(part, Through):
-        return replace(part, into=each(part.into), between=each(part.between), out_of=each(part.out_of))
+        part = replace(part, into=each(part.into), between=each(part.between), out_of=each(part.out_of))
+        check_through(part)
+        return part
     return other if part is copy else part
 
 
