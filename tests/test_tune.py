@@ -28,7 +28,7 @@ from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.neighbours import neighbours
 from layoutc.planning.plan_text import parse_plan, plan_lines
-from layoutc.planning.plans.turns import Through
+from layoutc.planning.plans.turns import Through, Together
 from layoutc.tools.layoutc import main
 from layoutc.tools.layoutc_opt import main as opt
 from layoutc.tools.tune import keep
@@ -85,13 +85,21 @@ def test_every_neighbour_is_the_reorder(name: str) -> None:
         np.testing.assert_array_equal(written, expected)
 
 
-def test_neighbours_fit_the_copies_that_they_run_with() -> None:
-    """What goes into a buffer is not stored past the caches."""
-    sides = desc("aDbc5d", (1, 674, 128, 75), "f32"), desc("cbaD24d", (1, 674, 128, 75), "f32")
-    plan = choose_plan(*sides, TARGETS["avx512"])
-    assert isinstance(plan.parts[0], Through)
+@pytest.mark.parametrize(
+    ("layouts", "dims", "name", "kind"),
+    [
+        ("aDbc5d cbaD24d", (1, 674, 128, 75), "f32", Together),  # what fills a buffer together has runs of lines
+        ("Ab32a Ab5a", (4000, 400), "f64", Through),  # what goes into a buffer is not stored past the caches
+    ],
+)
+def test_neighbours_fit_the_copies_that_they_run_with(
+    layouts: str, dims: tuple[int, ...], name: str, kind: type[Together | Through]
+) -> None:
+    source, destination = (desc(layout, dims, name) for layout in layouts.split())
+    plan = choose_plan(source, destination, TARGETS["avx512"])
+    assert isinstance(plan.parts[0], kind)
     near = list(neighbours(plan))
-    assert near and all(read_plan(plan_lines(other), *sides) == other for other in near)
+    assert near and all(read_plan(plan_lines(other), source, destination) == other for other in near)
 
 
 def test_neighbours_change_one_decision_each() -> None:

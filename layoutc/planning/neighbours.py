@@ -41,7 +41,7 @@ def neighbours(plan: Plan) -> Iterator[Plan]:
 
 
 def _with(part: PlanPart, copy: CopyPlan, other: CopyPlan) -> PlanPart:
-    """The part with another copy in place of one that it may have. Raises LayoutcError if it does not fit the others."""
+    """The part with another copy in place of one that it may have. Raises LayoutcError if they do not fit."""
 
     def each(copies: Sequence[CopyPlan]) -> tuple[CopyPlan, ...]:
         return tuple(other if found is copy else found for found in copies)
