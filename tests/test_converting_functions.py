@@ -11,6 +11,9 @@ import pytest
 import layoutc
 from layoutc.conversion import Conversion
 from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
 from tests.c_programs import compiled, compiler_named
 
 CASES = [
@@ -115,3 +118,16 @@ def test_functions_do_not_have_the_name_of_a_constant() -> None:
     lower(module, target="avx512")
     names = [op.sym_name.data for op in module.ops]  # pyright: ignore
     assert len(set(names)) == len(names) == 3
+
+
+def test_tiles_of_other_lanes_call_other_functions() -> None:
+    """Of the same registers one tile converts 16 lanes at once, and stores these, and the other 8."""
+    sides = layoutc.desc("Ba32b", (32, 48), "bf16"), layoutc.desc("ba", (32, 48), "s32")
+    planned = plan_lines(choose_plan(*sides, machine("avx512")))
+    lines = [line.replace("tile 16x16, lanes 0:16 -> 1:16", "tile 16x8, lanes 0:16 -> 1:8") for line in planned]
+    assert lines != planned
+    x = np.arange(-1024, 1024).astype(np.float32).view(np.uint32)
+    read, expected, got = (x >> 16).astype(np.uint16), np.zeros(32 * 48, np.int32), np.zeros(32 * 48, np.int32)
+    layoutc.Kernel(*sides, "reference")(read, expected)
+    layoutc.Kernel(*sides, "interpret", target="avx512", plan=tuple(lines))(read, got)
+    np.testing.assert_array_equal(got, expected)

@@ -45,11 +45,18 @@ class Given(NamedTuple):
     """The vectors that a function converts, by their types, and of each of them a part."""
 
     types: tuple[Attribute, ...]
-    starts: range
-    """of the lanes that are converted at once, in each part"""
+    lanes: int
+    """of each part"""
+    at_once: int
+    """as many of these are converted at once"""
     part: RegisterPart = WHOLE
     join: Join | None = None
     """how they become one register, if they are its pieces"""
+
+    @property
+    def starts(self) -> range:
+        """Where lanes of a part begin that are converted at once: ranges of one start are equal, whatever their end."""
+        return range(0, self.lanes, self.at_once)
 
 
 Key = tuple[Given, Attribute | None, tuple[int, ...]]
@@ -75,8 +82,8 @@ class ConvertingFunctions:
         shares_params: bool = True,
     ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
         """What a function gives for such vectors, which have these parameters; None if none is called."""
-        count = given.starts.step
-        parts = [each.part(start, count) for each in params for start in given.starts]
+        count, starts = given.at_once, given.starts
+        parts = [each.part(start, count) for each in params for start in starts]
         names = [name for name in self.conversions.conversion.params if name in self.conversions.memories]
         used = {name: [each.value(self.nest, self.conversions, name, count) for each in parts] for name in names}
         # One for all lanes, or one for each part of them.
@@ -96,7 +103,7 @@ class ConvertingFunctions:
         """What a function gives for lanes that are a byte each and become one; None if none is called."""
         if not self.are_of_bytes or lanes.count is None or lanes.count < LEAST_LANES:
             return None
-        found = self.function(lanes.builder, Given((loaded.type,), range(0, lanes.count, lanes.count)), ())
+        found = self.function(lanes.builder, Given((loaded.type,), lanes.count, lanes.count), ())
         return found and found([loaded])
 
     @once
@@ -113,7 +120,7 @@ class ConvertingFunctions:
 
     def _made(self, given: Given, old: SSAValue | None, used: dict[str, list[SSAValue]]) -> func.FuncOp | None:
         """A function ahead of the one that the reorder is in."""
-        types, starts, part, join = given
+        types, starts, part, join = given.types, given.starts, given.part, given.join
         held = [] if old is None else [old]
         outside = [*held, *(value for values in used.values() for value in values)]
         inputs = [*types, *(value.type for value in outside)]
@@ -127,7 +134,7 @@ class ConvertingFunctions:
         inside = {name: [next(arguments) for _ in values] for name, values in used.items()}
 
         def param(name: str, start: int, vector: int) -> SSAValue:
-            return inside[name][0 if len(inside[name]) == 1 else vector * len(starts) + start // starts.step]
+            return inside[name][0 if len(inside[name]) == 1 else vector * len(starts) + start // given.at_once]
 
         end = func.ReturnOp()
         block.add_op(end)
@@ -135,7 +142,7 @@ class ConvertingFunctions:
         before = others[0] if held else None
         loaded = [part.take(builder, argument) for argument in vectors]
         nest = NestBuilder(end)
-        lanes = Lanes(builder, nest, starts.stop)
+        lanes = Lanes(builder, nest, given.lanes)
         made = [
             self.body(lanes, self._code(lanes, value), partial(param, vector=number), before)
             for number, value in enumerate(loaded)

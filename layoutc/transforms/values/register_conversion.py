@@ -80,7 +80,7 @@ class RegisterConversion:
         calls: Calls,
     ) -> SSAValue:
         """What is stored for the lanes of a part of a register, by a function if calls are made."""
-        given = Given((register.type,), self._starts(lanes), part)
+        given = Given((register.type,), *self._counts(lanes), part)
         called = self._function(lanes.builder, given, [params], old, calls)
         return called([register]) if called else self.convert(lanes, part.take(lanes.builder, register), params, old)
 
@@ -88,7 +88,7 @@ class RegisterConversion:
         self, lanes: Lanes, params: Sequence[PieceParams], join: Join, calls: Calls
     ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
         """What gives a register for its pieces, if a function that is called converts and joins them."""
-        given = Given((lanes.type(self.source_element),) * len(params), self._starts(lanes), join=join)
+        given = Given((lanes.type(self.source_element),) * len(params), *self._counts(lanes), join=join)
         return self._function(lanes.builder, given, params, None, calls)
 
     def _function(
@@ -99,10 +99,10 @@ class RegisterConversion:
             return None
         return self.functions.function(builder, given, params, old, calls.share_params)
 
-    def _starts(self, lanes: Lanes) -> range:
-        """Where lanes begin that are converted at once."""
+    def _counts(self, lanes: Lanes) -> tuple[int, int]:
+        """How many lanes there are, and how many of them are converted at once."""
         assert lanes.count is not None
-        return range(0, lanes.count, self._at_once(lanes.count) or lanes.count)
+        return lanes.count, self._at_once(lanes.count) or lanes.count
 
     def _at_once(self, count: int | None) -> int | None:
         """How many lanes are converted at once: compilers take vectors apart that are wider than the registers."""
