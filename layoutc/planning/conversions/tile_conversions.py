@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from layoutc.planning.conversions.converting import Converting
@@ -10,7 +9,7 @@ from layoutc.planning.conversions.gathered_rows import is_transposed
 from layoutc.planning.conversions.merged_conversions import converts_few, filled, merged_plan, takes_less
 from layoutc.planning.conversions.params_outside import with_params_outside
 from layoutc.planning.conversions.row_conversions import row_by_row
-from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.moves.boxes import BOX_GAIN, tile_cost
 from layoutc.planning.moves.colliding_rows import rows_collide
 from layoutc.planning.moves.element_tiles import with_element_tile
@@ -23,7 +22,6 @@ from layoutc.planning.moves.streamed_stores import WIDE_ELEMENT
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import TILE_REGISTERS, choose_lanes, fused, lane_count, tile_of
-from layoutc.planning.tiles.param_loads import loads_each, param_loads
 
 FEW_LANES = 4
 """A vector that has a quarter of its lanes, or fewer, takes as long as a whole one: rows fill theirs."""
@@ -41,8 +39,6 @@ MOSTLY_FILLED = 0.5
 """of the lanes that a box converts hold an element, where elements become wider past the caches"""
 GATHERING = 0.1
 """instructions that gather an element: its share of a load, of a store, and of a loop"""
-MANY_LOADS = 4
-"""times as many loads that a register's parameters take on the usual side: elements are converted on the other then"""
 
 
 def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
@@ -121,8 +117,7 @@ def _widens_in_caches(how: Converting) -> bool:
 
 def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
     """The plan of a copy whose tiles convert: in lanes, in a box, or, where these are few, element by element."""
-    widths = replace(how.widths, at=_cheaper_side(copy, how))
-    plan = with_half_lines(plan_converted(copy, widths, how.target, how.streams), how.target)
+    plan = with_half_lines(plan_converted(copy, how.widths, how.target, how.streams), how.target)
     merged = merged_plan(copy, how.widths, how.target, how.streams)
     if merged and (converts_few(plan) or takes_less(merged, plan, how.copies)):
         return merged
@@ -151,23 +146,3 @@ def _has_better_tiles(copy: StridedCopy, how: Converting) -> bool:
     one, widths = fused(copy, how.widths, how.target), how.widths
     straight = with_lanes(one, widths, how.target, *choose_lanes(one, widths, how.target))
     return instructions_each(copy, widths.dst, how.target) + GATHERING < BOX_GAIN * tile_cost(straight)
-
-
-def _cheaper_side(copy: StridedCopy, how: Converting) -> SideName | None:
-    """
-    Where elements are converted, if not on the usual side: where their parameters take fewer loads.
-
-    Of elements of one width all registers of a tile count; others stay where they are narrower but for many loads.
-    """
-    if not copy.params:
-        return None
-    copy = fused(copy, how.widths, how.target)
-    lanes = choose_lanes(copy, how.widths, how.target)
-    if how.widths.src == how.widths.dst:
-        tile = tile_of(copy, *lanes)
-        loaded, stored = (param_loads(copy, tile, parts) for parts in lanes)
-        return "dst" if stored < loaded else None
-    each = dict(zip(SIDES, (loads_each(copy, parts) for parts in lanes), strict=True))
-    usual = how.widths.converted_at
-    other = "src" if usual == "dst" else "dst"
-    return other if each[usual] > MANY_LOADS * each[other] else None

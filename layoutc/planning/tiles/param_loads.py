@@ -9,18 +9,13 @@ from layoutc.planning.copies.copy_digits import StridedCopy
 from layoutc.planning.plans.plan import Part
 
 
-def param_loads(copy: StridedCopy, tile: Sequence[int], lanes: Sequence[Part], packed: Collection[int] = ()) -> int:
+def param_loads(copy: StridedCopy, tile: Sequence[int], lanes: Sequence[Part], packed: Collection[int]) -> int:
     """
     Those of all registers of a tile that have these lanes, for each list of parameters.
 
     In the lists of these numbers two values share a byte.
     """
     return sum(_loads_of_list(copy, number, tile, lanes, number in packed) for number in range(len(copy.params)))
-
-
-def loads_each(copy: StridedCopy, lanes: Sequence[Part]) -> int:
-    """Those of one register with these lanes, of the list of which it takes the most."""
-    return max((_loads_of_register(copy, number, lanes, False) for number in range(len(copy.params))), default=0)
 
 
 def _loads_of_list(copy: StridedCopy, number: int, tile: Sequence[int], lanes: Sequence[Part], is_packed: bool) -> int:
