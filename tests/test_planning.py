@@ -27,7 +27,6 @@ from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import LINE, PAGE, TARGETS, Shuffles, machine
 from layoutc.planning.moves.colliding_rows import stored_in_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
-from layoutc.planning.moves.next_tile import next_macro_tile
 from layoutc.planning.plan_covers import check_covers
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan, Load, Plan, Store
@@ -1265,16 +1264,6 @@ def test_runs_are_even_past_the_caches_where_the_last_one_is_near(
     for is_far, macro in ((False, near), (True, far)):
         (copy,) = choose_plan(source, destination, replace(AVX512, shuffles="any", llc=0, llc_is_far=is_far)).copies
         assert (copy.store, copy.macro) == ("nontemporal", macro)
-
-
-@pytest.mark.parametrize(("rows", "ahead"), [(96, 0), (128, 64 * 40000)])
-def test_what_lies_behind_the_end_of_the_source_is_not_asked_for(rows: int, ahead: int) -> None:
-    line = (
-        f"copy 0 -> 0: {rows}x(40000, 1) 64x(1, {rows}), elements of 1, vectors of 64, any shuffles, tile 64x16, "
-        "lanes 1:16 -> 0:64, macro 64x64, outer 0 1, inner 0 1, normal stores"
-    )
-    (copy,) = parse_plan(("threads 1", line)).copies
-    assert next_macro_tile(copy) == ahead
 
 
 def test_places_that_differ_by_how_digits_carry_are_counted_one_by_one() -> None:

@@ -64,12 +64,6 @@ STREAMED_RULES = (
         (12 * MIB, IN_DRAM),
     ),
     Rule(
-        "MOST_BEYOND",
-        "loads do not ask for what lies behind the end of the source for more than 0.6 of it",
-        {"all do": {"MOST_BEYOND": to(NEVER)}, "0.3": {"MOST_BEYOND": to(0.3)}},
-        (12 * MIB, IN_DRAM),
-    ),
-    Rule(
         "HELD_AHEAD",
         "where L3 is near, loads ask for what the loop of most turns comes to, if a quarter of L2 holds what passes",
         {

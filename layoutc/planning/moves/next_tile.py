@@ -31,8 +31,6 @@ ROWS_OF_A_PAGE = 3
 """rows of a macro tile in each page it has, from which on those of half a line and less are asked for twice"""
 MOST_CARRYING = 0.5
 """of the places in a macro tile, that the next one may lie elsewhere from: then a whole period on is asked for"""
-MOST_BEYOND = 0.6
-"""of the source, that may lie behind its end so far ahead: what is asked for there has no page, or another's data"""
 HELD_AHEAD = 1 / 4
 """of the second cache, that macro tiles fill at most which pass until what is asked for: it is not there any longer"""
 
@@ -70,7 +68,7 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
             most, found = turns, position
         passing, end = passing * -(-digit.extent // step), digit.offset("src", digit.extent)
     ahead = digits[found].offset("src", plan.macro[found])
-    if found == loops[-1] or not ahead or _lies_beyond(plan, ahead):
+    if found == loops[-1] or not ahead:
         return plan
     why = f"along digit {found}, whose loop has the most steps"
     return plan.because("prefetch", why, prefetch=ahead + _last_loaded(plan))
@@ -125,8 +123,6 @@ def next_macro_tile(plan: CopyPlan) -> int:
     if _carrying(digit, step) > MOST_CARRYING:
         step = _next_period(digit, step)
     ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, loops[-1], step)
-    if _lies_beyond(plan, ahead):
-        return 0
     # What straddles lines mostly begins in one that is there, as what lies before it was loaded, and ends in another.
     if straddles_lines(plan):
         return ahead + _last_loaded(plan)
@@ -152,11 +148,6 @@ def _tiles_ahead(plan: CopyPlan, position: int) -> int:
     ahead = digit.offset("src", tile) * -(-LEAST_AHEAD // strip)
     is_near = ahead * plan.widths.src >= STRIP_AHEAD and ahead < digit.offset("src", plan.macro[position])
     return ahead if is_near else 0
-
-
-def _lies_beyond(plan: CopyPlan, ahead: int) -> bool:
-    """Whether so far ahead lies the end of the source, for most loads."""
-    return ahead > MOST_BEYOND * sum(digit.offset("src", digit.loaded - 1) for digit in plan.copy.digits)
 
 
 def _last_loaded(plan: CopyPlan) -> int:
