@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -154,35 +154,32 @@ def _apart_plans(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator
 
 def _box_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
     """The same of a box; where what threads share is none, the copy has the plans that it has without boxes."""
-    found = in_two(copy, plan, how.threads)
-    if found is None:
-        yield plan
-        return
-    digit, macro, first, rest = found
-    if rest:
-        shared = _byte_box(first, how)
-        if shared is None or not fits_macro(shared, digit, macro):
-            yield from _plans(copy, how)
-            return
-        plan = shared
-    yield with_macro_along(plan, digit, macro)
-    yield from converting_plans(rest, replace(how, threads=1))
+    yield from _in_two(copy, plan, how, lambda first: _byte_box(first, how)) or _plans(copy, how)
 
 
 def _gathered_apart(copy: StridedCopy, plan: CopyPlan, how: Converting) -> Iterator[CopyPlan]:
-    """The plan; or, of several threads, with macro tiles that write no byte together, and a plan of what is left."""
+    """The same of rows that are converted into a buffer; where what threads share has none, the plan of all."""
+    yield from _in_two(copy, plan, replace(how, adds=False, moves=False), lambda first: gathered_plan(first, how)) or (
+        plan,
+    )
+
+
+def _in_two(
+    copy: StridedCopy, plan: CopyPlan, how: Converting, planned: Callable[[StridedCopy], CopyPlan | None]
+) -> Sequence[CopyPlan]:
+    """
+    The plan; or, of several threads, one with macro tiles that write no byte together, and plans of what is left.
+
+    Nothing where what threads share, `planned` by itself, has no such plan.
+    """
     found = in_two(copy, plan, how.threads)
     if found is None:
-        yield plan
-        return
+        return (plan,)
     digit, macro, first, rest = found
-    if rest:
-        plan = gathered_plan(first, how) or plan
-    if plan.copy.elements == first.elements:
-        yield with_macro_along(plan, digit, macro)
-        yield from converting_plans(rest, replace(how, threads=1, adds=False, moves=False))
-    else:
-        yield plan
+    shared = planned(first) if rest else plan
+    if shared is None or not fits_macro(shared, digit, macro):
+        return ()
+    return (with_macro_along(shared, digit, macro), *converting_plans(rest, replace(how, threads=1)))
 
 
 def _adding_plan(copy: StridedCopy, how: Converting) -> CopyPlan:

@@ -53,24 +53,24 @@ def along_most_turns(plan: CopyPlan, target: Machine) -> CopyPlan:
     cache is near.
 
     In the last turn of a loop the next macro tile lies elsewhere: of a loop of two turns every other one. Not so where
-    the loop around it goes on where this one ends.
+    the loop around it goes on where this one ends: the turns of that one count as this one's.
     """
     digits, loops = plan.copy.digits, outer_loops(plan, plan.outer_order)
     if target.llc_is_far or not plan.prefetch or not loops:
         return plan
-    passing, most, found, end = prod(plan.macro) * plan.widths.src, 0, loops[-1], 0
+    passing, most, found = prod(plan.macro) * plan.widths.src, 0, loops[-1]
     for position in reversed(loops):
-        digit, step = digits[position], plan.macro[position]
+        digit = digits[position]
         if isinstance(digit.stride("src"), Carry) or passing > HELD_AHEAD * target.l2:
             break
         turns = _steps_on(plan, position)
-        if turns > most and (position == loops[-1] or digit.offset("src", step) != end):
+        if turns > most:
             most, found = turns, position
-        passing, end = passing * -(-digit.extent // step), digit.offset("src", digit.extent)
-    ahead = digits[found].offset("src", plan.macro[found])
-    if found == loops[-1] or not ahead:
+        passing *= -(-digit.extent // plan.macro[position])
+    if found == loops[-1]:
         return plan
     why = f"along digit {found}, whose loop has the most steps"
+    ahead = digits[found].offset("src", plan.macro[found])
     return plan.because("prefetch", why, prefetch=ahead + _last_loaded(plan))
 
 

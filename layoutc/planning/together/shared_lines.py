@@ -6,7 +6,7 @@ A turn writes one run, or runs of several rows that lie apart: such as the pixel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
@@ -23,7 +23,7 @@ from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes
 from layoutc.planning.together.next_turn import for_next_turn
-from layoutc.planning.together.together import Measured, alike, moved_groups, with_runs
+from layoutc.planning.together.together import alike, moved_groups, with_runs
 from layoutc.planning.together.turn_copies import reduced
 from layoutc.planning.together.unions import unions
 
@@ -63,19 +63,16 @@ def staged_together(loops: Sequence[SharedLoop], group: Sequence[Sized], target:
 
     Where short turns have no lanes, longer ones may.
     """
-    part = _with_buffers(with_runs(loops, _measured(group), STAGED_TURN), group, target)
+    part = _with_buffers(with_runs(loops, group, STAGED_TURN), group, target)
     return part or _in_long_turns(loops, group, target)
 
 
 def _in_long_turns(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
     """Such copies with turns of whole lines of the source, where they would store parts of lines by themselves."""
     group = [part for sized in group for part in _apart_from_zeros(*sized, target)]
-    turns = with_runs(loops, _measured(group), LONG_TURN, has_lines=True)
-    is_cut = any(0 < loop.src * loop.step < LINE and loop.step < loop.extent for loop in turns)
-    if (
-        is_cut
-        or sum(copy.elements * size for copy, size in (turn_of(*sized, turns) for sized in group)) > MOST_LONG_TURN
-    ):
+    turns = with_runs(loops, group, LONG_TURN, has_lines=True)
+    moved = sum(turn.elements * size for turn, size in (turn_of(*sized, turns) for sized in group))
+    if _cut_lines(turns) or moved > MOST_LONG_TURN:
         return None
     part = _with_buffers(turns, group, target)
     if part is None:
@@ -83,6 +80,11 @@ def _in_long_turns(loops: Sequence[SharedLoop], group: Sequence[Sized], target: 
     pairs = ((plan_moved(*sized, target, streams=True), turn) for sized, turn in zip(group, part.copies, strict=True))
     is_better_alone = any(copy.store == "nontemporal" or (turn.merges and not copy.merges) for copy, turn in pairs)
     return None if is_better_alone else part
+
+
+def _cut_lines(turns: Sequence[SharedLoop]) -> bool:
+    """Whether a turn has less than a line of what goes on in the next one."""
+    return any(0 < loop.src * loop.step < LINE and loop.step < loop.extent for loop in turns)
 
 
 def staged_rows(
@@ -108,9 +110,8 @@ def _in_whole_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], target: 
     single = [replace(loop, step=1) for loop in loops]
     steps = [digit.dst * size for copy, size in (turn_of(*sized, single) for sized in group) for digit in copy.digits]
     outer = [loop for loop in loops if loop.dst > max(steps, default=0)]
-    turns = with_runs(outer, _measured(group), RUNS_TURN)
-    is_cut = any(0 < loop.src * loop.step < LINE and loop.step < loop.extent for loop in turns)
-    if len(outer) == len(loops) or is_cut:
+    turns = with_runs(outer, group, RUNS_TURN)
+    if len(outer) == len(loops) or _cut_lines(turns):
         return None
     return _with_buffers(turns, group, target, most=2 * RUNS_TURN)
 
@@ -140,19 +141,12 @@ def _even_turns(part: Together) -> list[SharedLoop]:
     return found
 
 
-def _measured(group: Sequence[Sized]) -> list[Measured]:
-    return [(copy, Widths(size, size)) for copy, size in group]
-
-
-def _apart_from_zeros(copy: StridedCopy, size: int, target: Machine) -> Iterator[Sized]:
+def _apart_from_zeros(copy: StridedCopy, size: int, target: Machine) -> list[Sized]:
     """A copy, or what it loads and the zeros beside that, where both are an odd number and make short lanes."""
-    partial = copy.first_partial
-    lanes = lane_count(choose_lanes(copy, Widths(size, size), target)[1])
-    if partial is None or lanes * size >= PIECE_BYTES:
-        yield copy, size
-    else:
-        parts = _measured([(part, size) for part in without_partial(copy, partial)])
-        yield from ((part, size) for part, _ in alike(parts))
+    partial, widths = copy.first_partial, Widths(size, size)
+    if partial is None or lane_count(choose_lanes(copy, widths, target)[1]) * size >= PIECE_BYTES:
+        return [(copy, size)]
+    return [(part, size) for part, _ in alike([(part, widths) for part in without_partial(copy, partial)])]
 
 
 def _with_buffers(

@@ -244,11 +244,11 @@ def _line_by_line(loops: Sequence[SharedLoop]) -> tuple[SharedLoop, ...]:
 
 
 def with_runs(
-    loops: Sequence[SharedLoop], group: Sequence[Measured], budget: int, has_lines: bool = False
+    loops: Sequence[SharedLoop], group: Sequence[Sized], budget: int, has_lines: bool = False
 ) -> tuple[SharedLoop, ...]:
     """The loops with turns of about `budget` bytes, which are steps that follow one another in the destination."""
     count = prod(loop.extent for loop in loops)
-    left = max(sum(_bytes(copy.elements, widths, "dst") for copy, widths in group) // count, 1)
+    left = max(sum(copy.elements * size for copy, size in group) // count, 1)
     turns: list[SharedLoop] = []
     for loop in sorted(loops, key=lambda loop: loop.dst):
         follows = not turns or loop.dst == turns[0].dst * turns[0].extent
