@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, StridedCopy, contiguous, cut_after, merged
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, StridedCopy, cut_after, merged
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.plans.plan import CopyPlan
 
 CUTS = (64, 8)

@@ -8,7 +8,8 @@ from functools import lru_cache
 from math import prod
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_digits
-from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.moves.boxes import LOAD, SHORT, TILE, tile_cost, waste
 from layoutc.planning.plans.plan import ELEMENT_TILE, CopyPlan

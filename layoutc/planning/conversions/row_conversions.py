@@ -9,7 +9,8 @@ from math import prod
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.gathered_rows import row_digits
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte, with_packed_stores
-from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import StridedCopy
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
 from layoutc.planning.moves.macro_shapes import (

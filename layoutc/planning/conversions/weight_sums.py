@@ -15,7 +15,8 @@ from math import prod
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.planning.copies.axis_copies import Side
-from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy, contiguous, merged
+from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy, merged
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError, side_of
 from layoutc.planning.plans.plan import Part
 from layoutc.strides import dense_strides

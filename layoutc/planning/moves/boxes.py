@@ -16,7 +16,8 @@ from itertools import product
 from math import inf, prod
 from typing import NamedTuple
 
-from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, chain_of
+from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
+from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, merges_registers
 from layoutc.planning.moves.macro_tiles import loop_order

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES, SideName, contiguous
+from layoutc.planning.copies.copy_digits import SIDES, SideName
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
 

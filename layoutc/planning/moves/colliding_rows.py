@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import Carry, SideName, run_of
+from layoutc.planning.copies.copy_digits import Carry, SideName
+from layoutc.planning.copies.runs import run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, most_in_a_set
 from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, MacroShape

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import run_of
+from layoutc.planning.copies.runs import run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
 from layoutc.planning.plans.turns import Through

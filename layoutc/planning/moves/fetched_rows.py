@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import chain_of, contiguous, run_of
+from layoutc.planning.copies.runs import chain_of, contiguous, run_of
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.next_tile import goes_on, outer_loops
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart

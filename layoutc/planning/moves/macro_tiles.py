@@ -6,14 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, lcm, prod
 
-from layoutc.planning.copies.copy_digits import (
-    CopyDigit,
-    SideName,
-    StridedCopy,
-    across_gaps,
-    chain_of,
-    contiguous,
-)
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.runs import across_gaps, chain_of, contiguous
 from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.moves.cache_sets import holds_lines
 from layoutc.planning.moves.macro_shapes import ROW_APART, ROWS_APART, MacroShape

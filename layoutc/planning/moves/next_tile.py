@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, chain_of
+from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName
+from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import lane_count

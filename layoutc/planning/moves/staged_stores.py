@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import waste
 from layoutc.planning.moves.cache_sets import overflow_sets, source_bytes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, contiguous
+from layoutc.planning.copies.copy_digits import SIDES
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
     l1_ways,

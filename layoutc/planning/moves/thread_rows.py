@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 from typing import TypeGuard
 
-from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart

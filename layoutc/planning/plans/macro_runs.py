@@ -6,7 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from layoutc.once import once
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 

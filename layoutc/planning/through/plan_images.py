@@ -12,7 +12,8 @@ from layoutc.planning.conversions.plan_cost import least_cost, parts_cost
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.shorter_tiles import with_shorter_tiles
 from layoutc.planning.copies.axis_segments import MAX_SEGMENTS
-from layoutc.planning.copies.copy_digits import StridedCopy, contiguous
+from layoutc.planning.copies.copy_digits import StridedCopy
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.strided_copy import NotStridedError, count_segments
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine, merges_registers

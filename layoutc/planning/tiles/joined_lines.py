@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import contiguous
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CopyPlan

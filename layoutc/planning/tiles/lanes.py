@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy, contiguous, continues_params, fuse
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy, continues_params, fuse
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.plans.fits import is_power_of_two

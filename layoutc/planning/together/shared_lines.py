@@ -11,7 +11,8 @@ from dataclasses import replace
 from math import prod
 
 from layoutc.errors import LayoutcError
-from layoutc.planning.copies.copy_digits import Sized, StridedCopy, contiguous, without_partial
+from layoutc.planning.copies.copy_digits import Sized, StridedCopy, without_partial
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import best_box

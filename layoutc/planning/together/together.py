@@ -12,14 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import gcd, lcm, prod
 
-from layoutc.planning.copies.copy_digits import (
-    SIDES,
-    CopyDigit,
-    SideName,
-    Sized,
-    StridedCopy,
-    contiguous,
-)
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, Sized, StridedCopy
+from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.turns import SharedLoop
