@@ -67,12 +67,6 @@ TOGETHER_RULES = (
         (IN_L3, IN_DRAM),
     ),
     Rule(
-        "MOST_TWICE",
-        "turns of copies that run together are whole lines if they copy up to a tenth twice for that",
-        {"never": {"together.MOST_TWICE": to(0.0)}, "any": {"together.MOST_TWICE": to(float("inf"))}},
-        (IN_L3, IN_DRAM),
-    ),
-    Rule(
         "STAGED_TURN",
         "copies that share a buffer fill 2 KiB of it in a turn",
         {

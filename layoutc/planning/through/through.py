@@ -176,7 +176,7 @@ def loops_of(digits: Sequence[CopyDigit], size: int, widths: Widths, most: int |
         whole = -(-max(budget // turn, 1) // unit) * unit if turn < budget else 1
         fitting = min(whole, max(MOST_BUFFER // turn, 1))
         step = max(min(fitting, wanted, loop.extent), steps[loop])
-        steps[loop] = even_step(loop.extent, step, unit)
+        steps[loop] = even_step(loop.extent, step)
     return page_by_page([replace(loop, step=steps[loop]) for loop in loops])
 
 

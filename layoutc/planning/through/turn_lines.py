@@ -92,7 +92,7 @@ def _steps(loops: Sequence[SharedLoop], most: int, bits: int) -> Iterator[tuple[
         yield ()
         return
     *others, last = loops
-    unit, powers = LINE // gcd(last.dst, LINE), range(0, last.extent.bit_length() + bits, bits)
-    for step in sorted({even_step(last.extent, min(1 << bit, last.extent), unit) for bit in powers}):
+    powers = range(0, last.extent.bit_length() + bits, bits)
+    for step in sorted({even_step(last.extent, min(1 << bit, last.extent)) for bit in powers}):
         if step <= most:
             yield from ((*rest, step) for rest in _steps(others, most // step, bits))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import gcd, lcm, prod
+from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, Sized, StridedCopy
 from layoutc.planning.copies.runs import contiguous
@@ -26,8 +26,6 @@ NEAR = 4096
 """bytes within which copies that begin so close have lines, and pages, in common"""
 TURN_LINES = 4
 """times its bytes that the source's lines of a macro tile may have: half of the second cache"""
-MOST_TWICE = 1.1
-"""times what turns copy in all, as the last one begins earlier, where they begin at whole lines"""
 GROWN_RUN, SOURCE_RUN = 512, 256
 """bytes of a run of the destination, past which those of the source come first, up to so many"""
 MOST_GROWN = 3
@@ -131,11 +129,11 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
     left = max(sum(map(_moved_bytes, group)) // prod(loop.extent for loop in shared), 1)  # of elements that share bytes
     if left > budget:
         return ()
-    shared.sort(key=lambda loop: (not _neighbours(loop, widths), loop.dst))  # first what lanes are made of
+    shared.sort(key=lambda loop: (not _are_neighbours(loop, widths), loop.dst))  # first what lanes are made of
     lines = max(line_bytes(reduced(*each, shared), each[1], "src") for each in group)
     steps = dict.fromkeys(shared, 1)
     for loop, wanted in grown(shared, widths.src):
-        is_contiguous, in_a_line = bool(_neighbours(loop, widths)), _in_a_line(loop)
+        is_contiguous, in_a_line = _are_neighbours(loop, widths), _in_a_line(loop)
         others = [(other, n) for other, n in steps.items() if other != loop]
         turn_lines = lines * prod(-(-n // _in_a_line(other)) for other, n in others)
         most = TURN_LINES * budget * in_a_line // turn_lines
@@ -143,9 +141,7 @@ def _loops(group: Sequence[Measured], budget: int) -> tuple[SharedLoop, ...]:
             most = min(most, budget // LINE)  # the others come back to the lines of the destination
         step = max(min(budget // (left * prod(n for _, n in others)), most, wanted), steps[loop])
         step = max(step, MIN_STEP if is_contiguous else _least_steps(loop, shared))
-        unit = LINE // (min(_neighbours(loop, widths)) if is_contiguous else gcd(loop.dst, LINE))  # whole lines
-        even = even_step(loop.extent, min(step, loop.extent), unit)
-        steps[loop] = even if even == loop.extent else _with_whole_lines(loop, step, unit) or even
+        steps[loop] = even_step(loop.extent, min(step, loop.extent))
     turns = [replace(loop, step=steps[loop]) for loop in sorted(shared, key=lambda loop: -loop.dst)]
     return page_by_page(turns) if any(loop.step < loop.extent for loop in turns) else ()
 
@@ -163,9 +159,9 @@ def _least_steps(loop: SharedLoop, shared: Sequence[SharedLoop]) -> int:
     return min(MIN_STEP, max(GROWN_RUN // loop.dst, 1)) if shares else MIN_STEP
 
 
-def _neighbours(loop: SharedLoop, widths: Widths) -> list[int]:
-    """The bytes of elements of the sides on which the steps of a loop are neighbours."""
-    return [size for step, size in ((loop.src, widths.src), (loop.dst, widths.dst)) if step == size]
+def _are_neighbours(loop: SharedLoop, widths: Widths) -> bool:
+    """Whether the steps of a loop are neighbours on a side."""
+    return loop.src == widths.src or loop.dst == widths.dst
 
 
 def _moved_bytes(each: Measured) -> int:
@@ -193,24 +189,9 @@ def _in_a_line(loop: SharedLoop) -> int:
     return max(LINE // max(loop.src, 1), 1)
 
 
-def even_step(extent: int, step: int, unit: int) -> int:
-    """As many turns as with `step`, of equal size, a multiple of `unit` if that is little more."""
-    turns = -(-extent // step)
-    even = -(-extent // turns)
-    rounded = min(-(-even // unit) * unit, step)
-    return rounded if turns * rounded <= MOST_TWICE * extent else even
-
-
-def _with_whole_lines(loop: SharedLoop, most: int, unit: int) -> int | None:
-    """
-    The most steps up to so many, a multiple of `unit`, that are whole lines of the source too, of which turns divide
-    the loop; None if they copy much twice, or steps share no lines.
-    """
-    if not 0 < loop.src < LINE:
-        return None
-    lines = lcm(unit, LINE // gcd(loop.src, LINE))
-    steps = range(most // lines * lines, 0, -lines)
-    return next((n for n in steps if -(-loop.extent // n) * n <= MOST_TWICE * loop.extent), None)
+def even_step(extent: int, step: int) -> int:
+    """As many turns as with `step`, of equal size."""
+    return -(-extent // -(-extent // step))
 
 
 def line_bytes(copy: StridedCopy, widths: Widths, side: SideName, line: int = LINE) -> int:
