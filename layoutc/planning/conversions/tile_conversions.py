@@ -47,7 +47,7 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 
     A tile converts a few registers as fast, if they are not mostly empty, and rows that are short fill none. So it
     does many that become wider, in the caches, and more of these, of full ones, and of those that stay as wide as they
-    are, where the last one is near. What is converted before can have other tiles, boxes among them.
+    are, where the last one is near. Past them what is converted before can have other tiles, boxes among them.
     """
     vectors, lanes = _conversions(copy, how)
     whole = how.target.vector // max(how.widths.src, how.widths.dst)
@@ -56,7 +56,7 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     is_full = pays and vectors <= STREAMED_VECTORS and lanes == whole
     if _converts_more(copy, how, is_full or keeps or _halves(how)):
         return None
-    if not pays and not _has_better_tiles(copy, how):
+    if not pays and not (how.streams and _has_better_tiles(copy, how)):
         return None
     return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
 
