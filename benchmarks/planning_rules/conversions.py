@@ -18,9 +18,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
-        "LEAST_AHEAD_UNEVEN_ROWS",
-        "rows that are converted into a buffer ask 12 KiB of macro tiles ahead where the next one begins inside a line",
-        {"a third": {"LEAST_AHEAD_UNEVEN_ROWS": times(1 / 3)}, "twice": {"LEAST_AHEAD_UNEVEN_ROWS": times(2)}},
+        "LEAST_AHEAD",
+        "loads of elements that are converted ask for what lies as many small macro tiles ahead as 4 KiB are",
+        {
+            "one": {"LEAST_AHEAD": to(0)},
+            "half": {"LEAST_AHEAD": times(0.5)},
+            "twice": {"LEAST_AHEAD": times(2)},
+        },
         (IN_DRAM,),
         converts=True,
     ),

@@ -86,14 +86,8 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "LEAST_AHEAD_TWICE",
-        "what is asked for twice lies 8 KiB of macro tiles ahead at least, not 4",
-        {"half": {"LEAST_AHEAD_TWICE": times(0.5)}, "twice": {"LEAST_AHEAD_TWICE": times(2)}},
-        (IN_DRAM,),
-    ),
-    Rule(
         "LEAST_AHEAD_UNEVEN",
-        "so does what begins inside a line",
+        "what begins inside a line lies 16 KiB of macro tiles ahead at least",
         {"half": {"LEAST_AHEAD_UNEVEN": times(0.5)}, "twice": {"LEAST_AHEAD_UNEVEN": times(2)}},
         (IN_DRAM,),
     ),
@@ -253,12 +247,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
-        "LEAST_AHEAD",
-        "loads ask for what lies as many small macro tiles ahead as 4 KiB are",
+        "LEAST_AHEAD_MOVED",
+        "loads ask for what lies as many small macro tiles ahead as 8 KiB are",
         {
-            "one": {"LEAST_AHEAD": to(0)},
-            "half": {"LEAST_AHEAD": times(0.5)},
-            "twice": {"LEAST_AHEAD": times(2)},
+            "one": {"LEAST_AHEAD_MOVED": to(0)},
+            "half": {"LEAST_AHEAD_MOVED": times(0.5)},
+            "twice": {"LEAST_AHEAD_MOVED": times(2)},
         },
         (IN_DRAM,),
     ),

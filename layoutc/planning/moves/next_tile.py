@@ -11,14 +11,16 @@ from layoutc.planning.machine import LINE, PAGE, Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import lane_count
 
-LEAST_AHEAD = 4 << 10
-"""bytes of macro tiles between a load and what it asks for: what is nearer does not come in time"""
-LEAST_AHEAD_TWICE = 8 << 10
-"""the same of what is asked for twice, the second time when a macro tile has been loaded"""
-LEAST_AHEAD_UNEVEN = 8 << 10
-"""the same where the next macro tile begins inside a line that this one has a part of, or at another place in one"""
-LEAST_AHEAD_UNEVEN_ROWS = 12 << 10
-"""the same of rows that are converted into a buffer"""
+LEAST_AHEAD, LEAST_AHEAD_MOVED = 4 << 10, 8 << 10
+"""
+bytes of macro tiles between a load and what it asks for: what is nearer does not come in time. Elements that are moved
+as they are take less
+"""
+LEAST_AHEAD_UNEVEN = 16 << 10
+"""
+the same where the next macro tile begins inside a line that this one has a part of, or at another place in one, of what
+is moved, and of rows that are converted into a buffer
+"""
 STRIPS = 8
 """rows of a macro tile from which on the next tiles along them are asked for: fewer the processor follows by itself"""
 STRIP_AHEAD = 2 * LINE
@@ -144,9 +146,10 @@ def _tiles_ahead(plan: CopyPlan, position: int) -> int:
     inside = [g for g in plan.inner_order if plan.tile[g] < plan.macro[g]]
     strip = prod(plan.macro) // plan.macro[position] * tile * plan.widths.src
     is_strip = "staged" not in (plan.load, plan.store) and inside[:1] == [position] and goes_on(plan, position)
-    if not is_strip or strip >= LEAST_AHEAD or prod(plan.macro) < STRIPS * plan.source_run:
+    least = LEAST_AHEAD_MOVED if _moves(plan) else LEAST_AHEAD
+    if not is_strip or strip >= least or prod(plan.macro) < STRIPS * plan.source_run:
         return 0
-    ahead = digit.offset("src", tile) * -(-LEAST_AHEAD // strip)
+    ahead = digit.offset("src", tile) * -(-least // strip)
     is_near = ahead * plan.widths.src >= STRIP_AHEAD and ahead < digit.offset("src", plan.macro[position])
     return ahead if is_near else 0
 
@@ -187,11 +190,14 @@ def _turns_ahead(plan: CopyPlan, position: int, step: int) -> int:
 
 def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
     """Bytes of macro tiles between a load and what it asks for, at least; `is_even` if the next one is lines on."""
-    if _is_asked_twice(plan):
-        return LEAST_AHEAD_TWICE
-    if is_even or plan.widths.are_packed or (plan.widths.converts and not plan.gathers_converted):
-        return LEAST_AHEAD
-    return LEAST_AHEAD_UNEVEN_ROWS if plan.gathers_converted else LEAST_AHEAD_UNEVEN
+    if _moves(plan) or (plan.gathers_converted and not plan.widths.are_packed and not is_even):
+        return LEAST_AHEAD_MOVED if is_even or _is_asked_twice(plan) else LEAST_AHEAD_UNEVEN
+    return LEAST_AHEAD
+
+
+def _moves(plan: CopyPlan) -> bool:
+    """Whether elements of whole bytes stay what they are."""
+    return not (plan.widths.converts or plan.widths.are_packed)
 
 
 def _steps_on(plan: CopyPlan, position: int) -> int:
