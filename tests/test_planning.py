@@ -427,11 +427,11 @@ def test_lines_are_loaded_whole_where_a_buffer_takes_parts(
         ("ab->ba", (4104, 4104), "bf16", 32 + 15),
         ("ab->ba", (4104, 4128), "bf16", 32 + 16),  # half a line on, by the second part of one
         ("cab->bac", (1061, 670, 13), "f32", 16 + 15),
-        ("abc->bac", (7875, 66, 7), "f64", 6 * 7 + 7),
-        ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 64),  # two lines of each row on, where tiles follow one another
+        ("abc->bac", (7875, 66, 7), "f64", 10 * 7 + 7),
+        ("hwio->oihw", (1056, 1056, 3, 3), "bf16", 128),  # four lines of each row on, where tiles follow one another
         ("OIhw16i16o->oihw", (1024, 1024, 5, 1), "bf16", 13 * 1280 + 15),  # 1024 steps are 12.8 periods of 80
-        ("acb->cab", (64, 300, 1030), "f32", 4 * 150 + 7),  # by pairs of f32
-        ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 36 + 31),  # the row goes on behind blocks of 3, which carry
+        ("acb->cab", (64, 300, 1030), "f32", 7 * 150 + 7),  # by pairs of f32
+        ("Dabc3d->cbad", (75, 48, 178, 28), "bf16", 72 + 31),  # the row goes on behind blocks of 3, which carry
     ],
 )
 def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
@@ -446,14 +446,14 @@ def test_what_is_asked_for_ends_in_a_line_that_is_not_there(
 @pytest.mark.parametrize(
     ("layout", "dims", "dtype", "ahead"),
     [
-        ("nchw->nChw16c", (1, 16, 1000, 1000), "f32", 4 * 16),
+        ("nchw->nChw16c", (1, 16, 1000, 1000), "f32", 8 * 16),
         ("nchw->nChw16c", (32, 64, 56, 56), "f32", 16 * 3136 + 15),  # 512 steps of channels, and each has 13 of pixels
-        ("nchw->nhwc", (64, 16, 112, 112), "bf16", 4 * 32),
+        ("nchw->nhwc", (64, 16, 112, 112), "bf16", 8 * 32),
         ("nchw->nhwc", (32, 3, 224, 224), "f32", 1024),  # the processor follows three rows by itself
         ("ab->ba", (4000, 4000), "bf16", 64),  # tiles are 4 KiB
     ],
 )
-def test_tiles_along_many_rows_ask_for_what_lies_4_kib_of_them_ahead(
+def test_tiles_along_many_rows_ask_for_what_lies_8_kib_of_them_ahead(
     layout: str, dims: tuple[int, ...], dtype: str, ahead: int
 ) -> None:
     source, destination = (layoutc.desc(name, dims, dtype) for name in layout.split("->"))
@@ -975,15 +975,15 @@ def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for
 @pytest.mark.parametrize(
     ("layouts", "dims", "dtypes", "ahead"),
     [
-        ("oihw OIhw4i16o4i", (2048, 1024, 3, 3), "f32 s8", 3 * 72),
+        ("oihw OIhw4i16o4i", (2048, 1024, 3, 3), "f32 s8", 4 * 72),
         ("nchw nhwc", (128, 64, 56, 56), "f32 s8", 32),
-        ("ab ba", (4099, 4099), "f32 f32", 23),
+        ("ab ba", (4099, 4099), "f32 f32", 39),
     ],
 )
 def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
     layouts: str, dims: tuple[int, ...], dtypes: str, ahead: int
 ) -> None:
-    """12 KiB of rows that are converted into a buffer: pieces of 288 bytes, of which two are next to each other."""
+    """16 KiB, also of rows that are converted into a buffer: pieces of 288 bytes, of which two are next to each other."""
     source, destination = map(layoutc.desc, layouts.split(), (dims, dims), dtypes.split())
     copy = choose_plan(source, destination, replace(AVX512, shuffles="single")).copies[0]
     assert copy.prefetch == ahead
@@ -1291,7 +1291,7 @@ def test_where_the_last_cache_is_near_loads_ask_along_the_loop_of_most_turns(
     [
         ("nchw", "nChw16c", (64, 64, 56, 56), 16 * 3136 + 31),  # 7 turns along pixels, then the next 16 channels
         ("nChw16c", "nchw", (64, 64, 56, 56), 448 * 16),  # what follows the last turn is the next block
-        ("onednn:abcd", "onednn:acbd", (64, 197, 16, 64), 2 * 256),  # the other heads are in the same rows
+        ("onednn:abcd", "onednn:acbd", (64, 197, 16, 64), 4 * 256),  # the other heads are in the same rows
     ],
 )
 def test_loads_ask_along_no_loop_that_goes_on_where_another_ends(
