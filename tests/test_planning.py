@@ -983,7 +983,7 @@ def test_lines_that_leave_a_buffer_ask_again_for_what_loads_of_many_rows_ask_for
 def test_what_begins_inside_a_line_is_asked_for_farther_ahead(
     layouts: str, dims: tuple[int, ...], dtypes: str, ahead: int
 ) -> None:
-    """16 KiB, also of rows that are converted into a buffer: pieces of 288 bytes, of which two are next to each other."""
+    """16 KiB, also of rows that are converted into a buffer: pieces of 288 bytes, two of which are neighbours."""
     source, destination = map(layoutc.desc, layouts.split(), (dims, dims), dtypes.split())
     copy = choose_plan(source, destination, replace(AVX512, shuffles="single")).copies[0]
     assert copy.prefetch == ahead
