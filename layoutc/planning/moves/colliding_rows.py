@@ -107,10 +107,11 @@ def with_few_rows(plan: CopyPlan) -> CopyPlan:
     """
     The plan with tiles of fewer rows of the source, as they would share a set of the first cache.
 
-    What is loaded of a line is in registers before others evict it; a buffer takes stores of any size.
+    What is loaded of a line is in registers before others evict it; a buffer takes stores of any size. Tiles of
+    registers of less than a line have few rows.
     """
     moves = plan.is_plain and plan.transposes and not plan.widths.converts
-    if not moves or plan.load != "normal" or plan.store != "staged":
+    if not moves or plan.load != "normal" or plan.store != "staged" or plan.vector_bytes != LINE:
         return plan
     rows, found = rows_of_a_set(plan), plan
     tiles = replace(plan, store="normal", side_by_side=False)
