@@ -35,6 +35,7 @@ NO_RULES = {
     "padded.WORD_BYTES",
     "plan_cost.COMPUTED",
     "exchanges.LANE_BYTES",
+    "neighbours.FACTORS",  # what tuning tries
     "plan.MAX_THREADS",  # what the text of a plan may have
     "plan_checks.VECTOR_BYTES",
     "plan_checks.STEP_BYTES",
