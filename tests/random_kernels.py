@@ -40,6 +40,7 @@ SANITIZER_OPTIONS = (
     ("ASAN_OPTIONS", "detect_leaks=0:handle_segv=0"),
     ("UBSAN_OPTIONS", "print_stacktrace=0"),
 )
+STEPS = "Plans that tuning tries: one of the planner's, and up to so many steps to neighbours further."
 CROSS, EMULATOR = "aarch64-linux-gnu-gcc", ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
 
 
@@ -84,10 +85,10 @@ def batches(kernels: Iterable[PlannedKernel]) -> Iterator[list[PlannedKernel]]:
 
 
 def run_batch(
-    batch: list[tuple[int, int]], targets: tuple[str, ...], compiler: str, sanitize: bool
+    batch: list[tuple[int, int]], targets: tuple[str, ...], steps: int, compiler: str, sanitize: bool
 ) -> list[tuple[int, str]]:
     """What went wrong with the kernels of these seeds and numbers, which have one target."""
-    kernels = [random_kernel(seed, number, targets) for seed, number in batch]
+    kernels = [random_kernel(seed, number, targets, steps) for seed, number in batch]
     tools = toolchain(kernels[0].target, compiler, sanitize)
     return [(kernel.number, f"{text}\n  {kernel}") for kernel, text in failures(kernels, tools)]
 
@@ -97,15 +98,17 @@ def wrong_ones(
     numbers: Iterable[int],
     targets: tuple[str, ...],
     *,
+    steps: int = 0,
     compiler: str = "gcc",
     sanitize: bool = False,
     jobs: int = 1,
 ) -> Iterator[str]:
     """A text for each kernel that is wrong, as soon as it is known, which ends with the command that runs it alone."""
-    kernels = (random_kernel(seed, number, targets) for number in numbers)
+    kernels = (random_kernel(seed, number, targets) for number in numbers)  # its target does not depend on steps
     asked = [[(seed, kernel.number) for kernel in batch] for batch in batches(kernels)]
-    run = partial(run_batch, targets=targets, compiler=compiler, sanitize=sanitize)
-    options = f"--seed {seed} --targets {','.join(targets)} --compiler '{compiler}'{' --sanitize' * sanitize}"
+    run = partial(run_batch, targets=targets, steps=steps, compiler=compiler, sanitize=sanitize)
+    drawn = f"--seed {seed} --targets {','.join(targets)}{f' --steps {steps}' * (steps > 0)}"
+    options = f"{drawn} --compiler '{compiler}'{' --sanitize' * sanitize}"
     with ProcessPoolExecutor(jobs) as pool:
         for found in pool.map(run, asked):
             for number, text in found:
@@ -117,10 +120,11 @@ def wrong_ones(
 @click.option("--seed", default=1, show_default=True, help="What they are drawn from.")
 @click.option("--first", default=0, show_default=True, type=click.IntRange(0), help="The number of the first one.")
 @click.option("--targets", default=",".join(ALL_TARGETS), show_default=True, help="What they are planned for.")
+@click.option("--steps", default=0, show_default=True, type=click.IntRange(0), help=STEPS)
 @click.option("--compiler", default="gcc", show_default=True, help="With arguments; one for aarch64 runs in qemu.")
 @click.option("--sanitize", is_flag=True, help="With -fsanitize=address,undefined.")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="How many run at once.")
-def main(count: int, seed: int, first: int, targets: str, compiler: str, sanitize: bool, jobs: int) -> None:
+def main(count: int, seed: int, first: int, targets: str, steps: int, compiler: str, sanitize: bool, jobs: int) -> None:
     """Run random kernels between guard pages and compare them with the reference."""
     asked = tuple(targets.split(","))
     if unknown := sorted(set(asked) - set(ALL_TARGETS)):
@@ -136,7 +140,7 @@ def main(count: int, seed: int, first: int, targets: str, compiler: str, sanitiz
         print(f"{kernels} kernels of target {target} left out: this machine does not run them")
     run = [number for number in numbers if drawn[number] in usable]
     wrong = 0
-    for text in wrong_ones(seed, run, asked, compiler=compiler, sanitize=sanitize, jobs=jobs):
+    for text in wrong_ones(seed, run, asked, steps=steps, compiler=compiler, sanitize=sanitize, jobs=jobs):
         wrong += 1
         print(f"kernel {text}", flush=True)
     per_target = ", ".join(f"{n} {target}" for target, n in sorted(Counter(drawn[number] for number in run).items()))

@@ -22,10 +22,12 @@ from layoutc.descriptor import MemoryDesc, check_copy
 from layoutc.element_type import element_type as type_of_name
 from layoutc.errors import LayoutcError
 from layoutc.layout import Digit, Layout
+from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import PLAIN, TARGETS
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
+from layoutc.planning.neighbours import neighbours
 from layoutc.planning.plan_checks import check_parts, check_together
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, PlanPart, Store
@@ -70,13 +72,14 @@ class PlannedKernel:
         return f"{self.number}: {self.source} -> {self.destination}, {self.conversion}, target {self.target}"
 
 
-def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS) -> PlannedKernel:
-    """Kernel `number`: the same on every machine, whatever else is drawn."""
+def random_kernel(seed: int, number: int, targets: tuple[str, ...] = ALL_TARGETS, steps: int = 0) -> PlannedKernel:
+    """Kernel `number`: the same on every machine, whatever else is drawn; with a plan up to so many steps further."""
     draw = random.Random(f"kernels {seed}/{number}")
     target = draw.choice(targets)
     reorder = random_reorder(draw)
     source, destination, conversion = reorder
-    return PlannedKernel(number, source, destination, target, random_plan(draw, *reorder, target), conversion)
+    plan = random_plan(draw, *reorder, target, steps)
+    return PlannedKernel(number, source, destination, target, plan, conversion)
 
 
 def random_reorder(draw: random.Random) -> tuple[MemoryDesc, MemoryDesc, Conversion]:
@@ -216,10 +219,16 @@ def pitched(draw: random.Random, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def random_plan(
-    draw: random.Random, source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: str
+    draw: random.Random,
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    conversion: Conversion,
+    target: str,
+    steps: int = 0,
 ) -> Plan | None:
     """
-    The planner's plan, the one that it would choose for a large reorder, or a change of one of them.
+    The planner's plan, the one that it would choose for a large reorder, or a change of one of them: by hand, or with
+    `steps` one that tuning comes to in so many at most.
 
     Each of them reads back from its own text.
     """
@@ -238,13 +247,17 @@ def random_plan(
         plan = choose_plan(source, destination, machine, threads, conversion)
     except NotStridedError:
         return None
+    if steps:
+        plan = draw.choice(list(choose_plans(source, destination, machine, threads, conversion)))
     if threads > 1 and not conversion.sum:
         # As where there are enough bytes for these threads.
         plan = with_rows_of_threads(replace(plan, threads=threads), 0, machine)
     # A sum stores nothing twice: any other macro tiles might.
-    is_edited = kind == "edited" and not conversion.sum
+    is_edited = kind == "edited" and not (conversion.sum or steps)
     parts = tuple(_edited_part(draw, part) for part in plan.parts) if is_edited else plan.parts
     found = replace(plan, parts=parts, threads=threads)
+    for _ in range(draw.randint(1, steps) if steps else 0):
+        found = draw.choice([*neighbours(found, conversion)] or [found])
     assert parse_plan(plan_lines(found)) == found
     return found
 

@@ -261,3 +261,29 @@ def test_zeros_between_images_are_of_the_elements_there(element: str) -> None:
     layoutc.Kernel(source, destination, "reference")(given, expected)
     layoutc.Kernel(source, destination, "interpret", plan=edited)(given, got)
     np.testing.assert_array_equal(got, expected)
+
+
+def test_what_moves_converts_neither_when_loaded_nor_when_stored() -> None:
+    """Registers of 32 elements of 4 bits, of which a store takes 16, are cut all the same."""
+    source, destination = desc("ab", (16, 8), "u4"), desc("ba", (16, 8), "u4", strides=(18, 1))
+    lines = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
+    assert "lanes 0:8 1:4 -> 1:16" in lines[1]
+    given = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
+    for when in ("loaded", "stored"):
+        edited = tuple(line.replace("elements of 1/2 to 1/2", f"elements of 1/2 to 1/2 when {when}") for line in lines)
+        expected, got = (np.full(destination.size_bytes, 0xAA, np.uint8) for _ in range(2))
+        kernel = layoutc.Kernel(source, destination, executor="interpret", target="avx2", plan=edited)
+        kernel(given, got)
+        replace(kernel, executor="reference", plan=())(given, expected)
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_a_fill_converts_nothing() -> None:
+    line = (
+        "fill -> 0: 8x(16, 16) 16x(1, 1), elements of 2 to 1/2{}, vectors of 32, any shuffles, tile 1x16, "
+        "lanes - -> 1:16, macro 8x16, outer 0 1, inner 0 1, normal stores"
+    )
+    assert parse_plan(["threads 1", line.format("")]).copies[0].copy.is_fill
+    for when in ("loaded", "stored"):
+        with pytest.raises(PlanError, match="line 2: a fill converts nothing, neither when loaded nor when stored"):
+            parse_plan(["threads 1", line.format(f" when {when}")])

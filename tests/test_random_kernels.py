@@ -57,12 +57,14 @@ def has_sanitizers() -> bool:
     return subprocess.run(command, input="int main(void) { return 0; }", text=True, capture_output=True).returncode == 0
 
 
-def check(numbers: Sequence[int], targets: tuple[str, ...], compiler: str = GCC, sanitize: bool = False) -> None:
+def check(
+    numbers: Sequence[int], targets: tuple[str, ...], compiler: str = GCC, *, sanitize: bool = False, steps: int = 0
+) -> None:
     """Random kernels of seed 0; those that the processor cannot run are left out."""
     usable = runnable(targets, compiler)
     run = [number for number in numbers if random_kernel(0, number, targets).target in usable]
     assert len(run) > len(numbers) // 3
-    assert list(wrong_ones(0, run, targets, compiler=compiler, sanitize=sanitize, jobs=2)) == []
+    assert list(wrong_ones(0, run, targets, steps=steps, compiler=compiler, sanitize=sanitize, jobs=2)) == []
 
 
 @needs_gcc
@@ -79,6 +81,11 @@ def test_random_kernels_under_sanitizers() -> None:
     if not has_sanitizers():
         pytest.skip("gcc has no libraries of its sanitizers")
     check(range(400, 460), ALL_TARGETS, sanitize=True)
+
+
+@needs_gcc
+def test_plans_that_tuning_tries_are_the_reference() -> None:
+    check(range(600, 680), tuple(MACHINES), steps=3)
 
 
 @needs_cross

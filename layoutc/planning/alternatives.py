@@ -10,6 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
@@ -84,7 +85,11 @@ ALTERNATIVES = (*BY_DESTINATION, *(policy._replace(outer="src") for policy in BY
 
 
 def choose_plans(
-    source: MemoryDesc, destination: MemoryDesc, target: Machine | None = None, threads: int = 1
+    source: MemoryDesc,
+    destination: MemoryDesc,
+    target: Machine | None = None,
+    threads: int = 1,
+    conversion: Conversion = NO_ATTRIBUTES,
 ) -> Iterator[Plan]:
     """
     Plans, all different: the planner's choice, through the caches other tiles, then the same tiles with other stores,
@@ -93,10 +98,12 @@ def choose_plans(
     Raises NotStridedError as `choose_plan`.
     """
     target = target or machine()
-    chosen = choose_plan(source, destination, target, threads)
+    chosen = choose_plan(source, destination, target, threads, conversion)
     seen: set[Plan] = set()
     size = source.size_bytes + destination.size_bytes
-    found = (_done_so(chosen, target, way) for way in (*OTHER_TILES, *ALTERNATIVES))
+    # What adds to what the destination holds has even macro tiles, and no buffers for its stores.
+    ways = () if conversion.sum else (*OTHER_TILES, *ALTERNATIVES)
+    found = (_done_so(chosen, target, way) for way in ways)
     for plan in chain([chosen], (with_fetched_lines(plan, size, target) for plan in found)):
         if plan not in seen:
             seen.add(plan)

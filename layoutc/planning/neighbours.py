@@ -7,12 +7,13 @@ from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.errors import LayoutcError
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.moves.next_tile import next_macro_tile, outer_loops
-from layoutc.planning.plan_checks import check_parts, check_through, check_together
+from layoutc.planning.plan_checks import check_adds, check_parts, check_through, check_together
 from layoutc.planning.plans.plan import CopyPlan, Plan, PlanPart
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.turns import Together
 from layoutc.planning.tiles.lanes import tile_of
 
 Changes = dict[str, Any]
@@ -21,40 +22,41 @@ FACTORS = (2.0, 0.5, 4.0, 0.25)
 """of the steps of a digit in a macro tile"""
 
 
-def neighbours(plan: Plan) -> Iterator[Plan]:
+def neighbours(plan: Plan, conversion: Conversion = NO_ATTRIBUTES) -> Iterator[Plan]:
     """
-    The plan with one decision about its largest copy made otherwise: its macro tile, its lanes, what it asks for
-    ahead, its buffers, or two of its loops.
+    The plan with one decision about its largest copy, of those with lanes, made otherwise: its macro tile, its lanes,
+    what it asks for ahead, its buffers, where it converts, or two of its loops.
 
-    Those that do not fit are left out.
+    Those that do not fit are left out, and those that would store twice what a sum adds to.
     """
-    largest = max(plan.copies, key=lambda copy: copy.copy.elements)
+    largest = max(plan.copies, key=lambda copy: (not copy.copy.is_fill, bool(copy.target_lanes), copy.copy.elements))
     for changes in _changes(largest):
         try:
             other = replace(largest, **changes)
             check_parts(other)
-            parts = tuple(_with(part, largest, other) for part in plan.parts)
+            found = replace(plan, parts=tuple(_with(part, largest, other) for part in plan.parts))
+            if conversion.sum:
+                check_adds(found)
         except LayoutcError:
             continue
         if other != largest:
-            yield replace(plan, parts=parts)
+            yield found
 
 
 def _with(part: PlanPart, copy: CopyPlan, other: CopyPlan) -> PlanPart:
-    """The part with another copy in place of one that it may have. Raises LayoutcError if they do not fit."""
+    """The part with another copy in place of one that it may have. Raises LayoutcError if that does not fit it."""
 
     def each(copies: Sequence[CopyPlan]) -> tuple[CopyPlan, ...]:
         return tuple(other if found is copy else found for found in copies)
 
+    if isinstance(part, CopyPlan):
+        return other if part is copy else part
     if isinstance(part, Together):
-        part = replace(part, copies=each(part.copies))
-        check_together(part)
-        return part
-    if isinstance(part, Through):
-        part = replace(part, into=each(part.into), between=each(part.between), out_of=each(part.out_of))
-        check_through(part)
-        return part
-    return other if part is copy else part
+        check_together(changed := replace(part, copies=each(part.copies)))
+        return changed
+    changed = replace(part, into=each(part.into), between=each(part.between), out_of=each(part.out_of))
+    check_through(changed)
+    return changed
 
 
 def _changes(plan: CopyPlan) -> Iterator[Changes]:
@@ -111,13 +113,18 @@ def _of_what_is_ahead(plan: CopyPlan) -> Iterator[Changes]:
 
 
 def _of_buffers(plan: CopyPlan) -> Iterator[Changes]:
-    """Other stores, and sources that are gathered or not: what converts has the buffers that it has."""
+    """Other stores, and sources that are gathered or not; what converts does so then, or on either side."""
     yield {"side_by_side": not plan.side_by_side}
-    if plan.widths.converts or not plan.target_lanes:
+    if not plan.target_lanes:
         return
     for store in ("normal", "nontemporal", "staged", "aligned"):
         yield {"store": store, "side_by_side": False}
-    yield {"load": "normal" if plan.load == "staged" else "staged"}
+    if not plan.widths.converts:
+        yield {"load": "normal" if plan.load == "staged" else "staged"}
+        return
+    for load, at in (("staged", "src"), ("normal", "src"), ("normal", "dst")):
+        if (load, at) != (plan.load, plan.widths.converted_at):
+            yield {"load": load, "widths": replace(plan.widths, at=at)}
 
 
 def _of_loops(plan: CopyPlan) -> Iterator[Changes]:

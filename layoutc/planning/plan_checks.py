@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from math import prod
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.conversions.even_copies import is_even
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
 from layoutc.planning.machine import merges_registers
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
-from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part
+from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, Plan
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
@@ -114,6 +115,17 @@ def check_through(part: Through) -> None:
         raise LayoutcError("rows go into an image or out of one, got them between images")
 
 
+def check_adds(plan: Plan) -> None:
+    """Raises LayoutcError unless no element is stored twice, as where a sum adds to what the destination holds."""
+    if any(isinstance(part, Together) for part in plan.parts):
+        raise LayoutcError("copies that add to what the destination holds have no shared loops")
+    adding = [copy for copy in plan.copies if not copy.copy.is_fill]
+    if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
+        raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
+    if staged := next((copy.store for copy in adding if copy.stages_stores), None):
+        raise LayoutcError(f"copies that add to what the destination holds have no {staged} stores")
+
+
 def _check_numbers(plan: CopyPlan) -> None:
     digits = zip(plan.copy.digits, plan.tile, strict=True)
     if any(digit.is_uneven and extent > 1 for digit, extent in digits) and not plan.merges:
@@ -128,6 +140,8 @@ def _check_numbers(plan: CopyPlan) -> None:
     shares = [(plan.widths.of(side), plan.widths.per_byte(side)) for side in SIDES]
     if any(shared != 1 and (width != 1 or shared not in (2, 4)) for width, shared in shares):
         raise LayoutcError("elements that share bytes are 1/2 or 1/4 of one")
+    if plan.copy.is_fill and plan.widths.at is not None:
+        raise LayoutcError("a fill converts nothing, neither when loaded nor when stored")
     is_late = plan.widths.converts and plan.widths.converted_at == "dst" and not plan.merges
     if is_late and not plan.copy.is_whole:
         raise LayoutcError("what is converted when stored is loaded whole: the zeros beside it would be converted too")
@@ -135,6 +149,11 @@ def _check_numbers(plan: CopyPlan) -> None:
         raise LayoutcError("lines are fetched for lanes that are stored into them, by normal stores")
     if plan.side_by_side and not plan.stages_stores:
         raise LayoutcError("macro tiles are side by side where these leave a buffer by whole lines, else always")
+    _check_ahead(plan)
+
+
+def _check_ahead(plan: CopyPlan) -> None:
+    """What is asked for before it is needed, and who asks."""
     gathers = plan.load == "staged" and not plan.widths.converts
     if plan.asks == "by tiles" and not (plan.prefetch and (gathers or (plan.load == "normal" and lines_in_turn(plan)))):
         raise LayoutcError(

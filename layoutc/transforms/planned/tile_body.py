@@ -60,7 +60,8 @@ class VectorBody:
         """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
         self.stores = self.program.stores()
         self.element, self.source_element = copy.memory.element, copy.memory.source_element
-        self.converts_loads = plan.widths.converted_at == "src"
+        # What shares bytes and is moved as it is converts nothing, whenever its plan says so.
+        self.converts_loads = plan.widths.converted_at == "src" or copy.memory.conversion is None
         moved = self.element if self.converts_loads else self.source_element
         width = integer_type(8 * plan.widths.moved)
         is_direct = copy.ratio == 1 and str(moved) in MOVED_AS_THEY_ARE
