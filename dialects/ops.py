@@ -123,11 +123,6 @@ class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
         return NO_ATTRIBUTES if self.attributes_ is None else self.attributes_.data
 
     @property
-    def copies_elements(self) -> bool:
-        """Whether elements are copied as they are; sums of them may follow."""
-        return self.conversion.arithmetic(self.source_desc.element_type, self.target_desc.element_type) == "move"
-
-    @property
     def moves_bits(self) -> bool:
         """Whether elements are copied as they are, and nothing else is done."""
         return self.conversion.is_identity(self.source_desc.element_type, self.target_desc.element_type)

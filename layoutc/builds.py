@@ -96,14 +96,11 @@ def with_tuned_plan(kernel: Kernel, tuned: str | Path | None) -> Kernel:
     file = tuned or os.environ.get(TUNED)
     if not file or kernel.target == PLAIN:
         return kernel
-    if not kernel.moves_bytes:
-        from layoutc.tuned import read
-
-        read(Path(file))  # a file that is none is an error, also where no plan is looked for
-        return kernel
+    from layoutc.planning.conversions.reorder import Reorder
     from layoutc.transforms.plan_reorders import tuned_plan
 
-    plan = tuned_plan(Path(file), kernel.source, kernel.destination, kernel.target, kernel.threads)
+    reorder = Reorder(kernel.source, kernel.destination, kernel.conversion)
+    plan = tuned_plan(Path(file), reorder, kernel.target, kernel.threads)
     return replace(kernel, plan=plan) if plan else kernel
 
 

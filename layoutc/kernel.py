@@ -77,12 +77,6 @@ class Kernel:
         return f"<layoutc.Kernel {self.name}: {self.source} into {self.destination}{conversion}; {how}>"
 
     @property
-    def moves_bytes(self) -> bool:
-        """Whether whole bytes are moved as they are, and nothing else."""
-        types = (self.source.element_type, self.destination.element_type)
-        return self.conversion.is_identity(*types) and types[0].bits >= 8
-
-    @property
     def source_bytes(self) -> int:
         """What the buffer of the source has."""
         return self.source.size_bytes

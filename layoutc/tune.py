@@ -7,16 +7,18 @@ import random
 import statistics
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
-from layoutc import reference, tuned
+from layoutc import tuned
 from layoutc.buffers import address_of
 from layoutc.builds import compile_all
+from layoutc.conversion import Attributes, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
+from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import machine
@@ -25,7 +27,10 @@ from layoutc.planning.plan_text import plan_lines
 from layoutc.planning.plans.plan import Plan
 
 if TYPE_CHECKING:
+    from numpy.random import Generator
     from numpy.typing import NDArray
+
+Array: TypeAlias = "NDArray[Any]"
 
 TRIES, ROUNDS = 64, 15
 PLANNED = 16
@@ -34,7 +39,6 @@ SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03
 """how much faster than the planner's choice another plan must be: less is noise"""
-POISON = 0xA5
 PAGE = 4096
 
 
@@ -63,9 +67,9 @@ class Tuning:
     def entry(self) -> dict[str, Any]:
         """What a file of tuned plans says of it."""
         kernel, first = self.best.kernel, self.candidates[0]
-        key = tuned.key_of(kernel.source, kernel.destination, kernel.target, kernel.threads)
+        key = tuned.key_of(kernel.source, kernel.destination, kernel.conversion, kernel.target, kernel.threads)
         return {
-            **dict(zip(("source", "destination", "target", "threads"), key, strict=True)),
+            **key._asdict(),
             "plan": list(kernel.plan),
             "microseconds": round(self.best.seconds * 1e6, 2),
             "planner_microseconds": round(first.seconds * 1e6, 2),
@@ -82,35 +86,36 @@ def tune(
     threads: int = 1,
     tries: int = TRIES,
     rounds: int = ROUNDS,
+    **attributes: Unpack[Attributes],
 ) -> Tuning:
     """
     The fastest of `tries` plans: of the planner's first ones, and then of the neighbours of the fastest, as long as one
     of these is faster. Each time is the median of `rounds` samples, taken in turns.
 
-    Each result is compared with the reference; a plan with a wrong one is out. The planner's choice stands unless
-    another plan is faster by more than noise. Raises LayoutcError for a reorder that converts, or only has the plain
-    plan.
+    `attributes` are those of `layoutc.compile`: scales, zero points, `sum`. Each result is compared with the reference,
+    with random values for what is an argument; a plan with a wrong one is out. The planner's choice stands unless
+    another plan is faster by more than noise. Raises LayoutcError for a reorder that only has the plain plan.
     """
-    if source.element_type != destination.element_type:
-        raise LayoutcError(f"nothing to tune: {source.element_type} to {destination.element_type} converts")
+    conversion = conversion_of(tune, attributes)
+    asked = Kernel(source, destination, "c", target=target, threads=threads, conversion=conversion)
 
     def built(plans: Sequence[Plan]) -> list[Candidate]:
-        lines = (tuple(plan_lines(plan)) for plan in plans)
-        kernels = (Kernel(source, destination, "c", target=target, threads=threads, plan=plan) for plan in lines)
+        kernels = (replace(asked, plan=tuple(plan_lines(plan))) for plan in plans)
         return list(map(Candidate, plans, compile_all(kernels)))
 
     try:
-        plans = list(islice(choose_plans(source, destination, machine(target), threads), min(tries, PLANNED)))
+        planned = choose_plans(source, destination, machine(target), threads, conversion)
+        plans = list(islice(planned, min(tries, PLANNED)))
     except NotStridedError as error:
         raise LayoutcError(f"nothing to tune: {error}") from None
-    bench = Bench(source, destination, rounds)
+    bench = Bench(asked, rounds)
     first, *_ = found = bench.measured(built(plans))
     if not first.is_right:
         raise LayoutcError("the planner's choice gives a wrong result: please report this reorder")
     best = fastest(found)
     seen = set(plans)
     while left := tries - len(seen):
-        others = dict.fromkeys(plan for plan in neighbours(best.plan) if plan not in seen)
+        others = dict.fromkeys(plan for plan in neighbours(best.plan, conversion) if plan not in seen)
         plans = list(islice(others, left))
         near = bench.measured([best, *built(plans)])
         seen.update(plans)
@@ -130,16 +135,19 @@ def fastest(candidates: Iterable[Candidate]) -> Candidate:
 
 
 class Bench:
-    """The buffers of a reorder, and what its kernels must make of them."""
+    """The buffers and arguments of a kernel, and what all that stand in for it must make of them."""
 
-    def __init__(self, source: MemoryDesc, destination: MemoryDesc, rounds: int) -> None:
+    def __init__(self, kernel: Kernel, rounds: int) -> None:
         import numpy as np
 
         self.rounds = rounds
-        self.read, self.written = _aligned(source.size_bytes), _aligned(destination.size_bytes)
-        self.read[:] = np.random.default_rng(0).integers(0, 256, self.read.size, np.uint8)
-        self.expected = np.full(self.written.size, POISON, np.uint8)
-        reference.reorder(source, destination, self.read, self.expected)
+        self.read, self.written = _aligned(kernel.source_bytes), _aligned(kernel.destination_bytes)
+        draw, dims = np.random.default_rng(0), kernel.source.dims
+        self.read[:] = draw.integers(0, 256, self.read.size, np.uint8)
+        self.before = draw.integers(0, 256, self.written.size, np.uint8)
+        self.params = {name: _values(param, dims, draw) for name, param in kernel.conversion.arguments.items()}
+        self.expected = self.before.copy()
+        replace(kernel, executor="reference")(self.read, self.expected, **self.params)
 
     def measured(self, candidates: list[Candidate]) -> list[Candidate]:
         """The candidates, with samples taken in turns of those whose results are right."""
@@ -158,27 +166,37 @@ class Bench:
     def _is_right(self, kernel: Kernel) -> bool:
         import numpy as np
 
-        self.written[:] = POISON
-        kernel(self.read, self.written)
+        self.written[:] = self.before  # a sum adds to it
+        kernel(self.read, self.written, **self.params)
         return bool(np.array_equal(self.written, self.expected))
 
     def _sample(self, candidate: Candidate, calls: int) -> float:
-        return _sample(candidate.kernel, self.read, self.written, calls)
+        return _sample(candidate.kernel, self.read, self.written, self.params, calls)
 
 
-def _sample(kernel: Kernel, read: NDArray[Any], written: NDArray[Any], calls: int) -> float:
+def _sample(kernel: Kernel, read: Array, written: Array, params: dict[str, Array | bytes], calls: int) -> float:
     """Seconds of a call."""
     start = time.perf_counter()
     for _ in range(calls):
-        kernel(read, written)
+        kernel(read, written, **params)
     return (time.perf_counter() - start) / calls
 
 
-def _aligned(size: int) -> NDArray[Any]:
+def _values(param: Param, dims: Sequence[int], draw: Generator) -> Array | bytes:
+    """Values of a parameter around 1, or of small integers; of 4 bits as bytes that hold two."""
+    from layoutc.numeric.arithmetic import constant_bytes
+
+    known = (0.5, 1.0, 2.0) if param.type.name == "e8m0" else (0.7, 0.9, 1.0, 1.2)
+    values = draw.choice((0, 1, 2, 3, 5) if param.type.is_integer else known, param.shape(dims))
+    data = constant_bytes(replace(param, values=tuple(values.ravel().tolist())))
+    return data.tobytes() if param.type.bits < 8 else data.view(param.type.numpy).reshape(values.shape)
+
+
+def _aligned(size: int) -> Array:
     """Bytes that start at a page and have been touched."""
     import numpy as np
 
-    memory = np.full(size + PAGE, POISON, np.uint8)
+    memory = np.full(size + PAGE, 1, np.uint8)
     start = -address_of(memory) % PAGE
     return memory[start : start + size]
 

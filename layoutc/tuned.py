@@ -1,8 +1,11 @@
 """
 Files of tuned plans: which plan was the fastest for a reorder, on a target, with a number of threads.
 
-    {"layoutc tuned plans": 1, "plans": [{"source": "memref<...>", "destination": "memref<...>", "target": "native",
-     "threads": 1, "plan": ["threads 1", "copy 0 -> 0: ..."], "machine": {"processor": "...", ...}, ...}]}
+    {"layoutc tuned plans": 1, "plans": [{"source": "memref<...>", "destination": "memref<...>",
+     "conversion": "#layout.conversion<dst_scale = ? axes [1]>", "target": "native", "threads": 1,
+     "plan": ["threads 1", "copy 0 -> 0: ..."], "machine": {"processor": "...", ...}, ...}]}
+
+A reorder without attributes has the conversion "", and may have none.
 """
 
 from __future__ import annotations
@@ -11,21 +14,31 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
+from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.errors import LayoutcError
 from layoutc.notations.memref import format_desc
 
 VERSION_KEY, VERSION = "layoutc tuned plans", 1
 
-Key = tuple[str, str, str, int]
-"""source and destination as memref types, target, threads"""
+
+class Key(NamedTuple):
+    """What a plan is found by: both sides as memref types, the conversion as MLIR's attribute, target, threads."""
+
+    source: str
+    destination: str
+    conversion: str
+    target: str
+    threads: int
 
 
-def key_of(source: MemoryDesc, destination: MemoryDesc, target: str, threads: int) -> Key:
-    """What a plan is found by."""
-    return format_desc(source), format_desc(destination), target, threads
+def key_of(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: str, threads: int) -> Key:
+    """The key of a reorder; without attributes its conversion is the empty text."""
+    text = "" if conversion == NO_ATTRIBUTES else str(ConversionAttr(conversion))
+    return Key(format_desc(source), format_desc(destination), text, target, threads)
 
 
 def find(file: Path, key: Key) -> tuple[str, ...] | None:
@@ -63,7 +76,7 @@ def _is_entry(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     found = cast("dict[str, Any]", entry)
-    texts = [found.get("source"), found.get("destination"), found.get("target")]
+    texts = [found.get("source"), found.get("destination"), found.get("conversion", ""), found.get("target")]
     lines = found.get("plan")
     if not isinstance(lines, list) or type(found.get("threads")) is not int:
         return False
@@ -71,7 +84,7 @@ def _is_entry(entry: Any) -> bool:
 
 
 def _key(entry: Mapping[str, Any]) -> Key:
-    return entry["source"], entry["destination"], entry["target"], entry["threads"]
+    return Key(**{field: entry.get(field, "") for field in Key._fields})
 
 
 def text(entries: Iterable[Mapping[str, Any]]) -> str:

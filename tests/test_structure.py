@@ -48,7 +48,7 @@ ALLOWED = {
     "affine_text": CORE,
     "dialects": IR | {"walk"},
     "constants": IR | {"numeric", "reference"},
-    "tuned": CORE | {"notations"},
+    "tuned": CORE | {"notations", "dialects"},
     "walk": set[str](),
     "memref_prefetch": set[str](),
     "discardable": set[str](),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -19,21 +20,28 @@ import pytest
 import layoutc
 import layoutc.tune
 from layoutc import tuned
+from layoutc.compensation import Compensation
 from layoutc.compiler import find_compiler
+from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.notations import desc
+from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.neighbours import neighbours
+from layoutc.planning.plan_checks import check_adds
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.tools.layoutc import main
 from layoutc.tools.layoutc_opt import main as opt
 from layoutc.tools.tune import keep
-from layoutc.transforms.plan_reorders import read_plan
+from layoutc.transforms.plan_reorders import read_plan, read_plan_of
 from tests.descriptors import PAIRS
+from tests.kernel_batches import failures
+from tests.random_kernels import runnable, toolchain
+from tests.random_reorders import PlannedKernel
 from tests.test_planning import buffers, run_plan
 
 needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="no C compiler is here")
@@ -102,6 +110,68 @@ def test_neighbours_fit_the_copies_that_they_run_with(
     assert near and all(read_plan(plan_lines(other), source, destination) == other for other in near)
 
 
+CONVERTING = {
+    "narrowed": (desc("ab", (65, 77), "f32"), desc("ba", (65, 77), "s8"), Conversion()),
+    "widened": (desc("nchw", (1, 35, 5, 7), "s8"), desc("nChw16c", (1, 35, 5, 7), "f32"), Conversion()),
+    "a scale for each channel": (
+        desc("nhwc", (1, 35, 5, 7), "f32"),
+        desc("nchw", (1, 35, 5, 7), "s8"),
+        Conversion(dst_scale=Param(axes=1), dst_zero_point=3),
+    ),
+    "groups of elements that share bytes": (
+        desc("ab", (64, 96), "s4"),
+        desc("ba", (64, 96), "f32"),
+        Conversion(src_scale=Param(axes=(0, 1), groups=(1, 32)), src_zero_point=Param(axes=0, dtype="s4")),
+    ),
+    "images of bytes": (desc("nChw8c", (1, 14, 28, 28), "s4"), desc("nhwc", (1, 14, 28, 28), "u2"), Conversion()),
+    "a sum": (desc("ab", (48, 96), "f32"), desc("ba", (48, 96), "s8"), Conversion(dst_scale=0.3, sum=0.5)),
+    "a sum of rows": (desc("abc", (3, 48, 64), "bf16"), desc("bac", (3, 48, 64), "f32"), Conversion(sum=2)),
+    "sums of weights": (
+        desc("ab", (64, 64), "f32"),
+        desc("BA16a64b4a", (64, 64), "s8"),
+        Conversion(dst_scale=0.3, compensation=Compensation((0,))),
+    ),
+    "through a buffer": (desc("Ab32a", (480, 100), "f32"), desc("Ab5a", (480, 100), "bf16"), Conversion()),
+}
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
+@pytest.mark.parametrize("target", ["avx512", "sse2"])
+def test_every_neighbour_of_a_plan_that_converts_is_the_reorder(target: str) -> None:
+    draw, kernels = random.Random(target), list[PlannedKernel]()
+    for number, (name, reorder) in enumerate(CONVERTING.items()):
+        source, destination, conversion = reorder
+        plan = draw.choice(list(choose_plans(source, destination, TARGETS[target], 1, conversion)))
+        near = list(neighbours(plan, conversion))
+        assert near and plan not in near, name
+        for other in draw.sample(near, min(len(near), 12)):
+            assert read_plan_of(plan_lines(other), *reorder) == other, name
+            kernels.append(PlannedKernel(number, source, destination, target, other, conversion))
+    if target in runnable((target,), "gcc"):
+        assert failures(draw.sample(kernels, 30), toolchain(target)) == []
+
+
+def test_neighbours_of_a_plan_that_converts_do_so_elsewhere() -> None:
+    source, destination, conversion = CONVERTING["widened"]
+    plan = choose_plan(source, destination, TARGETS["avx512"], 1, conversion)
+    copy = max(plan.copies, key=lambda copy: copy.copy.elements)
+    found = {(other.load, other.widths.converted_at) for near in neighbours(plan) for other in near.copies}
+    assert found > {(copy.load, copy.widths.converted_at)}
+
+
+def test_neighbours_of_a_sum_store_nothing_twice() -> None:
+    """The first of these that would is one of those without a sum."""
+    source, destination, _ = CONVERTING["a sum"]
+    plan = choose_plan(source, destination, TARGETS["avx512"], 1, Conversion(sum=0.5))
+    adding, others = set(neighbours(plan, Conversion(sum=0.5))), set(neighbours(plan))
+    assert adding and adding < others
+    for other in adding:
+        check_adds(other)
+    for other in others - adding:
+        with pytest.raises(layoutc.LayoutcError):
+            check_adds(other)
+
+
 def test_neighbours_change_one_decision_each() -> None:
     fields = {"macro", "inner_order", "outer_order", "load", "store", "side_by_side", "fetches", "asks", "source_lanes"}
     found = set[str]()
@@ -133,9 +203,14 @@ def other_plan() -> tuple[str, ...]:
     return tuple(plan_lines(next(islice(choose_plans(*PAIR, AVX2), 1, None))))
 
 
-def written(path: Path, plan: Any, pair: tuple[MemoryDesc, MemoryDesc] = PAIR, target: str = "avx2") -> Path:
-    names = ("source", "destination", "target", "threads")
-    entry = dict(zip(names, tuned.key_of(*pair, target, 1), strict=True))
+def written(
+    path: Path,
+    plan: Any,
+    pair: tuple[MemoryDesc, MemoryDesc] = PAIR,
+    target: str = "avx2",
+    conversion: Conversion = NO_ATTRIBUTES,
+) -> Path:
+    entry = tuned.key_of(*pair, conversion, target, 1)._asdict()
     path.write_text(tuned.text([{**entry, "plan": ["no plan"]}, {**entry, "plan": plan}]))
     return path
 
@@ -164,6 +239,38 @@ def test_a_tuned_plan_comes_before_the_planners(tmp_path: Path, monkeypatch: pyt
     assert compiled().plan == plan
     others: list[dict[str, Any]] = [{"threads": 2}, {"target": "sse2"}, {"target": "plain"}, {"pair": PAIR[::-1]}]
     assert {compiled(**options).plan for options in others} == {()}
+
+
+def test_an_entry_without_a_conversion_is_one_of_a_move(tmp_path: Path) -> None:
+    """As files had them before."""
+    file = written(tmp_path / "tuned.json", other_plan())
+    data = json.loads(file.read_text())
+    for entry in data["plans"]:
+        del entry["conversion"]
+    file.write_text(json.dumps(data))
+    assert compiled(tuned=file).plan == other_plan()
+
+
+SCALED = Conversion(dst_scale=Param(axes=1), dst_zero_point=3)
+TO_S8 = PAIR[0], desc("ba", (65, 300), "s8")
+
+
+def test_a_tuned_plan_is_one_of_its_conversion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With arguments and constants as it has them; so it is for the pass."""
+    plan = tuple(plan_lines(next(neighbours(choose_plan(*TO_S8, AVX2, 1, SCALED), SCALED))))
+    file = written(tmp_path / "tuned.json", plan, TO_S8, conversion=SCALED)
+    assert json.loads(file.read_text())["plans"][0]["conversion"] == (
+        "#layout.conversion<dst_scale = ? axes [1], dst_zero_point = 3>"
+    )
+    assert compiled(TO_S8, tuned=file, **SCALED.attributes).plan == plan
+    others = ({}, {"dst_scale": Param(axes=1)}, {"dst_scale": 0.5, "dst_zero_point": 3})
+    others += ({"dst_scale": Param([0.5] * 300, axes=1), "dst_zero_point": 3},)
+    assert {compiled(TO_S8, tuned=file, **attributes).plan for attributes in others} == {()}
+    source = tmp_path / "in.mlir"
+    for conversion, expected in ((SCALED, True), (NO_ATTRIBUTES, False)):
+        source.write_text(layoutc.Kernel(*TO_S8, "reference", conversion=conversion).ir("resolve-layouts"))
+        assert opt([str(source), "-p", f'plan-reorders{{target=avx2 tuned="{file}"}}']) in (0, None)
+        assert (plan[1] in capsys.readouterr().out) == expected
 
 
 @needs_compiler
@@ -205,6 +312,9 @@ def test_a_tuned_plan_that_does_not_fit(message: str, tmp_path: Path) -> None:
         compiled(tuned=file)
 
 
+ENTRY = {"source": "a", "destination": "b", "target": "native", "threads": 1, "plan": []}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -216,6 +326,7 @@ def test_a_tuned_plan_that_does_not_fit(message: str, tmp_path: Path) -> None:
         ('{"layoutc tuned plans": 1}', "expected 'plans'"),
         ('{"layoutc tuned plans": 1, "plans": [3]}', "expected 'plans'"),
         ('{"layoutc tuned plans": 1, "plans": [{"source": 1}]}', "expected 'plans'"),
+        (tuned.text([{**ENTRY, "conversion": 1}]), "expected 'plans'"),
     ],
 )
 def test_what_is_no_file_of_tuned_plans(text: str | None, message: str, tmp_path: Path) -> None:
@@ -321,9 +432,31 @@ def test_other_plans_that_do_not_fit_are_left_out() -> None:
     assert 1 <= len(found.candidates) < 30 and all(candidate.is_right for candidate in found.candidates)
 
 
+@needs_compiler
+@pytest.mark.parametrize("name", CONVERTING)
+def test_reorders_that_convert_are_tuned(name: str, times: dict[tuple[str, ...], float], tmp_path: Path) -> None:
+    """Each plan is right, also one of a sum, which adds to what the one before has written."""
+    source, destination, conversion = CONVERTING[name]
+    found = layoutc.tune.tune(source, destination, target="sse2", tries=4, rounds=1, **conversion.attributes)
+    assert len(found.candidates) == 4
+    last = found.candidates[-1].kernel
+    times[last.plan] = 0.5
+    found = layoutc.tune.tune(source, destination, target="sse2", tries=4, rounds=1, **conversion.attributes)
+    assert found.entry["plan"] == list(last.plan)
+    (tmp_path / "tuned.json").write_text(tuned.text([found.entry]))
+    pair, attributes = (source, destination), conversion.attributes
+    assert compiled(pair, target="sse2", tuned=tmp_path / "tuned.json", **attributes).plan == last.plan
+
+
+def test_attributes_are_those_of_compile() -> None:
+    options: dict[str, Any] = {"scale": 3}
+    with pytest.raises(
+        TypeError, match=r"tune\(\) got an unexpected keyword scale, expected one of target .* src_scale"
+    ):
+        layoutc.tune.tune(*PAIR, **options)
+
+
 def test_reorders_without_plans_are_not_tuned() -> None:
-    with pytest.raises(layoutc.LayoutcError, match="nothing to tune: f32 to s8 converts"):
-        layoutc.tune.tune(PAIR[0], desc("ba", (65, 300), "s8"))
     with pytest.raises(layoutc.LayoutcError, match=r"nothing to tune: .*border"):
         layoutc.tune.tune(*PAIRS["low border of flattened axes beside tails"])
 
@@ -350,6 +483,26 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @needs_compiler
+def test_the_command_tunes_conversions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, listed = tmp_path / "tuned.json", tmp_path / "list"
+    quick = ("--tries", "2", "--rounds", "2", "-o", str(file))
+    scaled = ("--dst-scale", "argument@axis=1", "--dst-zero-point", "3")
+    one = ("--from", "ab", "--to", "ba", "--dims", "8,9", "--to-dtype", "s8", *scaled)
+    assert main(["tune", *one, *quick]) == 0
+    assert "with dst scale argument of axes [1] f32, dst zero point 3 s32: " in capsys.readouterr().err
+    listed.write_text("ab ba 8,9 f32->bf16\nab ba 8,8 ->u8\n")
+    assert main(["tune", "--list", str(listed), *quick]) == 0
+    entries = json.loads(file.read_text())["plans"]
+    assert [(entry["destination"].split(",")[0], entry["conversion"]) for entry in entries] == [
+        ("memref<8x9xi8", "#layout.conversion<dst_scale = ? axes [1], dst_zero_point = 3>"),
+        ("memref<8x9xbf16", ""),
+        ("memref<8x8xui8", ""),
+    ]
+    assert main(["compile", *one, "--tuned", str(file), "--emit", "ir", "--stage", "plan-reorders"]) == 0
+    assert entries[0]["plan"][1] in capsys.readouterr().out
+
+
+@needs_compiler
 def test_dashes_are_stdin_and_one_text_on_stdout() -> None:
     command = [sys.executable, "-m", "layoutc", "tune", "--list", "-", "-o", "-", "--tries", "1", "--rounds", "1"]
     done = subprocess.run(command, input="ab ba 8,8\nab ba 8,9\n", capture_output=True, text=True, check=True)
@@ -366,10 +519,13 @@ def test_dashes_are_stdin_and_one_text_on_stdout() -> None:
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "threads is 0, expected 1 to"),
         (["--from", "ab", "--list", "list"], 2, "expected either --from and --to, or --list"),
         (["--list", "list", "--to", "ba"], 2, "expected either --from and --to, or --list"),
-        (["--list", "none"], 1, "none: no reorders, expected FROM TO DIMS [TYPE] on each line"),
-        (["--list", "bad", "--dtype", "s8"], 2, "--dims and --dtype go with --from and --to"),
+        (["--list", "none"], 1, "none: no reorders, expected FROM TO DIMS [TYPE[->TYPE]] on each line"),
+        (["--list", "bad", "--dtype", "s8"], 2, "--dims, --dtype and --to-dtype go with --from and --to"),
+        (["--list", "bad", "--to-dtype", "s8"], 2, "--dims, --dtype and --to-dtype go with --from and --to"),
         (["--list", "absent"], 1, "absent: no such file"),
-        (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE]"),
+        (["--list", "bad"], 1, "bad, line 2: got 2 words, expected FROM TO DIMS [TYPE[->TYPE]]"),
+        (["--list", "arrow"], 1, "arrow, line 1: got 'f32->', expected a type behind ->"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--src-scale", "argument@axis=2"], 1, "of axis 2"),
         (["--list", "worse"], 1, "worse, line 1: "),
     ],
 )
@@ -385,6 +541,7 @@ def test_bad_calls(
     Path("bad").write_text("ab ba 8,8\nab ba\n")
     Path("list").write_text("ab ba 8,8\n")
     Path("none").write_text("# ab ba 8,8\n\n")
+    Path("arrow").write_text("ab ba 8,8 f32->\n")
     Path("worse").write_text("ab nChwq 8,8\n")
     assert main(["tune", *arguments, "-o", "tuned.json"]) == status
     assert message in capsys.readouterr().err
@@ -401,9 +558,7 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pyt
 def test_what_several_processes_find_at_once_is_all_kept(tmp_path: Path) -> None:
     file = tmp_path / "tuned.json"
     threads = range(1, 25)
-    entries: list[dict[str, Any]] = [
-        {"source": "a", "destination": "b", "target": "native", "threads": number, "plan": []} for number in threads
-    ]
+    entries: list[dict[str, Any]] = [{**ENTRY, "threads": number} for number in threads]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(partial(keep, file), entries))
     assert sorted(entry["threads"] for entry in tuned.read(file).values()) == list(threads)

@@ -13,13 +13,16 @@ from layoutc import notations, tuned
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import check_plan_options
+from layoutc.planning.conversions.reorder import Reorder
 from layoutc.tools import options
+from layoutc.tools.attributes import attribute_options, given_attributes
 from layoutc.tools.files import is_stream, locked, of_input, replaced
-from layoutc.tune import ROUNDS, TRIES, tune
+from layoutc.tune import ROUNDS, TRIES, Tuning, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
 
-LIST = "A file (- is stdin) of lines FROM TO DIMS [TYPE], as nchw nhwc 1,64,14,14 bf16; TYPE is f32 by default."
+LINE = "FROM TO DIMS [TYPE[->TYPE]]"
+LIST = f"A file (- is stdin) of lines {LINE}, as nchw nhwc 1,64,14,14 f32->bf16; TYPE is f32 by default."
 TRIED = "Plans to try at most, the planner's choice among them."
 
 
@@ -28,6 +31,8 @@ TRIED = "Plans to try at most, the planner's choice among them."
 @click.option("--to", "target", metavar="NOTATION", help="Layout to write.")
 @options.dims_option
 @options.dtype_option
+@options.to_dtype_option
+@attribute_options
 @click.option("--list", "listed", type=click.Path(path_type=Path), metavar="PATH", help=LIST)
 @options.planned_target_option
 @options.threads_option
@@ -39,36 +44,40 @@ def command(
     target: str | None,
     dims: tuple[int, ...] | None,
     dtype: str | None,
+    to_dtype: str | None,
     listed: Path | None,
     plan_for: str,
     threads: int,
     tries: int,
     rounds: int,
     output: Path,
+    **attributes: Any,
 ) -> None:
     """
     Try the planner's best few plans of reorders on this machine, and keep the fastest in a file.
 
     Plans that FILE has for other reorders stay in it. `layoutc.compile(..., tuned=FILE)`, $LAYOUTC_TUNED and
-    plan-reorders{tuned="FILE"} use it.
+    plan-reorders{tuned="FILE"} use it. Scales and zero points are given as for `layoutc compile`, here for all lines
+    of --list; those that are `argument` get values around 1, or small integers.
     """
     if (source is None, target is None) != ((listed is not None,) * 2):
         raise click.UsageError("expected either --from and --to, or --list")
-    if listed is not None and (dims is not None or dtype is not None):
-        raise click.UsageError("--dims and --dtype go with --from and --to; --list has them on each line")
+    if listed is not None and not (dims is dtype is to_dtype is None):
+        raise click.UsageError("--dims, --dtype and --to-dtype go with --from and --to; --list has them on each line")
     check_plan_options(plan_for, threads)
+    given = given_attributes(attributes)
     if plan_for == "plain":
         raise click.UsageError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
     before = _kept(output)
-    pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype)]
+    pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype, to_dtype)]
     for src, dst in pairs:
-        found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds)
+        found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds, **given)
         if is_stream(output):
             before.append(found.entry)
         else:  # kept if a later one is interrupted
             keep(output, found.entry)
-        click.echo(_line(src, dst, found.entry), err=True)
+        click.echo(_line(found), err=True)
     if is_stream(output):
         _write(output, before)
 
@@ -88,16 +97,16 @@ def _write(output: Path, entries: list[dict[str, Any]]) -> None:
         file.write(tuned.text(entries).encode())
 
 
-def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None) -> Pair:
+def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | None, to_dtype: str | None) -> Pair:
     stated_dims, stated_type = notations.stated(source, target)
     src = notations.desc(source, dims or stated_dims, dtype or stated_type)
-    return src, notations.desc(target, src.dims, src.element_type)
+    return src, notations.destination(target, src, to_dtype)
 
 
 def _listed(path: Path) -> list[Pair]:
     if pairs := list(_on_lines(path)):
         return pairs
-    raise LayoutcError(f"{path}: no reorders, expected FROM TO DIMS [TYPE] on each line")
+    raise LayoutcError(f"{path}: no reorders, expected {LINE} on each line")
 
 
 def _on_lines(path: Path) -> Iterator[Pair]:
@@ -114,12 +123,17 @@ def _on_lines(path: Path) -> Iterator[Pair]:
 
 def _of_words(words: list[str]) -> Pair:
     if len(words) not in (3, 4):
-        raise LayoutcError(f"got {len(words)} words, expected FROM TO DIMS [TYPE]")
-    source, target, dims, *dtype = words
-    return _pair(source, target, options.integers(dims), *(dtype or [None]))
+        raise LayoutcError(f"got {len(words)} words, expected {LINE}")
+    source, target, dims, *types = words
+    dtype, arrow, to_dtype = (types or [""])[0].partition("->")
+    if arrow and not to_dtype:
+        raise LayoutcError(f"got {types[0]!r}, expected a type behind ->")
+    return _pair(source, target, options.integers(dims), dtype or None, to_dtype or None)
 
 
-def _line(source: MemoryDesc, destination: MemoryDesc, entry: dict[str, object]) -> str:
+def _line(found: Tuning) -> str:
+    entry, kernel = found.entry, found.best.kernel
     best, planner = entry["microseconds"], entry["planner_microseconds"]
     tried = "1 plan" if entry["tried"] == 1 else f"{entry['tried']} plans"
-    return f"{source} to {destination}: {best} us, the planner's choice {planner} us, of {tried}"
+    reorder = Reorder(kernel.source, kernel.destination, kernel.conversion)
+    return f"{reorder}: {best} us, the planner's choice {planner} us, of {tried}"

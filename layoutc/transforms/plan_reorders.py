@@ -41,15 +41,15 @@ from layoutc.dialects.conversion_attr import ConversionAttr
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import LayoutcError, PlanError
 from layoutc.planning.choose import choose_plan, copies_of
-from layoutc.planning.conversions.even_copies import is_even
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import SIDES, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import ALIGNMENT, machine, of_registers
+from layoutc.planning.plan_checks import check_adds
 from layoutc.planning.plan_covers import check_buffered, check_covers, check_same
 from layoutc.planning.plan_text import THROUGH, parse_plan, plan_lines
 from layoutc.planning.plans.plan import MAX_THREADS, Plan
-from layoutc.planning.plans.turns import Through, Together
+from layoutc.planning.plans.turns import Through
 from layoutc.planning.through.through import through_buffers
 
 _chosen: WeakKeyDictionary[ReorderOp, tuple[tuple[Attribute, ...], Plan]] = WeakKeyDictionary()
@@ -99,13 +99,8 @@ def read_converting_plan(
     goes_through = any(isinstance(part, Through) for part in plan.parts)
     chosen = choose_plan(source, target, registers, plan.threads, conversion, goes_through)
     check_same(plan, chosen)
-    if conversion.sum and any(isinstance(part, Together) for part in plan.parts):
-        raise LayoutcError("copies that add to what the destination holds have no shared loops")
-    adding = [copy for copy in plan.copies if conversion.sum and not copy.copy.is_fill]
-    if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
-        raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
-    if staged := next((copy.store for copy in adding if copy.stages_stores), None):
-        raise LayoutcError(f"copies that add to what the destination holds have no {staged} stores")
+    if conversion.sum:
+        check_adds(plan)
     return plan
 
 
@@ -154,26 +149,25 @@ def _read_buffered(lines: Sequence[str], source: MemoryDesc, target: MemoryDesc)
     raise max(misfits, key=lambda misfit: misfit.line)
 
 
-def tuned_plan(
-    file: Path, source: MemoryDesc, destination: MemoryDesc, target: str, threads: int
-) -> tuple[str, ...] | None:
+def tuned_plan(file: Path, reorder: Reorder, target: str, threads: int) -> tuple[str, ...] | None:
     """
     The lines of the plan that a file of tuned plans has for a reorder, if it has one.
 
     Raises LayoutcError for a plan that does not fit the reorder, or is for wider registers than the target has.
     """
-    lines = tuned.find(file, tuned.key_of(source, destination, target, threads))
+    asked = reorder.source, reorder.destination, reorder.conversion
+    lines = tuned.find(file, tuned.key_of(*asked, target, threads))
     if lines is None:
         return None
     try:
-        plan = read_plan(lines, source, destination)
+        plan = read_plan_of(lines, *asked)
         widest = max((copy.vector_bytes for copy in plan.copies), default=0)
         if widest > machine(target).vector:
             raise LayoutcError(f"has registers of {widest} bytes, {target} has {machine(target).vector}")
         if plan.threads > threads:
             raise LayoutcError(f"has {plan.threads} threads, expected at most {threads}")
     except LayoutcError as error:
-        raise LayoutcError(f"tuned plans {file}: the plan of {source} to {destination}: {error}") from None
+        raise LayoutcError(f"tuned plans {file}: the plan of {reorder}: {error}") from None
     return lines
 
 
@@ -190,13 +184,14 @@ class AttachPlan(RewritePattern):
     def match_and_rewrite(self, op: ReorderOp, rewriter: PatternRewriter) -> None:
         if op.destination is None or op.plan is not None:
             return
-        source, target = op.source_desc, op.target_desc
+        reorder = Reorder(op.source_desc, op.target_desc, op.conversion)
         lines = chosen = None
-        if self.tuned and op.copies_elements:
-            lines = tuned_plan(self.tuned, source, target, self.target, self.threads)
+        if self.tuned:
+            lines = tuned_plan(self.tuned, reorder, self.target, self.threads)
         if not lines:
             try:
-                chosen = choose_plan(source, target, machine(self.target, self.alignment), self.threads, op.conversion)
+                target = machine(self.target, self.alignment)
+                chosen = choose_plan(reorder.source, reorder.destination, target, self.threads, reorder.conversion)
                 lines = plan_lines(chosen)
             except NotStridedError:
                 return

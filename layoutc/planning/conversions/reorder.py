@@ -25,6 +25,10 @@ class Reorder:
     destination: MemoryDesc
     conversion: Conversion = NO_ATTRIBUTES
 
+    def __str__(self) -> str:
+        conversion = "" if self.conversion == NO_ATTRIBUTES else f" with {self.conversion}"
+        return f"{self.source} to {self.destination}{conversion}"
+
     @property
     def moves(self) -> bool:
         """Whether elements stay what they are."""
