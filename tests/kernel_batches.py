@@ -143,7 +143,8 @@ def c_text(kernels: Sequence[PlannedKernel]) -> str:
     lower(module)  # what has no plan by now has none on any machine
     cases = "".join(f"    case {n}: kernel_{n}({_arguments(k)}); break;\n" for n, k in enumerate(kernels))
     head = "void call(int64_t number, const void *source, void *destination, const void *const *arguments)"
-    return f"{emit_c(module)}\n{head};\n{head} {{\n  (void)arguments;\n  switch (number) {{\n{cases}  }}\n}}\n"
+    code = f"#include <stdint.h>\n{emit_c(module)}"
+    return f"{code}\n{head};\n{head} {{\n  (void)arguments;\n  switch (number) {{\n{cases}  }}\n}}\n"
 
 
 def _arguments(kernel: PlannedKernel) -> str:
