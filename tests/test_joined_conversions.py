@@ -35,17 +35,25 @@ def planned(layouts: str, dims: tuple[int, ...], types: str, target: Machine = A
         ("aCb10c->aCb6c", (48, 40, 480), "f32->s8", 1),
         ("aCb10c->aCb6c", (48, 40, 480), "s8->f32", 1),
         ("aCb10c->aCb6c", (48, 40, 490), "f32->bf16", 2),
-        ("AB3a10b->AB10a6b", (960, 960), "f32->s8", 12),
         ("nhwc->nChw16c", (2, 17, 12, 13), "f32->bf16", 1),
         ("nhwc->nChw8c", (2, 10, 12, 13), "u8->f32", 1),
     ],
 )
 def test_segments_are_joined(layouts: str, dims: tuple[int, ...], types: str, copies: int) -> None:
-    """Of 7 copies, of 10, which become 2, of 84, where a box has all of one axis, and of two of 17 channels."""
+    """Of 7 copies, of 10, which become 2, and of two of 17 channels."""
     plan, lines = planned(layouts, dims, types)
     assert len(plan.copies) == copies
     assert all(copy.merges for copy in plan.copies if any(digit.is_uneven for digit in copy.copy.digits))
     assert read_converting_plan(lines, *sides(layouts, dims, types)).copies == plan.copies
+
+
+def test_segments_of_two_axes_are_joined_past_the_caches() -> None:
+    """Of 84, where a box has all of one axis; in the caches they go through a buffer."""
+    case = "AB3a10b->AB10a6b", (960, 960), "f32->s8"
+    for llc, copies in ((0, 12), (1 << 40, 2)):
+        plan, lines = planned(*case, replace(ANY, llc=llc))
+        assert len(plan.copies) == copies
+        assert read_converting_plan(lines, *sides(*case)).copies == plan.copies
 
 
 def test_other_registers_have_a_copy_for_each_segment() -> None:
