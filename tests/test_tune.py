@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 import layoutc
+import layoutc.tools.tune
 import layoutc.tune
 from layoutc import tuned
 from layoutc.compensation import Compensation
@@ -527,6 +529,7 @@ def test_dashes_are_stdin_and_one_text_on_stdout() -> None:
         (["--list", "arrow"], 1, "arrow, line 1: got 'f32->', expected a type behind ->"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--src-scale", "argument@axis=2"], 1, "of axis 2"),
         (["--list", "worse"], 1, "worse, line 1: "),
+        (["--list", "two", "--src-scale", "argument@axis=2"], 1, "two, line 2: src scale has a value"),
     ],
 )
 def test_bad_calls(
@@ -543,9 +546,18 @@ def test_bad_calls(
     Path("none").write_text("# ab ba 8,8\n\n")
     Path("arrow").write_text("ab ba 8,8 f32->\n")
     Path("worse").write_text("ab nChwq 8,8\n")
+    Path("two").write_text("abc bac 8,8,8\nab ba 8,8\n")
     assert main(["tune", *arguments, "-o", "tuned.json"]) == status
     assert message in capsys.readouterr().err
     assert not Path("tuned.json").exists()
+
+
+def test_a_file_that_cannot_be_written_is_said_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(layoutc.tools.tune, "tune", None)
+    assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "none" / "file")]) == 1
+    assert "none/file: no such file or directory" in capsys.readouterr().err
 
 
 def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -553,6 +565,17 @@ def test_a_file_that_is_something_else_is_left_alone(tmp_path: Path, capsys: pyt
     assert main(["tune", "--from", "ab", "--to", "ba", "--dims", "8,8", "-o", str(tmp_path / "notes")]) == 1
     assert "not a JSON file" in capsys.readouterr().err
     assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path) -> None:
+    """Also where the new one is as large, and two came within a tick of the clock."""
+    file, other = tmp_path / "tuned.json", tmp_path / "other.json"
+    for path, target in ((file, "avx2"), (other, "neon")):
+        path.write_text(tuned.text([{**ENTRY, "target": target}]))
+        os.utime(path, ns=(0, 0))
+    assert [key.target for key in tuned.read(file)] == ["avx2"]
+    other.replace(file)
+    assert [key.target for key in tuned.read(file)] == ["neon"]
 
 
 def test_what_several_processes_find_at_once_is_all_kept(tmp_path: Path) -> None:

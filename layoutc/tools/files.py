@@ -104,6 +104,17 @@ def replaced(path: Path) -> Generator[IO[bytes], None, None]:
         raise
 
 
+class _NothingWrittenError(Exception):
+    """Ends a block that writes nothing."""
+
+
+def check_writable(path: Path) -> None:
+    """Raises what `replaced` would; nothing is written. What is no file to replace is not opened."""
+    if not is_stream(path):
+        with suppress(_NothingWrittenError), replaced(path):
+            raise _NothingWrittenError
+
+
 @contextmanager
 def locked(folder: Path) -> Generator[None, None, None]:
     """Waits until no other process is in such a block for this folder; where that cannot be asked for, it goes on."""

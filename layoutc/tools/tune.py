@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from layoutc import notations, tuned
+from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
 from layoutc.kernel import check_plan_options
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.tools import options
 from layoutc.tools.attributes import attribute_options, given_attributes
-from layoutc.tools.files import is_stream, locked, of_input, replaced
+from layoutc.tools.files import check_writable, is_stream, locked, of_input, replaced
 from layoutc.tune import ROUNDS, TRIES, Tuning, tune
 
 Pair = tuple[MemoryDesc, MemoryDesc]
@@ -54,7 +55,7 @@ def command(
     **attributes: Any,
 ) -> None:
     """
-    Try the planner's best few plans of reorders on this machine, and keep the fastest in a file.
+    Try plans of reorders on this machine, the planner's and those near the fastest, and keep the best in a file.
 
     Plans that FILE has for other reorders stay in it. `layoutc.compile(..., tuned=FILE)`, $LAYOUTC_TUNED and
     plan-reorders{tuned="FILE"} use it. Scales and zero points are given as for `layoutc compile`, here for all lines
@@ -70,7 +71,11 @@ def command(
         raise click.UsageError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
     before = _kept(output)
-    pairs = _listed(listed) if listed else [_pair(source or "", target or "", dims, dtype, to_dtype)]
+    check_writable(output)
+    if listed:
+        pairs = _listed(listed, Conversion(**given))
+    else:
+        pairs = [_pair(source or "", target or "", dims, dtype, to_dtype)]
     for src, dst in pairs:
         found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds, **given)
         if is_stream(output):
@@ -103,19 +108,21 @@ def _pair(source: str, target: str, dims: tuple[int, ...] | None, dtype: str | N
     return src, notations.destination(target, src, to_dtype)
 
 
-def _listed(path: Path) -> list[Pair]:
-    if pairs := list(_on_lines(path)):
+def _listed(path: Path, conversion: Conversion) -> list[Pair]:
+    if pairs := list(_on_lines(path, conversion)):
         return pairs
     raise LayoutcError(f"{path}: no reorders, expected {LINE} on each line")
 
 
-def _on_lines(path: Path) -> Iterator[Pair]:
+def _on_lines(path: Path, conversion: Conversion) -> Iterator[Pair]:
     text = of_input(path).read_text(encoding="utf-8-sig", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         try:
             words = shlex.split(line, comments=True)
             if words:
-                yield _of_words(words)
+                pair = _of_words(words)
+                conversion.check(*pair)
+                yield pair
         except (ValueError, click.BadParameter) as error:
             reason = getattr(error, "line", None) or getattr(error, "message", str(error))
             raise LayoutcError(f"{path}, line {number}: {reason}") from None
