@@ -19,7 +19,7 @@ as they are take less
 LEAST_AHEAD_UNEVEN = 16 << 10
 """
 the same where the next macro tile begins inside a line that this one has a part of, or at another place in one, of what
-is moved, and of rows that are converted into a buffer
+is moved and not asked for twice, and of rows that are converted into a buffer
 """
 STRIPS = 8
 """rows of a macro tile from which on the next tiles along them are asked for: fewer the processor follows by itself"""
