@@ -496,6 +496,12 @@ def test_rows_are_converted_first_where_tiles_would_convert_slowly(
     assert copy.gathers_converted
 
 
+def test_in_the_caches_rows_are_not_converted_first_for_better_tiles_alone() -> None:
+    source, destination = desc("abc", (40, 40, 4), "f64"), desc("Bac4b", (40, 40, 4), "f32")
+    past, within = (choose_plan(source, destination, replace(machine("avx512"), llc=llc)) for llc in (0, 32 << 20))
+    assert [copy.gathers_converted for plan in (past, within) for copy in plan.copies] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("sides", "types", "lanes"),
     [
