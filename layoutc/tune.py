@@ -38,7 +38,7 @@ PLANNED = 16
 SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03
-"""how much faster than the planner's choice another plan must be: less is noise"""
+"""how much faster than the planner's choice, or than the plan it is near to, another one must be: less is noise"""
 PAGE = 4096
 
 
