@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import random
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from layoutc import tuned
@@ -53,7 +55,11 @@ class Candidate:
 
     @property
     def seconds(self) -> float:
-        return statistics.median(self.samples)
+        """The median; infinite if the result was wrong."""
+        return statistics.median(self.samples) if self.is_right and self.samples else math.inf
+
+
+seconds = attrgetter("seconds")
 
 
 @dataclass(frozen=True)
@@ -112,7 +118,7 @@ def tune(
     first, *_ = found = bench.measured(built(plans))
     if not first.is_right:
         raise LayoutcError("the planner's choice gives a wrong result: please report this reorder")
-    best = fastest(found)
+    best = min(found, key=seconds)
     seen = set(plans)
     while left := tries - len(seen):
         others = dict.fromkeys(plan for plan in neighbours(best.plan, conversion) if plan not in seen)
@@ -120,18 +126,13 @@ def tune(
         near = bench.measured([best, *built(plans)])
         seen.update(plans)
         found += near[1:]
-        if (faster := fastest(near)).seconds * GAIN >= best.seconds:
+        if (faster := min(near, key=seconds)).seconds * GAIN >= best.seconds:
             break
         best = faster
     if best is not first:
         bench.measured([first, best])
     is_faster = best.seconds * GAIN < first.seconds
     return Tuning(tuple(c for c in found if c.is_right), best if is_faster else first)
-
-
-def fastest(candidates: Iterable[Candidate]) -> Candidate:
-    """The one with the least median, of those whose result is right."""
-    return min((each for each in candidates if each.is_right), key=lambda each: each.seconds)
 
 
 class Bench:

@@ -41,9 +41,14 @@ def key_of(source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, 
     return Key(format_desc(source), format_desc(destination), text, target, threads)
 
 
-def find(file: Path, key: Key) -> tuple[str, ...] | None:
+def find(
+    file: Path, source: MemoryDesc, destination: MemoryDesc, conversion: Conversion, target: str, threads: int
+) -> tuple[str, ...] | None:
     """The lines of the plan that the file has for a reorder. Raises LayoutcError for a file that is none."""
-    entry = read(file).get(key)
+    entries, sides = read(file), (format_desc(source), format_desc(destination))
+    if not any(key[:2] == sides for key in entries):
+        return None  # the text of a conversion has all values of its constants
+    entry = entries.get(key_of(source, destination, conversion, target, threads))
     return None if entry is None else tuple(entry["plan"])
 
 

@@ -156,7 +156,7 @@ def tuned_plan(file: Path, reorder: Reorder, target: str, threads: int) -> tuple
     Raises LayoutcError for a plan that does not fit the reorder, or is for wider registers than the target has.
     """
     asked = reorder.source, reorder.destination, reorder.conversion
-    lines = tuned.find(file, tuned.key_of(*asked, target, threads))
+    lines = tuned.find(file, *asked, target, threads)
     if lines is None:
         return None
     try:
@@ -167,7 +167,7 @@ def tuned_plan(file: Path, reorder: Reorder, target: str, threads: int) -> tuple
         if plan.threads > threads:
             raise LayoutcError(f"has {plan.threads} threads, expected at most {threads}")
     except LayoutcError as error:
-        raise LayoutcError(f"tuned plans {file}: the plan of {reorder}: {error}") from None
+        raise LayoutcError(f"tuned plans {file}: the plan of {reorder}: {error}; tune it again") from None
     return lines
 
 
