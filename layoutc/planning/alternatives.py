@@ -66,7 +66,7 @@ OTHER_TILES = (
 )
 """
 for transposes through the caches, where rows evict each other: of 821 in L2 and L3 one in six took 0.6 to 0.93 of the
-time of the planner's choice by one of these, and no rule that was tried tells by which
+time of the planner's choice, mostly by one of these, and no rule that was tried tells by which
 """
 BY_DESTINATION = (
     Policy("normal", "normal", NORMAL),
@@ -103,14 +103,14 @@ def choose_plans(
     size = source.size_bytes + destination.size_bytes
     # What adds to what the destination holds has even macro tiles, and no buffers for its stores.
     ways = () if conversion.sum else (*OTHER_TILES, *ALTERNATIVES)
-    found = (_done_so(chosen, target, way) for way in ways)
+    found = (_by_way(chosen, target, way) for way in ways)
     for plan in chain([chosen], (with_fetched_lines(plan, size, target) for plan in found)):
         if plan not in seen:
             seen.add(plan)
             yield plan
 
 
-def _done_so(plan: Plan, target: Machine, way: Policy | Rows) -> Plan:
+def _by_way(plan: Plan, target: Machine, way: Policy | Rows) -> Plan:
     """The plan with its copies done another way, those that can be."""
 
     def other(copy: CopyPlan) -> CopyPlan:
@@ -120,10 +120,10 @@ def _done_so(plan: Plan, target: Machine, way: Policy | Rows) -> Plan:
             return copy
 
     store: Store = "normal" if isinstance(way, Rows) else way.store
-    return replace(plan, parts=tuple(_part_done_so(part, other, store) for part in plan.parts))
+    return replace(plan, parts=tuple(_part_by_way(part, other, store) for part in plan.parts))
 
 
-def _part_done_so(part: PlanPart, other: Callable[[CopyPlan], CopyPlan], store: Store) -> PlanPart:
+def _part_by_way(part: PlanPart, other: Callable[[CopyPlan], CopyPlan], store: Store) -> PlanPart:
     """The part with its copies done another way; of those through a buffer, what leaves it."""
     if isinstance(part, CopyPlan):
         return other(part)
