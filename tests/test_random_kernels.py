@@ -84,6 +84,16 @@ def test_random_kernels_under_sanitizers() -> None:
 
 
 @needs_gcc
+def test_floats_become_the_least_integer_without_a_signed_overflow() -> None:
+    """Of f64 to s64 by AVX2, which has no instruction for it."""
+    if not has_sanitizers():
+        pytest.skip("gcc has no libraries of its sanitizers")
+    if random_kernel(46200, 11, ALL_TARGETS).target not in runnable(ALL_TARGETS, GCC):
+        pytest.skip("this machine has no AVX2")
+    assert list(wrong_ones(46200, [11], ALL_TARGETS, sanitize=True)) == []
+
+
+@needs_gcc
 def test_plans_that_tuning_tries_are_the_reference() -> None:
     check(range(600, 680), tuple(MACHINES), steps=3)
 

@@ -74,4 +74,6 @@ def _from_float(source: VectorType, target: VectorType) -> list[str]:
     ]
     if target.kind == "u":
         return [*lines, f"({target})(large_ | small_)"]
-    return [*lines, "const native_ sign_ = (native_)bits_ < 0", f"({target})(((large_ | small_) ^ sign_) - sign_)"]
+    # Of the least integer the negation wraps, which it may without a sign.
+    sign = f"const {unsigned} sign_ = ({unsigned})((native_)bits_ < 0)"
+    return [*lines, sign, f"({target})((({unsigned})(large_ | small_) ^ sign_) - sign_)"]
