@@ -88,7 +88,10 @@ def test_floats_become_the_least_integer_without_a_signed_overflow() -> None:
     """Of f64 to s64 by AVX2, which has no instruction for it."""
     if not has_sanitizers():
         pytest.skip("gcc has no libraries of its sanitizers")
-    if random_kernel(46200, 11, ALL_TARGETS).target not in runnable(ALL_TARGETS, GCC):
+    kernel = random_kernel(46200, 11, ALL_TARGETS)
+    types = [str(side.element_type) for side in (kernel.source, kernel.destination)]
+    assert (kernel.target, types) == ("avx2", ["f64", "s64"])
+    if kernel.target not in runnable(ALL_TARGETS, GCC):
         pytest.skip("this machine has no AVX2")
     assert list(wrong_ones(46200, [11], ALL_TARGETS, sanitize=True)) == []
 
