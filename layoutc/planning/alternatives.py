@@ -23,6 +23,7 @@ from layoutc.planning.moves.last_cache import asking_in_last_cache
 from layoutc.planning.moves.macro_shapes import (
     ALONG_ROWS_OF,
     COLLIDING,
+    GATHERED_ALONG_SOURCE,
     NORMAL,
     STAGED_CHUNKS,
     STAGED_ROWS,
@@ -78,7 +79,7 @@ BY_DESTINATION = (
     Policy("normal", "normal", STREAMED),
     Policy("staged", "nontemporal", COLLIDING),
     Policy("staged", "staged", STAGED_ROWS),
-    Policy("staged", "normal", replace(ALONG_ROWS_OF["src"], inner="dst")),
+    Policy("staged", "normal", GATHERED_ALONG_SOURCE),
     Policy("normal", "normal", STREAMED_SMALL),
 )
 ALTERNATIVES = (*BY_DESTINATION, *(policy._replace(outer="src") for policy in BY_DESTINATION))

@@ -8,7 +8,6 @@ the tile, or of its neighbours along the other side, that lie a multiple of a pa
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
@@ -20,7 +19,12 @@ from layoutc.planning.moves.colliding_rows import (
     halved,
     rows_of_a_set,
 )
-from layoutc.planning.moves.macro_shapes import ALONG_ROWS_OF, GATHERED_IN_CACHES
+from layoutc.planning.moves.macro_shapes import (
+    ALONG_ROWS_OF,
+    ALONG_SOURCE_SMALL,
+    GATHERED_ALONG_SOURCE,
+    GATHERED_IN_CACHES,
+)
 from layoutc.planning.moves.macro_tiles import with_macro
 from layoutc.planning.moves.next_tile import straddles_lines
 from layoutc.planning.plans.plan import CopyPlan
@@ -34,6 +38,8 @@ EVICTING_GAIN = 0.75
 """times the cost of the usual plan, that gathered rows cost at most in L2 where rows of the destination evict others"""
 LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
 """of a load, and of a store"""
+LEAST_STORED_SMALL = LINE
+"""the same of a store of elements of 1 byte"""
 
 
 EVICTED = "as lines of others would evict each other from the first cache"
@@ -67,7 +73,9 @@ def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan
     most = _cost(usual, target)
     found = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
     for side, other in found:
-        shape, name = ALONG_ROWS_OF[side], {"src": "source", "dst": "destination"}[side]
+        is_small = side == "src" and plan.widths.src == 1
+        shape = ALONG_SOURCE_SMALL if is_small else ALONG_ROWS_OF[side]
+        name = {"src": "source", "dst": "destination"}[side]
         for tiles in _with_fewer_rows(plan, other):
             rows = f"{lane_count(tiles.target_lanes if side == 'src' else tiles.source_lanes)} of the {name}"
             if tiles is not plan or not target.waits_for_lines:
@@ -88,7 +96,7 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
     it has to spare much.
     """
     is_large = plan.copy.elements * plan.widths.src >= target.l2
-    for shape in (GATHERED_IN_CACHES[plan.widths.src], replace(ALONG_ROWS_OF["src"], inner="dst")):
+    for shape in (GATHERED_IN_CACHES[plan.widths.src], GATHERED_ALONG_SOURCE):
         gathered = gathered_in_caches(plan, shape)
         if gathered is None:
             continue
@@ -99,10 +107,11 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
 def _with_fewer_rows(plan: CopyPlan, other: SideName) -> Iterator[CopyPlan]:
     """The plan, and those with fewer and fewer rows in a tile, whose other side has half the lanes each time."""
     found: CopyPlan | None = plan
+    width = plan.widths.of(other)
+    least = LEAST_STORED_SMALL if (other, width) == ("dst", 1) else LEAST_BYTES[other]
     while found is not None:
         yield found
-        lanes = found.lanes(other)
-        is_cut = found.is_plain and lane_count(lanes) * found.widths.of(other) >= 2 * LEAST_BYTES[other]
+        is_cut = found.is_plain and lane_count(found.lanes(other)) * width >= 2 * least
         found = halved(found, other) if is_cut else None
 
 

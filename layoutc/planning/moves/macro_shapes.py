@@ -64,8 +64,12 @@ ALONG_ROWS_OF: dict[SideName, MacroShape] = {
     "dst": MacroShape(16 << 10, 64, 1 << 10, "dst", prefetch=False),
 }
 """in the caches, for tiles of few rows of a side, as lines would evict each other before the next tile takes a part"""
+ALONG_SOURCE_SMALL = replace(ALONG_ROWS_OF["src"], budget=8 << 10)
+"""the same along the source, for elements of 1 byte, of which a tile has most rows"""
+GATHERED_ALONG_SOURCE = replace(ALONG_ROWS_OF["src"], inner="dst")
+"""rows that are gathered there and go on along the source"""
 GATHERED_IN_CACHES = {
-    1: MacroShape(32 << 10, 256, 256, "dst"),
+    1: MacroShape(16 << 10, 128, 128, "dst"),
     2: MacroShape(32 << 10, 256, 256, "dst"),
     4: MacroShape(32 << 10, 256, 512, "dst"),
     8: MacroShape(16 << 10, 256, 512, "dst"),
