@@ -51,6 +51,11 @@ FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
 SHORT_LINES, LONGER_LINES = 4, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
+HELD_BUDGET, HELD_ELEMENT = 8 << 10, 4
+"""
+bytes of a macro tile where the second cache holds both sides, on a processor that fetches rows by itself, if elements
+that are moved have so many at most
+"""
 HELD_LINES = 0.5
 """of the first cache, that lines of the source may fill then, one for each element of a row"""
 
@@ -90,9 +95,9 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     if plan.keeps_rows:
-        return with_macro(plan, NORMAL_BY_SOURCE)
+        return with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
     is_line = lane_count(plan.source_lanes) * plan.widths.src >= LINE
-    return cached if is_line else with_macro(plan, NORMAL_BY_SOURCE)
+    return cached if is_line else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
 
 
 def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
@@ -115,6 +120,7 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
     why = f"as {stored} of them share one set of the first cache"
     for shape in (NORMAL, NORMAL_LONG):
         if stored_sets(cached) < FEWEST_SETS and stores_whole_lines(plan, target):
+            shape = _sized(shape, plan, target)
             longer = f"{shape.reason}; runs of rows of the destination are longer, {why}"
             cached = with_macro(plan, shape).because("macro tiles", longer)
     if share_evicted(cached, "dst", target) > 0:
@@ -123,10 +129,18 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
     return cached
 
 
+def _sized(shape: MacroShape, plan: CopyPlan, target: Machine) -> MacroShape:
+    """A shape of macro tiles that are stored through the caches, or a smaller one where L2 holds both sides."""
+    is_small = plan.widths.src <= HELD_ELEMENT and not plan.widths.converts
+    is_held = target.fetches_rows and is_small and _fits_second_cache(plan, target)
+    return replace(shape, budget=HELD_BUDGET) if is_held else shape
+
+
 def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
     """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of 2 by 2 tiles."""
-    if target.waits_for_lines or plan.widths.src != SQUARE_ELEMENT or not _fits_second_cache(plan, target):
-        return NORMAL
+    is_square = plan.widths.src == SQUARE_ELEMENT and not (target.waits_for_lines or target.fetches_rows)
+    if not is_square or not _fits_second_cache(plan, target):
+        return _sized(NORMAL, plan, target)
     is_moved = not (plan.copy.is_fill or plan.merges or plan.widths.converts)
     lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
     is_long = all(not digit.carries and digit.extent >= 2 * part.extent for digit, part in lanes)
@@ -153,7 +167,8 @@ def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not (is_held and NORMAL.target_run < row <= lines * LINE):
         return with_macro(plan, _normal(plan, target))
     why = f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines"
-    return with_macro(plan, replace(NORMAL, target_run=row)).because("macro tiles", why)
+    shape = replace(_sized(NORMAL, plan, target), target_run=row)
+    return with_macro(plan, shape).because("macro tiles", why)
 
 
 def _straddling(plan: CopyPlan, cached: CopyPlan, target: Machine) -> CopyPlan | None:
