@@ -39,7 +39,9 @@ from tests.random_conversions import random_conversion
 MACHINES = {
     **TARGETS,
     "avx512vbmi": replace(TARGETS["avx512"], shuffles="any"),
-    "znver4": replace(TARGETS["avx512"], shuffles="single", waits_for_lines=False, fetches_rows=True),
+    "znver4": replace(
+        TARGETS["avx512"], shuffles="single", waits_for_lines=False, fetches_rows=True, halves_registers=True
+    ),
 }
 """those with names, and what `native` means where single bytes can be permuted, on Intel's processors and on AMD's"""
 ALL_TARGETS = (*MACHINES, PLAIN)

@@ -82,7 +82,7 @@ def test_long_rows_are_not_asked_for_where_a_processor_was_seen_to_fetch_them(
     told = tmp_path / "cpuinfo"
     told.write_text(f"vendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: sse2 avx2\n")
     found = of_processor(told, monkeypatch)
-    assert found.fetches_rows == fetches
+    assert (found.fetches_rows, found.halves_registers) == (fetches, fetches)
     asks: list[bool] = []
     for tag, to_tag, dims in (("ab", "ab", (4096, 4096)), ("abcd", "acbd", (64, 197, 16, 64))):
         source, destination = layoutc.desc(tag, dims, "f32"), layoutc.desc(to_tag, dims, "bf16")

@@ -27,6 +27,22 @@ CACHED_RULES = (
         (IN_L2,),
     ),
     Rule(
+        "HELD_BUDGET",
+        "where a processor fetches rows, macro tiles have 8 KiB of elements of up to 4 bytes in the second cache",
+        {
+            "16 KiB": {"HELD_BUDGET": to(16 << 10)},
+            "4 KiB": {"HELD_BUDGET": to(4 << 10)},
+            "of 8 bytes too": {"HELD_ELEMENT": to(8)},
+        },
+        (IN_L2,),
+    ),
+    Rule(
+        "with_half_loads",
+        "in the caches half a line is loaded where whole ones would straddle two, and registers move in halves",
+        {"not": {"with_half_loads": to(first_of)}},
+        CACHES,
+    ),
+    Rule(
         "PAIRED_ROWS",
         "tiles of two blocks are taken in turn in the second cache, two of each, where no stores wait for lines",
         {
@@ -111,6 +127,18 @@ CACHED_RULES = (
             "half the source's run": {"ALONG_ROWS_OF": shape(source_run=0.5)},
             "half the destination's run": {"ALONG_ROWS_OF": shape(target_run=0.5)},
         },
+        CACHES,
+    ),
+    Rule(
+        "ALONG_SOURCE_SMALL",
+        "the same of elements of 1 byte along the source: 8 KiB",
+        {"4 KiB": {"ALONG_SOURCE_SMALL": shape(budget=0.5)}, "16 KiB": {"ALONG_SOURCE_SMALL": shape(budget=2)}},
+        CACHES,
+    ),
+    Rule(
+        "LEAST_STORED_SMALL",
+        "tiles of fewer rows, where these evict each other, store 64 bytes at least of elements of 1 byte",
+        {"half": {"LEAST_STORED_SMALL": times(0.5)}},
         CACHES,
     ),
     Rule(

@@ -34,6 +34,8 @@ FETCHING_FAMILIES = ("25",)
 Of its processors those that were seen to fetch long rows faster by themselves, Zen 4 and the Zen 3 before it; of Zen 5
 that is not known.
 """
+HALVING_FAMILIES = ("25",)
+"""those whose data paths have half a line: Zen 4; those of Zen 5 have a whole one"""
 
 SHARED_LLC = 64 << 20
 """bytes of a last cache, however large, that one process may expect to have of it"""
@@ -59,7 +61,7 @@ class Machine:
     Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
     what every destination's address is a multiple of. A last cache that is far is little faster than memory. A
     processor that waits for lines holds up its stores behind one whose line is not in the first cache; one that fetches
-    rows is held up by what is asked for ahead of long ones.
+    rows is held up by what is asked for ahead of long ones; one that halves registers moves those of a line in two.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Machine:
     llc_is_far: bool = False
     waits_for_lines: bool = True
     fetches_rows: bool = False
+    halves_registers: bool = False
     alignment: int = ALIGNMENT
 
     @property
@@ -135,12 +138,13 @@ def native() -> Machine:
     """This machine."""
     found = TARGETS[_instruction_set()]
     is_amd = _cpu_facts().get("vendor_id") == AMD
-    fetches_rows = is_amd and _cpu_facts().get("cpu family") in FETCHING_FAMILIES
+    family = _cpu_facts().get("cpu family") if is_amd else None
     if "avx512vbmi" in _cpu_flags():
         found = replace(found, shuffles="single" if is_amd else "any")
     found = replace(found, name="native", **{level: size for level, size in _cache_sizes().items() if size})
     found = replace(found, llc=min(found.llc, SHARED_LLC), llc_is_far=found.llc > FAR_LLC)
-    return replace(found, waits_for_lines=not is_amd, fetches_rows=fetches_rows)
+    seen = {"fetches_rows": family in FETCHING_FAMILIES, "halves_registers": family in HALVING_FAMILIES}
+    return replace(found, waits_for_lines=not is_amd, **seen)
 
 
 def _instruction_set() -> str:

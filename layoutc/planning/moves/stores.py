@@ -22,6 +22,7 @@ from layoutc.planning.moves.colliding_rows import (
     with_fewer_rows,
 )
 from layoutc.planning.moves.fewest_lines import with_fewest_lines
+from layoutc.planning.moves.half_loads import with_half_loads
 from layoutc.planning.moves.last_cache import asking_in_last_cache
 from layoutc.planning.moves.macro_shapes import (
     ALIGNED,
@@ -72,7 +73,7 @@ def _with_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     if plan.copy.is_fill or plan.widths.converts:
         return with_macro(plan, _normal(plan, target))
     found = with_fewest_lines(plan, _usual(plan, target), target)
-    return in_pairs(found, target) if found.tile == plan.tile else found
+    return with_half_loads(in_pairs(found, target), target) if found.tile == plan.tile else found
 
 
 def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
