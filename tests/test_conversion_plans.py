@@ -425,6 +425,18 @@ def test_channels_of_a_shorter_tile_are_read_back() -> None:
         parse_plan([line.replace("27x4", "27x2").replace("1:4", "1:2") for line in plan_lines(plan)])
 
 
+def test_tiles_that_became_shorter_do_not_ask_for_lines_in_turn() -> None:
+    """Four tiles of 16 steps of 4 rows ask for a line in turn; of 8 steps eight would, which are more than the rows."""
+    source, destination = (
+        MemoryDesc((2, 12, 954), element_type(type), layout(tag))
+        for type, tag in (("f8_e5m2", "abc"), ("f8_e4m3", "acb"))
+    )
+    small = replace(machine("generic"), l2=512, llc=1 << 10, waits_for_lines=False)
+    plan = choose_plan(source, destination, small, 1, Conversion(sum=0.5))
+    copy = next(copy for copy in plan.copies if copy.tile == (1, 8, 4) and copy.prefetch)
+    assert copy.asks == "" and parse_plan(plan_lines(plan)) == plan
+
+
 def test_elements_are_converted_where_their_parameters_are_side_by_side() -> None:
     """A register of 64 columns has a load of its scales, and one of 23 channels and some columns a load for each."""
     scales = Conversion(dst_scale=Param(axes=(1, 2), dtype="f32"))

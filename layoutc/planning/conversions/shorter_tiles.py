@@ -12,6 +12,7 @@ from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CONVERTED_LANE, CopyPlan, Part, Plan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.tiles.lanes import lane_count, tile_of
+from layoutc.planning.tiles.lines_in_turn import lines_in_turn
 from layoutc.planning.tiles.param_loads import param_loads
 
 MOST, LEAST = 64, 8
@@ -102,7 +103,10 @@ def _halved(plan: CopyPlan) -> CopyPlan | None:
     if tile == plan.tile or not shorter:
         return None
     lanes = (converted, shorter) if at_load else (shorter, converted)
-    return replace(plan, source_lanes=lanes[0], target_lanes=lanes[1], tile=tile)
+    halved = replace(plan, source_lanes=lanes[0], target_lanes=lanes[1], tile=tile)
+    # Of shorter loads more tiles take parts of a line, and may be more than there are rows to share.
+    asks_alike = halved.asks != "by tiles" or lines_in_turn(halved) is not None
+    return halved if asks_alike else replace(halved, asks="")
 
 
 def _cut(lanes: Sequence[Part], digit: int, most: int) -> tuple[Part, ...]:
