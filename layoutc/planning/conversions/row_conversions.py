@@ -16,6 +16,7 @@ from layoutc.planning.moves.cache_sets import fill_second_sets, holds_lines
 from layoutc.planning.moves.macro_shapes import (
     GATHERED,
     GATHERED_DIVIDED,
+    GATHERED_DIVIDED_CACHED,
     GATHERED_DIVIDED_NEAR,
     GATHERED_PACKED,
     WIDENED,
@@ -145,6 +146,8 @@ def _narrowed(plan: CopyPlan, how: Converting) -> MacroShape:
     """The shape of macro tiles, with more of rows that are divided by one number, whose reciprocal serves them all."""
     _, row = next(contiguous(plan.copy, "src"))
     divides = how.divisor is not None and how.makes_quotients and not row.params[how.divisor]
-    if divides and how.streams and not how.target.llc_is_far:
-        return GATHERED_DIVIDED_NEAR
-    return GATHERED_DIVIDED if divides else GATHERED
+    if not divides:
+        return GATHERED
+    if not how.streams:
+        return GATHERED_DIVIDED_CACHED
+    return GATHERED_DIVIDED if how.target.llc_is_far else GATHERED_DIVIDED_NEAR

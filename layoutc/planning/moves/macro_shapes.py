@@ -86,9 +86,11 @@ STAGED_CHUNKS = MacroShape(16 << 10, 256, 512, "src", filled=4 << 10, overlaps=T
 GATHERED = MacroShape(8 << 10, 128, 64, "dst")
 """rows that are converted into a buffer: it stays in the first cache with two lines of each"""
 GATHERED_DIVIDED = replace(GATHERED, budget=32 << 10, source_run=512, filled=8 << 10)
-"""the same, where each row is divided by a number of its own, by way of its reciprocal"""
+"""the same past the caches, where each row is divided by a number of its own, by way of its reciprocal"""
 GATHERED_DIVIDED_NEAR = replace(GATHERED_DIVIDED, source_run=256)
-"""the same past the caches, where the last one is near"""
+"""the same, where the last cache is near"""
+GATHERED_DIVIDED_CACHED = replace(GATHERED_DIVIDED, budget=256 << 10, source_run=8 << 10)
+"""the same in the caches: the second one holds the buffer, and a reciprocal serves long rows"""
 WIDENED = MacroShape(16 << 10, 256, 256, "dst", filled=8 << 10)
 """
 The same, where elements become wider: `ab` to `ba` of 4096x4096 s4 with groups of scales to f32 takes half the time in
