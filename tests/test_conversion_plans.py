@@ -818,7 +818,7 @@ def test_a_second_cache_of_a_few_lines_has_one_set() -> None:
 @pytest.mark.parametrize(
     ("target", "batch", "conversion", "macro"),
     [
-        ("avx512", 1, Conversion(dst_scale=Param(axes=1)), 128),
+        ("avx512", 1, Conversion(dst_scale=Param(axes=1)), 784),
         ("avx512", 128, Conversion(dst_scale=Param(axes=1)), 64),
         ("far", 128, Conversion(dst_scale=Param(axes=1)), 128),
         ("avx512", 1, Conversion(dst_scale=Param(axes=1), reciprocal=True), 32),
