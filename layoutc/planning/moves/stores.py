@@ -119,9 +119,8 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
     if stored <= l1_ways(target):
         return cached
     why = f"as {stored} of them share one set of the first cache"
-    for shape in (NORMAL, NORMAL_LONG):
+    for shape in (_sized(shape, plan, target) for shape in (NORMAL, NORMAL_LONG)):
         if stored_sets(cached) < FEWEST_SETS and stores_whole_lines(plan, target):
-            shape = _sized(shape, plan, target)
             longer = f"{shape.reason}; runs of rows of the destination are longer, {why}"
             cached = with_macro(plan, shape).because("macro tiles", longer)
     if share_evicted(cached, "dst", target) > 0:
