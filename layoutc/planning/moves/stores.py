@@ -95,10 +95,8 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
         return straddling
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
-    if plan.keeps_rows:
-        return with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
-    is_line = lane_count(plan.source_lanes) * plan.widths.src >= LINE
-    return cached if is_line else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
+    loads_lines = lane_count(plan.source_lanes) * plan.widths.src >= LINE and not plan.keeps_rows
+    return cached if loads_lines else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
 
 
 def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
