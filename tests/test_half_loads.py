@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 import pytest
 
@@ -31,6 +32,19 @@ def test_rows_that_begin_with_lines_and_shorter_loads_stay(dims: tuple[int, int]
     assert transpose(dims, element_type) == transpose(dims, element_type, halves=False)
 
 
-@pytest.mark.parametrize("dims", [(470, 670), (943, 2509)])
-def test_tiles_of_bytes_store_whole_lines(dims: tuple[int, int]) -> None:
-    assert transpose(dims, "s8").tile == (16, 64)
+def test_tiles_of_bytes_store_whole_lines_in_macro_tiles_of_8_kib() -> None:
+    """Tiles of half a line would be taken, or macro tiles of twice the bytes, if either rule were that of others."""
+    copy = transpose((3880, 971), "s8")
+    assert (copy.load, copy.tile, copy.macro) == ("normal", (16, 64), (128, 64))
+
+
+def test_rows_of_bytes_that_share_sets_are_gathered_for_whole_lines() -> None:
+    copy = transpose((513, 513), "s8")
+    assert (copy.load, copy.tile) == ("staged", (16, 64))
+
+
+@pytest.mark.parametrize(("element_type", "kib"), [("f32", 8), ("f64", 14)])
+def test_macro_tiles_are_smaller_where_the_second_cache_holds_both_sides(element_type: str, kib: int) -> None:
+    """Of elements of up to 4 bytes: the others have what is left of 16 KiB once rows are of equal parts."""
+    copy = transpose((200, 301), element_type)
+    assert prod(copy.macro) * copy.widths.src == kib << 10
