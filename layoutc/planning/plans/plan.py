@@ -55,7 +55,8 @@ class CopyPlan(MacroRuns):
     How one strided copy runs: tiles fill macro tiles, and these the copy.
 
     The last tile of a digit that its extent is no multiple of starts earlier, so that it writes some elements again;
-    the last macro tile has fewer tiles, but in a buffer, where it starts earlier too.
+    the last macro tile has fewer tiles, but in a buffer, where it starts earlier too. Of one whose rows are gathered,
+    what the one before has moved is not gathered again.
     """
 
     copy: StridedCopy

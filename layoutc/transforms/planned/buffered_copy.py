@@ -24,7 +24,7 @@ from layoutc.transforms.planned.gathered_loads import GatheredLoads
 from layoutc.transforms.planned.lines_ahead import LinesAhead
 from layoutc.transforms.planned.tiled_nest import TiledCopy
 from layoutc.transforms.planned.whole_lines import AskAhead, StoreStage, run_loops
-from layoutc.transforms.values.tile_loops import Term, TileLoops
+from layoutc.transforms.values.tile_loops import Steps, Term, TileLoops
 
 
 class BufferedCopy(TiledCopy):
@@ -70,13 +70,15 @@ class BufferedCopy(TiledCopy):
             self.store_stage.fetch_parts(self.loops, outer, self.dst_strides)
         if self.load_stage is not None:
             if isinstance(self.load_stage, GatheredLoads):
-                self.load_stage.fill(self.loops.inside(), outer, self.src_strides, self.shared_params)
+                self.load_stage.fill(
+                    self.loops.inside(), outer, self.src_strides, self._overlapping, self.shared_params
+                )
             else:
                 self.load_stage.fill(self.loops.inside(), outer, self.src_strides)
         if isinstance(self.store_stage, ByteStage) and self.memory.adds and not self.plan.copy.is_fill:
             self.store_stage.fill(self.loops.inside(), outer, self.dst_strides)
         out = self.loops.inside()
-        inner = self.loops.serial(self.inner)
+        inner = self.loops.of_new_tiles(self.inner, self._overlapping, outer)
         terms = (*outer, *inner)
         self.find_params(terms)
         if isinstance(self.load_stage, GatheredLoads) and self.plan.asks == "by tiles":
@@ -93,6 +95,18 @@ class BufferedCopy(TiledCopy):
         elif self.store_stage is not None:
             self.store_stage.copy_out(out, outer, self.dst_strides)
         return self.loops.outermost or first
+
+    @property
+    def _overlapping(self) -> list[tuple[Steps, Steps]]:
+        """
+        Loops over macro tiles, with those over their tiles, whose last one starts earlier and has tiles moved already.
+
+        Out of a buffer of the destination leave all of them.
+        """
+        if self.store_stage is not None:
+            return []
+        tiles = {loop.digit: loop for loop in self.inner if loop.is_even}
+        return [(loop, tiles[loop.digit]) for loop in self.outer if loop.digit in tiles and not loop.is_even]
 
     def _asks_again(self, loops: TileLoops, outer: Sequence[Term]) -> AskAhead | None:
         """How each line that leaves the buffer asks for lines of the source as well; None if loads alone do."""

@@ -145,18 +145,20 @@ class GatheredLoads:
         loops: TileLoops,
         outer: Sequence[Term],
         strides: Sequence[Stride],
+        overlapping: Sequence[tuple[Steps, Steps]],
         shared: Sequence[Sequence[int]] = (),
     ) -> None:
         """
         Gathers a macro tile; the terms are of loops over digits that have these strides in the source.
 
-        Loops that are `shared` with other copies step so many values of each list of parameters.
+        Of `overlapping` macro tiles only what the one before has not moved. Loops that are `shared` with other copies
+        step so many values of each list of parameters.
         """
         if self.bytes is not None:
             self.bytes.fill(loops.inside(), outer, strides)
         if self.row_steps is not None:
             self.row_steps.begin(loops, outer)
-        terms = [*outer, *loops.serial(self.rows)]
+        terms = [*outer, *loops.of_new_tiles(self.rows, overlapping, outer)]
         base, places = self.plan.copy.src * self.ratio, terms
         if self.bytes is not None:
             strides, base, places = self.bytes.strides, LINE, terms[len(outer) :]

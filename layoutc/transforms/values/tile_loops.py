@@ -107,8 +107,29 @@ class TileLoops:
             terms.append(self._term(loop, self._serial(loop.digit, self.nest.constant(loop.count))))
         return terms
 
-    def _serial(self, digit: int, end: SSAValue) -> SSAValue:
-        loop = open_loop(self.builder, (self.nest.constant(0), end, self.nest.constant(1)), f"i{digit}")
+    def of_new_tiles(
+        self, loops: Sequence[Steps], overlapping: Sequence[tuple[Steps, Steps]], terms: Sequence[Term]
+    ) -> list[Term]:
+        """
+        A loop for each of these, by tiles or less, without tiles that the macro tile before has moved.
+
+        `overlapping` are loops over macro tiles, with those over their tiles, whose last one starts earlier; the terms
+        are theirs.
+        """
+        found: list[Term] = []
+        for loop in loops:
+            start = None
+            for macro_tiles, tiles in overlapping:
+                if loop.digit == tiles.digit:
+                    at = self.position(terms, loop.digit)
+                    moved = (at.ceil_div(macro_tiles.step) * macro_tiles.step - at) // tiles.size
+                    start = apply(self.builder, moved * (tiles.size // loop.size), self.counters, "first")
+            found.append(self._term(loop, self._serial(loop.digit, self.nest.constant(loop.count), start)))
+        return found
+
+    def _serial(self, digit: int, end: SSAValue, start: SSAValue | None = None) -> SSAValue:
+        bounds = (self.nest.constant(0) if start is None else start, end, self.nest.constant(1))
+        loop = open_loop(self.builder, bounds, f"i{digit}")
         self._enter(loop.op, loop.builder, [digit])
         return loop.counter
 
