@@ -16,6 +16,30 @@
 // CHECK-NEXT:    memcpy(lanes, from, (size_t)count * sizeof(float));
 // CHECK-NEXT:  #endif
 // CHECK-NEXT:  }
+// CHECK:       typedef float f32x8 __attribute__((vector_size(32)));
+// CHECK-EMPTY:
+// CHECK:       static inline void load_first_f32x8(f32x8 *lanes, const float *from, int64_t count) {
+// CHECK-NEXT:  #if defined(__AVX512VL__)
+// CHECK-NEXT:    if (__builtin_constant_p(count) && count <= 4) {
+// CHECK-NEXT:      typedef long long words __attribute__((vector_size(32)));
+// CHECK-NEXT:      typedef long long halves __attribute__((vector_size(16)));
+// CHECK-NEXT:      f32x4 low = (f32x4)__builtin_shufflevector((words)*lanes, (words)*lanes, 0, 1);
+// CHECK-NEXT:      const halves high = __builtin_shufflevector((words)*lanes, (words)*lanes, 2, 3);
+// CHECK-NEXT:      load_first_f32x4(&low, from, count);
+// CHECK-NEXT:      *lanes = (f32x8)__builtin_shufflevector((halves)low, high, 0, 1, 2, 3);
+// CHECK-NEXT:      return;
+// CHECK-NEXT:    }
+// CHECK-NEXT:  #endif
+// CHECK-NEXT:  #if defined(__AVX512F__) && defined(__AVX512VL__)
+// CHECK:       static inline void store_first_f32x8(float *to, const f32x8 *lanes, int64_t count) {
+// CHECK-NEXT:  #if defined(__AVX512VL__)
+// CHECK-NEXT:    if (__builtin_constant_p(count) && count <= 4) {
+// CHECK-NEXT:      typedef long long words __attribute__((vector_size(32)));
+// CHECK-NEXT:      f32x4 low = (f32x4)__builtin_shufflevector((words)*lanes, (words)*lanes, 0, 1);
+// CHECK-NEXT:      store_first_f32x4(to, &low, count);
+// CHECK-NEXT:      return;
+// CHECK-NEXT:    }
+// CHECK-NEXT:  #endif
 // CHECK:       typedef int32_t i32x8 __attribute__((vector_size(32)));
 // CHECK-NEXT:  typedef int32_t i32x8_unaligned __attribute__((vector_size(32), aligned(4), may_alias));
 // CHECK-NEXT:  #define store_i32x8(to, value) (*(i32x8_unaligned *)(to) = (value))
@@ -134,6 +158,21 @@ func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
     vector.maskedstore %dst[%c0], %three, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
     vector.maskedstore %dst[%c0], %odd, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
   }
+  func.return
+}
+
+// Few lanes are moved as those of half a vector, or of half of that, where the compiler knows how many they are.
+// CHECK-LABEL: void few_lanes(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:    f32x8 value = (f32x8){0};
+// CHECK-NEXT:    load_first_f32x8(&value, src, 3);
+// CHECK-NEXT:    store_first_f32x8(dst, &value, 3);
+// CHECK-NEXT:  }
+func.func @few_lanes(%src : memref<8xf32>, %dst : memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<8xf32>
+  %three = arith.constant dense<[true, true, true, false, false, false, false, false]> : vector<8xi1>
+  %value = vector.maskedload %src[%c0], %three, %zero : memref<8xf32>, vector<8xi1>, vector<8xf32> into vector<8xf32>
+  vector.maskedstore %dst[%c0], %three, %value : memref<8xf32>, vector<8xi1>, vector<8xf32>
   func.return
 }
 

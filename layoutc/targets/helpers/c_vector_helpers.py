@@ -34,7 +34,10 @@ LOADED_ONCE_BYTES = 64
 """of the registers that gcc loads anew at each use of their lanes, where it has too few for all values"""
 
 MASKED_BYTES = (16, 32, 64)
-"""of the vectors whose first lanes are moved by themselves; copied to the stack, they would be waited for"""
+"""
+of the vectors whose first lanes are moved by themselves, the narrowest that has them all; copied to the stack, they
+would be waited for
+"""
 PARTS = (4, 8)
 """bytes of the vectors that are moved as the first lanes of one of 16 bytes, whose parts are as large"""
 MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
@@ -43,7 +46,7 @@ MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
 
 def vector_prelude(mentioned: set[str]) -> list[str]:
     """The paragraphs that code with these words needs above it: only what it uses, in a fixed order."""
-    named = _named(mentioned)
+    named = _with_halves(_named(mentioned))
     helpers = lane_helpers(named)
     used = named | _named(words("\n".join(helpers)))
     types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
@@ -56,6 +59,23 @@ def vector_prelude(mentioned: set[str]) -> list[str]:
 def _named(mentioned: set[str]) -> set[str]:
     """The types, and what is named after one."""
     return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, mentioned))
+
+
+def _with_halves(named: set[str]) -> set[str]:
+    """And what moves the first lanes of half a vector."""
+    found = set(named)
+    for name in named:
+        verb, _, moved = name.partition("_first_")
+        type = VectorType.named(moved) if moved else None
+        while type is not None and (type := _half(type)) is not None:
+            found.add(f"{verb}_first_{type}")
+    return found
+
+
+def _half(type: VectorType) -> VectorType | None:
+    """Of one that is moved as half if that has all lanes."""
+    is_halved = type.bytes in MASKED_BYTES[1:]
+    return VectorType(type.kind, type.bits, type.lanes // 2) if is_halved else None
 
 
 def _definition(type: VectorType, used: set[str]) -> str:
@@ -111,10 +131,34 @@ def _masked(type: VectorType) -> dict[str, str]:
         if move:
             made = "const uint64_t mask = count > 0 ? UINT64_MAX >> (64 - count) : 0;\n  "
             first, some = _masked_or(type, made + move, first), _masked_or(type, move, some)
+        if (half := _half(type)) is not None:
+            first = f"{_as_half(type, half, verb)}\n{first}"
         for which, lanes, body in (("first", "int64_t count", first), ("some", "uint64_t mask", some)):
             name = f"{verb}_{which}_{type}"
             found[name] = f"static inline void {name}({given}, {lanes}) {{\n{body}\n}}"
     return found
+
+
+def _as_half(type: VectorType, half: VectorType, verb: str) -> str:
+    """The move of few lanes as those of half a vector: it takes less time the narrower its registers are."""
+    words = [str(lane) for lane in range(type.bytes // 8)]
+    first, rest = (", ".join(part) for part in (words[: half.bytes // 8], words[half.bytes // 8 :]))
+    taken = "__builtin_shufflevector((words)*lanes, (words)*lanes, {})"
+    if verb == "load":
+        types = [typedef("words", 64, type.bytes), typedef("halves", 64, half.bytes)]
+        moves = [
+            f"const halves high = {taken.format(rest)}",
+            f"load_first_{half}(&low, from, count)",
+            f"*lanes = ({type})__builtin_shufflevector((halves)low, high, {', '.join(words)})",
+        ]
+    else:
+        types, moves = [typedef("words", 64, type.bytes)], [f"store_first_{half}(to, &low, count)"]
+    lines = ";\n    ".join((*types, f"{half} low = ({half}){taken.format(first)}", *moves, "return"))
+    return f"""#if defined(__AVX512VL__)
+  if (__builtin_constant_p(count) && count <= {half.lanes}) {{
+    {lines};
+  }}
+#endif"""
 
 
 def _masked_moves(type: VectorType) -> tuple[str, str]:

@@ -121,9 +121,10 @@ class TileLoops:
             start = None
             for macro_tiles, tiles in overlapping:
                 if loop.digit == tiles.digit:
-                    at = self.position(terms, loop.digit)
-                    moved = (at.ceil_div(macro_tiles.step) * macro_tiles.step - at) // tiles.size
-                    start = apply(self.builder, moved * (tiles.size // loop.size), self.counters, "first")
+                    # A remainder, which is seen to be no less than 0: how far the next step is.
+                    moved = self.position(terms, loop.digit) * (macro_tiles.step - 1) % macro_tiles.step
+                    steps = moved // tiles.size * (tiles.size // loop.size)
+                    start = apply(self.builder, steps, self.counters, "first")
             found.append(self._term(loop, self._serial(loop.digit, self.nest.constant(loop.count), start)))
         return found
 
