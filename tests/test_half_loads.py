@@ -1,4 +1,4 @@
-"""Loads of half a line where whole ones would straddle two, and tiles of bytes where rows evict each other."""
+"""Loads and registers of half a line where a processor halves them, and tiles of bytes where rows evict each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 import layoutc
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
-from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import CopyPlan, Plan
 
 ZEN4 = replace(TARGETS["avx512"], shuffles="single", waits_for_lines=False, fetches_rows=True, halves_registers=True)
 
@@ -48,3 +49,28 @@ def test_macro_tiles_are_smaller_where_the_second_cache_holds_both_sides(element
     """Of elements of up to 4 bytes: the others have what is left of 16 KiB once rows are of equal parts."""
     copy = transpose((200, 301), element_type)
     assert prod(copy.macro) * copy.widths.src == kib << 10
+
+
+def channels(dims: tuple[int, ...], element_type: str, names: tuple[str, str] = ("nhwc", "nchw")) -> CopyPlan:
+    source, destination = (layoutc.desc(name, dims, element_type) for name in names)
+    (copy,) = choose_plan(source, destination, ZEN4).copies
+    return copy
+
+
+@pytest.mark.parametrize("names", [("nhwc", "nchw"), ("nchw", "nhwc")])
+def test_channels_are_taken_apart_by_registers_of_half_a_line(names: tuple[str, str]) -> None:
+    copy = channels((2, 17, 28, 28), "f32", names)
+    assert (copy.vector_bytes, sorted(copy.tile)[-2:]) == (32, [8, 17])
+    assert parse_plan(plan_lines(Plan((copy,)))).copies == (copy,)
+
+
+@pytest.mark.parametrize(
+    "dims",
+    [
+        pytest.param((2, 3, 28, 28), id="few channels"),
+        pytest.param((2, 17, 32, 32), id="rows in one set of the first cache"),
+        pytest.param((64, 17, 112, 112), id="past the caches"),
+    ],
+)
+def test_other_channels_are_taken_apart_by_registers_of_a_line(dims: tuple[int, ...]) -> None:
+    assert channels(dims, "f32").vector_bytes == 64

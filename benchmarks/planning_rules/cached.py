@@ -43,6 +43,12 @@ CACHED_RULES = (
         CACHES,
     ),
     Rule(
+        "FEW_CHANNELS",
+        "in the caches more than 4 channels are taken apart by registers of half a line, where those move in halves",
+        {"never": {"FEW_CHANNELS": to(NEVER)}, "of 3 too": {"FEW_CHANNELS": to(2)}},
+        CACHES,
+    ),
+    Rule(
         "PAIRED_ROWS",
         "tiles of two blocks are taken in turn in the second cache, two of each, where no stores wait for lines",
         {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -13,6 +14,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.moves.element_macros import with_element_macro
 from layoutc.planning.moves.half_lines import with_half_lines
+from layoutc.planning.moves.half_registers import halves_channels
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.longer_tiles import with_longer_tile
 from layoutc.planning.moves.macro_shapes import NORMAL, STAGED_ROWS
@@ -52,6 +54,12 @@ def plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, b
     plan = _tiled(copy, element, target)
     if streams and not buffered:
         plan = _with_longer_runs(plan, copy, target)
+    if not streams and halves_channels(plan, target):
+        narrow = replace(target, vector=target.vector // 2)
+        half = _tiled(copy, element, narrow)
+        if half.has_channels:
+            why = f"by registers of {narrow.vector} bytes, as wider ones are moved in halves"
+            plan, target = half.because("rows", why), narrow
     return stored(plan, target, streams, buffered)
 
 

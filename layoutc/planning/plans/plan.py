@@ -129,8 +129,17 @@ class CopyPlan(MacroRuns):
     @property
     def is_plain(self) -> bool:
         """Whether lanes are powers of two on both sides, so that any half of them is a tile too."""
-        lanes = *self.source_lanes, *self.target_lanes
-        return not self.merges and all(is_power_of_two(part.extent) for part in lanes)
+        return not (self.merges or self.odd_lanes)
+
+    @property
+    def odd_lanes(self) -> list[Part]:
+        """The lanes that are no power of two."""
+        return [part for part in (*self.source_lanes, *self.target_lanes) if not is_power_of_two(part.extent)]
+
+    @property
+    def has_channels(self) -> bool:
+        """Whether lanes of a side are all of a few channels, which registers are put together of, or taken apart to."""
+        return not (self.merges or self.is_plain or self.keeps_rows)
 
     @property
     def transposes(self) -> bool:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName
-from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.interleave import deinterleave, interleave
 from layoutc.planning.shuffles.network import Network
@@ -77,8 +76,7 @@ class TileProgram:
         self.digits = plan.copy.digits
         self.partial = [(position, digit) for position, digit in enumerate(self.digits) if not digit.is_whole]
         """the digits that are loaded in part, and where they stand"""
-        odd = [part for part in (*plan.source_lanes, *plan.target_lanes) if not is_power_of_two(part.extent)]
-        self.channels = odd[0] if odd else None
+        self.channels = plan.odd_lanes[0] if plan.odd_lanes else None
         """a few channels, side by side in the lanes of one side"""
         bits = [(g, k) for g, extent in enumerate(plan.tile) for k in range(extent.bit_length() - 1)]
         if self.channels is not None:
