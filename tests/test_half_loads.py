@@ -74,3 +74,19 @@ def test_channels_are_taken_apart_by_registers_of_half_a_line(names: tuple[str, 
 )
 def test_other_channels_are_taken_apart_by_registers_of_a_line(dims: tuple[int, ...]) -> None:
     assert channels(dims, "f32").vector_bytes == 64
+
+
+@pytest.mark.parametrize(
+    ("dims", "element_type", "bytes"),
+    [
+        pytest.param((15, 21, 10, 12), "f32", 32, id="smaller boxes"),
+        pytest.param((18, 24, 7, 14), "f32", 64, id="boxes as large"),
+        pytest.param((15, 21, 10, 12), "bf16", 64, id="elements of 2 bytes"),
+        pytest.param((15, 84, 40, 12), "f32", 64, id="past the second cache"),
+    ],
+)
+def test_boxes_have_registers_of_half_a_line(dims: tuple[int, ...], element_type: str, bytes: int) -> None:
+    copy = channels(dims, element_type, ("abcd", "cbda" if dims[0] != 18 else "badc"))
+    assert copy.merges
+    assert copy.vector_bytes == bytes
+    assert parse_plan(plan_lines(Plan((copy,)))).copies == (copy,)

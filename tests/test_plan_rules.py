@@ -29,6 +29,7 @@ NO_RULES = {
     "machine.PAGE",
     "machine.ALIGNMENT",
     "machine.MAX_ALIGNMENT",
+    "machine.MERGED_HALF",
     "machine.MERGED_VECTOR",
     "param_lists.BYTE",
     "pairs.WORD_BYTES",

@@ -49,6 +49,12 @@ CACHED_RULES = (
         CACHES,
     ),
     Rule(
+        "HALVED_BOX",
+        "in the second cache smaller boxes of elements of 4 bytes have such registers too",
+        {"never": {"HALVED_BOX": to(0)}, "of 2 bytes": {"HALVED_BOX": to(2)}},
+        (IN_L2,),
+    ),
+    Rule(
         "PAIRED_ROWS",
         "tiles of two blocks are taken in turn in the second cache, two of each, where no stores wait for lines",
         {

@@ -51,8 +51,11 @@ Shuffles = Literal["single", "any", "words", "unpack"]
 what a register's lanes can be moved by: anything, also of two registers by a single shuffle; anything; anything of 2
 bytes or more; or unpacking alone
 """
-MERGED_VECTOR = 64
-"""bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers"""
+MERGED_VECTOR, MERGED_HALF = 64, 32
+"""
+bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers; also of half the width, which only
+those that do so by a single shuffle are planned with
+"""
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ def of_registers(vector: int, shuffles: Shuffles) -> Machine:
 
 def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
     """Whether any lanes of two registers are one instruction, for elements of so many bytes."""
+    if vector == MERGED_HALF:
+        return shuffles == "single"
     return vector == MERGED_VECTOR and (shuffles in ("single", "any") or (shuffles == "words" and element > 1))
 
 

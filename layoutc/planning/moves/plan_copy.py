@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -14,7 +13,7 @@ from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.moves.element_macros import with_element_macro
 from layoutc.planning.moves.half_lines import with_half_lines
-from layoutc.planning.moves.half_registers import halves_channels
+from layoutc.planning.moves.half_registers import half_registers, suits_half_registers
 from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.moves.longer_tiles import with_longer_tile
 from layoutc.planning.moves.macro_shapes import NORMAL, STAGED_ROWS
@@ -54,10 +53,9 @@ def plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, b
     plan = _tiled(copy, element, target)
     if streams and not buffered:
         plan = _with_longer_runs(plan, copy, target)
-    if not streams and halves_channels(plan, target):
-        narrow = replace(target, vector=target.vector // 2)
-        half = _tiled(copy, element, narrow)
-        if half.has_channels:
+    if not streams and (narrow := half_registers(plan, target)) is not None:
+        half = with_box(_by_lanes(copy, plan.widths, narrow), copy, narrow)
+        if suits_half_registers(half, plan):
             why = f"by registers of {narrow.vector} bytes, as wider ones are moved in halves"
             plan, target = half.because("rows", why), narrow
     return stored(plan, target, streams, buffered)
@@ -124,9 +122,14 @@ def _tiled(copy: StridedCopy, element: int, target: Machine) -> CopyPlan:
         return with_padded_tile(with_lanes(copy, widths, target, (), padded))
     if needs_box(copy, widths, target):
         return boxed(copy, element, target)
+    return with_box(_by_lanes(copy, widths, target), copy, target)
+
+
+def _by_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
+    """The same with lanes."""
     lanes = fused(copy, widths, target)
     plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target))
-    return with_box(with_longer_tile(plan), copy, target)
+    return with_longer_tile(plan)
 
 
 def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
@@ -203,10 +206,7 @@ def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float
     box = best_box(copy, element, target)
     if needs_box(copy, Widths(element, element), target):
         return box[0] if box else inf
-    widths = Widths(element, element)
-    lanes = fused(copy, widths, target)
-    plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target))
-    cost = tile_cost(with_longer_tile(plan))
+    cost = tile_cost(_by_lanes(copy, Widths(element, element), target))
     return min(cost, box[0]) if box else cost
 
 
