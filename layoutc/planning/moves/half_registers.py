@@ -5,52 +5,53 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import Machine
+from layoutc.planning.moves.boxes import waste
 from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set
+from layoutc.planning.moves.colliding_rows import crowds_sets
 from layoutc.planning.plans.plan import CopyPlan
 
 FEW_CHANNELS = 4
 """channels, up to which either registers take as long"""
 HALVED_BOX = 4
 """bytes of the elements of boxes that are of half registers where the second cache holds both sides"""
+MOVED_AGAIN = 0.93
+"""of the elements that larger tiles move, with those that are moved again, where smaller ones are worth it there"""
 
 
 def half_registers(plan: CopyPlan, target: Machine) -> Machine | None:
     """
     The machine with registers of half the width by which tiles through the caches take less time, if they do.
 
-    Those of channels are taken apart as without AVX-512: what takes lanes of any two registers was slower. Boxes have
-    masks, and merge registers, of either width.
+    Channels have a row each, and twice as many registers. They are taken apart as without AVX-512: what takes lanes of
+    any two registers was slower. Boxes have masks, and merge registers, of either width.
     """
-    if not target.halves_registers:
+    if not target.halves_registers or _fills_sets(plan, target):
         return None
-    if plan.has_channels and _has_many_rows(plan, target):
-        return replace(target, vector=target.vector // 2, shuffles="any")
-    is_held = 2 * plan.copy.elements * plan.widths.src <= target.l2
-    if plan.merges and plan.widths.src == HALVED_BOX and is_held:
-        return replace(target, vector=target.vector // 2)
-    return None
+    half = replace(target, vector=target.vector // 2)
+    if plan.has_channels and any(part.extent > FEW_CHANNELS for part in plan.odd_lanes):
+        return replace(half, shuffles="any")
+    if 2 * plan.copy.elements * plan.widths.src > target.l2:
+        return None
+    if plan.merges and plan.widths.src == HALVED_BOX:
+        return half
+    return replace(half, shuffles="any") if plan.is_plain and plan.transposes else None
 
 
 def suits_half_registers(half: CopyPlan, plan: CopyPlan) -> bool:
     """
     Whether a plan by registers of half the width is of the same kind as one by whole ones.
 
-    Of boxes it has smaller ones: in one as large twice as many registers are merged.
+    Of boxes it has smaller ones: in one as large twice as many registers are merged. Tiles of other lanes move far
+    less again than larger ones do.
     """
     if plan.merges:
         return half.merges and prod(half.tile) < prod(plan.tile)
+    if plan.is_plain:
+        return half.is_plain and waste(half.copy, half.tile) < MOVED_AGAIN * waste(plan.copy, plan.tile)
     return half.has_channels
 
 
-def _has_many_rows(plan: CopyPlan, target: Machine) -> bool:
-    """
-    Whether tiles have a row for each of several channels, and twice as many registers.
-
-    Not where more of those rows share a set of the first cache than it holds lines: the other half of a line would come
-    too late.
-    """
-    if any(most_in_a_set(plan, side, plan.tile) > l1_ways(target) for side in SIDES):
-        return False
-    return any(part.extent > FEW_CHANNELS for part in plan.odd_lanes)
+def _fills_sets(plan: CopyPlan, target: Machine) -> bool:
+    """Whether rows of a tile fill a set of the first cache: the other half of a line would come too late."""
+    return most_in_a_set(plan, "src", plan.tile) > l1_ways(target) or crowds_sets(plan, target)

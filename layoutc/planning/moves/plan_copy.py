@@ -53,7 +53,8 @@ def plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, b
     plan = _tiled(copy, element, target)
     if streams and not buffered:
         plan = _with_longer_runs(plan, copy, target)
-    if not streams and (narrow := half_registers(plan, target)) is not None:
+    narrow = half_registers(plan, target) if not streams else None
+    if narrow is not None and not needs_box(copy, plan.widths, narrow):
         half = with_box(_by_lanes(copy, plan.widths, narrow), copy, narrow)
         if suits_half_registers(half, plan):
             why = f"by registers of {narrow.vector} bytes, as wider ones are moved in halves"
