@@ -90,3 +90,15 @@ def test_boxes_have_registers_of_half_a_line(dims: tuple[int, ...], element_type
     assert copy.merges
     assert copy.vector_bytes == bytes
     assert parse_plan(plan_lines(Plan((copy,)))).copies == (copy,)
+
+
+@pytest.mark.parametrize(
+    ("dims", "bytes"),
+    [
+        pytest.param((40, 72), 32, id="tiles of 16 by 16 move a fifth more again"),
+        pytest.param((160, 304), 64, id="tiles of 16 by 16 move each element once"),
+        pytest.param((40, 8 << 10), 64, id="past the second cache"),
+    ],
+)
+def test_lanes_have_registers_of_half_a_line(dims: tuple[int, int], bytes: int) -> None:
+    assert transpose(dims, "f32").vector_bytes == bytes

@@ -55,6 +55,12 @@ CACHED_RULES = (
         (IN_L2,),
     ),
     Rule(
+        "MOVED_AGAIN",
+        "lanes have them in the second cache where tiles of whole ones move more than 7 % more again",
+        {"never": {"MOVED_AGAIN": to(0.0)}, "always": {"MOVED_AGAIN": to(NEVER)}},
+        (IN_L2,),
+    ),
+    Rule(
         "PAIRED_ROWS",
         "tiles of two blocks are taken in turn in the second cache, two of each, where no stores wait for lines",
         {
