@@ -184,3 +184,14 @@ def test_staged_loads_need_no_table_of_a_digit_that_carries() -> None:
         assert any(digit.carries for digit in copy.copy.digits)
         plan = Plan((replace(copy, load="staged"),))
         assert failures([PlannedKernel(0, source, destination, target, plan)], toolchain(target)) == []
+
+
+@needs_gcc
+def test_lanes_that_a_half_of_a_register_has_are_stored_up_to_the_last_byte() -> None:
+    """One instruction would take the half and store some of its lanes, and fault at the page behind the destination."""
+    dims = (3, 20, 398)
+    source, destination = (typed(of, "s64") for of in (desc("acb", dims), desc("abc", dims, strides=(1, 1988, 5))))
+    for target in runnable(("avx512", "znver4"), GCC):
+        plan = choose_plan(source, destination, MACHINES[target])
+        assert plan.copies[0].merges
+        assert failures([PlannedKernel(0, source, destination, target, plan)], toolchain(target)) == []

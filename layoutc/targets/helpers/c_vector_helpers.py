@@ -40,6 +40,11 @@ would be waited for
 """
 PARTS = (4, 8)
 """bytes of the vectors that are moved as the first lanes of one of 16 bytes, whose parts are as large"""
+EXTRACTED_BITS = 32
+"""
+of the lanes from which on one instruction takes half a register and stores some of its lanes: gcc makes use of it, but
+where the others may not be stored it faults
+"""
 MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
 """lane bits, and the part of AVX-512 with masked moves of them"""
 
@@ -153,6 +158,8 @@ def _as_half(type: VectorType, half: VectorType, verb: str) -> str:
         ]
     else:
         types, moves = [typedef("words", 64, type.bytes)], [f"store_first_{half}(to, &low, count)"]
+        if type.bits >= EXTRACTED_BITS:
+            moves.insert(0, '__asm__("" : "+v"(low))')
     lines = ";\n    ".join((*types, f"{half} low = ({half}){taken.format(first)}", *moves, "return"))
     return f"""#if defined(__AVX512VL__)
   if (__builtin_constant_p(count) && count <= {half.lanes}) {{
