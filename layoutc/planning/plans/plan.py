@@ -131,7 +131,7 @@ class CopyPlan(MacroRuns):
         """Whether lanes are powers of two on both sides, so that any half of them is a tile too."""
         return not (self.merges or self.odd_lanes)
 
-    @property
+    @once
     def odd_lanes(self) -> list[Part]:
         """The lanes that are no power of two."""
         return [part for part in (*self.source_lanes, *self.target_lanes) if not is_power_of_two(part.extent)]

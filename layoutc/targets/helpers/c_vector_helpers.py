@@ -40,6 +40,8 @@ would be waited for
 """
 PARTS = (4, 8)
 """bytes of the vectors that are moved as the first lanes of one of 16 bytes, whose parts are as large"""
+HALVES = "#if defined(__AVX512VL__)"
+"""where first lanes are moved as those of half a vector"""
 EXTRACTED_BITS = 32
 """
 of the lanes from which on one instruction takes half a register and stores some of its lanes: gcc makes use of it, but
@@ -51,12 +53,13 @@ MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
 
 def vector_prelude(mentioned: set[str]) -> list[str]:
     """The paragraphs that code with these words needs above it: only what it uses, in a fixed order."""
-    named = _with_halves(_named(mentioned))
+    named = _named(mentioned)
+    halves = _of_halves(named)
     helpers = lane_helpers(named)
-    used = named | _named(words("\n".join(helpers)))
+    used = named | halves | _named(words("\n".join(helpers)))
     types = sorted({VectorType.named(name.split("_")[-1]) for name in used})
     streamed = [type for type in types if f"stream_{type}" in used]
-    definitions = [_definition(type, used) for type in types]
+    definitions = [_definition(type, used, halves) for type in types]
     sizes = sorted({type.bytes for type in streamed})
     return [*definitions, *(_stream_of_size(size) for size in sizes), *map(_stream, streamed), *helpers]
 
@@ -66,15 +69,15 @@ def _named(mentioned: set[str]) -> set[str]:
     return set(filter(re.compile(rf"\w*{VECTOR_TYPE}").fullmatch, mentioned))
 
 
-def _with_halves(named: set[str]) -> set[str]:
-    """And what moves the first lanes of half a vector."""
-    found = set(named)
+def _of_halves(named: set[str]) -> set[str]:
+    """What moves the first lanes of half a vector for what moves those of a whole one, unless it is named too."""
+    found = set[str]()
     for name in named:
         verb, _, moved = name.partition("_first_")
         type = VectorType.named(moved) if moved else None
         while type is not None and (type := _half(type)) is not None:
             found.add(f"{verb}_first_{type}")
-    return found
+    return found - named
 
 
 def _half(type: VectorType) -> VectorType | None:
@@ -83,8 +86,8 @@ def _half(type: VectorType) -> VectorType | None:
     return VectorType(type.kind, type.bits, type.lanes // 2) if is_halved else None
 
 
-def _definition(type: VectorType, used: set[str]) -> str:
-    """A type, and the ways between it and memory that are used; streaming may store too."""
+def _definition(type: VectorType, used: set[str], halves: set[str]) -> str:
+    """A type, and the ways between it and memory that are used; streaming may store too, and others move `halves`."""
     lines = [f"typedef {type.lane} {type} __attribute__((vector_size({type.bytes})));"]
     once = f"load_once_{type}" in used
     loads, stores = once or f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
@@ -99,7 +102,8 @@ def _definition(type: VectorType, used: set[str]) -> str:
         lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
     if f"broadcast_{type}" in used:
         lines += _broadcast(type)
-    functions = [text for name, text in _masked(type).items() if name in used]
+    masked = {name: text for name, text in _masked(type).items() if name in used}
+    functions = [f"{HALVES}\n{text}\n#endif" if name in halves else text for name, text in masked.items()]
     return "\n\n".join(("\n".join(lines), *functions))
 
 
@@ -161,7 +165,7 @@ def _as_half(type: VectorType, half: VectorType, verb: str) -> str:
         if type.bits >= EXTRACTED_BITS:
             moves.insert(0, '__asm__("" : "+v"(low))')
     lines = ";\n    ".join((*types, f"{half} low = ({half}){taken.format(first)}", *moves, "return"))
-    return f"""#if defined(__AVX512VL__)
+    return f"""{HALVES}
   if (__builtin_constant_p(count) && count <= {half.lanes}) {{
     {lines};
   }}
