@@ -68,7 +68,9 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
 
 @click.command()
 @click.option("--cases", "pattern", default="*", help="Only cases with this shell pattern in their name.")
-@click.option("--without", default=None, metavar="PATTERN", help="None with this shell pattern in their name.")
+@click.option(
+    "--without", multiple=True, metavar="PATTERN", help="None with this shell pattern in their name; any number."
+)
 @click.option(
     "--random",
     "random_count",
@@ -130,8 +132,7 @@ def chosen_tasks(here: machine.Machine, asked: dict[str, Any]) -> list[Task]:
     cases = named_cases() + conversion_cases() + random_cases(asked["random_count"], asked["seed"])
     cases += random_conversions(asked["random_conversions"], asked["seed"])
     chosen = selected(cases, asked["pattern"])
-    if asked["without"]:
-        chosen = [case for case in chosen if not is_named(case, asked["without"])]
+    chosen = [case for case in chosen if not any(is_named(case, pattern) for pattern in asked["without"])]
     tasks = all_tasks(chosen, asked["sizes"], here)
     if asked["types"]:
         tasks = [task for task in tasks if set(task.element_type.split("->")) & set(asked["types"])]

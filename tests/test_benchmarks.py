@@ -290,6 +290,14 @@ def test_a_target_that_is_none_is_not_measured() -> None:
     assert (done.exit_code, "'foo' is not one of 'native', 'avx512'" in done.output) == (2, True)
 
 
+def test_cases_of_several_names_are_left_out() -> None:
+    """Of an option that may be given twice each counts."""
+    asked = ["--list", "--sizes", "l2", "--without", "convert*", "--without", "n*", "--without", "TTC*"]
+    lines = CliRunner().invoke(reorders_main, asked).output.splitlines()
+    assert len(lines) > 50
+    assert not [line for line in lines if line.startswith(("convert", "n", "TTC"))]
+
+
 @pytest.mark.parametrize("text", ["{", "[]", '{"foo": 1}', "\x00"])
 def test_results_are_not_added_to_a_file_that_has_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "some.json"
