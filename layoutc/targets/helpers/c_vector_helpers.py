@@ -44,8 +44,8 @@ HALVES = "#if defined(__AVX512VL__)"
 """where first lanes are moved as those of half a vector"""
 EXTRACTED_BITS = 32
 """
-of the lanes from which on one instruction takes half a register and stores some of its lanes: gcc makes use of it, but
-where the others may not be stored it faults
+of the lanes from which on one instruction takes a part of a register and stores some of its lanes: gcc makes use of it,
+but where the others may not be stored it faults
 """
 MASKED = {8: "BW", 16: "BW", 32: "F", 64: "F"}
 """lane bits, and the part of AVX-512 with masked moves of them"""
@@ -162,8 +162,6 @@ def _as_half(type: VectorType, half: VectorType, verb: str) -> str:
         ]
     else:
         types, moves = [typedef("words", 64, type.bytes)], [f"store_first_{half}(to, &low, count)"]
-        if type.bits >= EXTRACTED_BITS:
-            moves.insert(0, '__asm__("" : "+v"(low))')
     lines = ";\n    ".join((*types, f"{half} low = ({half}){taken.format(first)}", *moves, "return"))
     return f"""{HALVES}
   if (__builtin_constant_p(count) && count <= {half.lanes}) {{
@@ -181,6 +179,9 @@ def _masked_moves(type: VectorType) -> tuple[str, str]:
         f"__builtin_ia32_loaddqu{suffix}((const void *)from, ",
         f"__builtin_ia32_storedqu{suffix}((void *)to, ",
     )
+    if type.bytes == moved and moved < MASKED_BYTES[-1] and type.bits >= EXTRACTED_BITS:
+        held = f'native held = (native)*lanes;\n  __asm__("" : "+v"(held));\n  {store}held, {mask});'
+        return f"*lanes = ({type}){load}(native)*lanes, {mask});", held
     if type.bytes == moved:
         return f"*lanes = ({type}){load}(native)*lanes, {mask});", f"{store}(native)*lanes, {mask});"
     part = f"{typedef('parts', 8 * type.bytes, moved)};\n  "
