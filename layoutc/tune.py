@@ -18,6 +18,7 @@ from layoutc.buffers import address_of
 from layoutc.builds import compile_all
 from layoutc.conversion import Attributes, conversion_of
 from layoutc.descriptor import MemoryDesc
+from layoutc.element_type import ElementType, element_type
 from layoutc.errors import LayoutcError
 from layoutc.kernel import Kernel
 from layoutc.param import Param
@@ -41,6 +42,10 @@ SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03
 """how much faster than the planner's choice, or than the plan it is near to, another one must be: less is noise"""
+SOME = 1 << 16
+"""elements that are drawn; a longer buffer repeats them"""
+WIDE = 100
+"""the standard deviation of integers"""
 PAGE = 4096
 
 
@@ -144,7 +149,7 @@ class Bench:
         self.rounds = rounds
         self.read, self.written = _aligned(kernel.source_bytes), _aligned(kernel.destination_bytes)
         draw, dims = np.random.default_rng(0), kernel.source.dims
-        self.read[:] = draw.integers(0, 256, self.read.size, np.uint8)
+        self.read[:] = np.resize(_elements(kernel.source.element_type, draw), self.read.size)
         self.before = draw.integers(0, 256, self.written.size, np.uint8)
         self.params = {name: _values(param, dims, draw) for name, param in kernel.conversion.arguments.items()}
         self.expected = self.before.copy()
@@ -191,6 +196,21 @@ def _values(param: Param, dims: Sequence[int], draw: Generator) -> Array | bytes
     values = draw.choice((0, 1, 2, 3, 5) if param.type.is_integer else known, param.shape(dims))
     data = constant_bytes(replace(param, values=tuple(values.ravel().tolist())))
     return data.tobytes() if param.type.bits < 8 else data.view(param.type.numpy).reshape(values.shape)
+
+
+def _elements(type: ElementType, draw: Generator) -> Array:
+    """
+    Bytes of elements of the size that tensors have, normally distributed, so that kernels seldom meet what they compute
+    by another way, as random bits of floats would make them; of types below a byte all codes.
+    """
+    import numpy as np
+
+    from layoutc.numeric.convert import convert
+
+    if type.bits < 8:
+        return draw.integers(0, 256, SOME, np.uint8)
+    values = draw.standard_normal(SOME) * (WIDE if type.is_integer else 1)
+    return convert(values.view(np.uint64), element_type("f64"), type).view(np.uint8)
 
 
 def _aligned(size: int) -> Array:

@@ -453,6 +453,15 @@ def test_reorders_that_convert_are_tuned(name: str, times: dict[tuple[str, ...],
     assert compiled(pair, target="sse2", tuned=tmp_path / "tuned.json", **attributes).plan == last.plan
 
 
+@needs_compiler
+def test_tuning_converts_numbers_that_tensors_have() -> None:
+    """Of random bits a tenth would be huge, tiny, or none: kernels compute such vectors a second time."""
+    kernel = layoutc.compile(desc("ab", (100, 30), "f32"), desc("ba", (100, 30), "bf16"))
+    numbers = layoutc.tune.Bench(kernel, rounds=1).read.view(np.float32)
+    assert np.unique(numbers).size > 2900
+    assert 0.9 < numbers.std() < 1.1 and np.abs(numbers).min() > 1e-7 and np.abs(numbers).max() < 7
+
+
 def test_attributes_are_those_of_compile() -> None:
     options: dict[str, Any] = {"scale": 3}
     with pytest.raises(
