@@ -628,6 +628,14 @@ def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types
     assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
+@pytest.mark.parametrize(("to", "bytes"), [("s8", 16 << 10), ("bf16", 16 << 10), ("f32", 4 << 10)])
+def test_what_becomes_narrower_lies_farther_ahead_where_it_begins_inside_a_line(to: str, bytes: int) -> None:
+    source, destination = desc("Abc24a", (1200, 14, 1268), "s32"), desc("cba", (1200, 14, 1268), to)
+    (copy,) = choose_plan(source, destination, machine("avx512"), 1).copies
+    macro_tiles = -(-bytes // (prod(copy.macro) * 4))
+    assert copy.store == "staged" and copy.prefetch == 24 * macro_tiles
+
+
 @pytest.mark.parametrize(
     ("target", "dims", "types"), [("avx512", (64, 4096), "s16->u8"), ("sse2", (44, 4096), "f32->u8")]
 )

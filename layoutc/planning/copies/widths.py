@@ -47,6 +47,11 @@ class Widths:
         return max(self.src_per_byte, self.dst_per_byte) > 1
 
     @property
+    def narrows(self) -> bool:
+        """Whether elements have fewer bits in the destination."""
+        return self.dst * self.src_per_byte < self.src * self.dst_per_byte
+
+    @property
     def converted_at(self) -> SideName:
         """Where elements are converted: as they are loaded, or as they are stored."""
         return self.at or ("src" if self.dst <= self.src else "dst")
