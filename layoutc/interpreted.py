@@ -15,6 +15,7 @@ from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import InterpreterError
+from layoutc.walk import of_kind, ops_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -84,10 +85,9 @@ def _loads_destination(module: ModuleOp, name: str) -> bool:
     """Whether a planned reorder puts elements into their bytes one by one, as rows begin or end inside of them."""
     from xdsl.dialects import func, memref
 
-    functions = (op for op in module.walk() if isinstance(op, func.FuncOp) and op.sym_name.data == name)
-    function = next(functions)
+    function = next(op for op in of_kind(module.ops, func.FuncOp) if op.sym_name.data == name)
     destination = function.body.block.args[1]
-    return any(isinstance(op, memref.LoadOp) and op.memref is destination for op in function.walk())
+    return any(op.memref is destination for op in of_kind(ops_of(function), memref.LoadOp))
 
 
 def as_elements(data: Bytes, type: ElementType) -> Bytes:

@@ -30,6 +30,7 @@ from layoutc.interpreter.iterations import Iterations
 from layoutc.interpreter.memory import Buffer, MemRef
 from layoutc.interpreter.reorders import ReorderFunctions
 from layoutc.interpreter.values import Array, Fault, OutOfOrder, from_python, value_dtype
+from layoutc.walk import of_kind, ops_of
 
 __all__ = ["Buffer", "run"]
 
@@ -64,11 +65,12 @@ def run(
     instance("function name", function_name, str)
     try:
         function = _function(module, function_name)
-        _check_ops(module, function, {function_name})
+        ops = _ops(module, function, {function_name})
         values = tuple(_arguments(function, args, write_once, defined or {}))
         _check_overlap(values)
-        in_order = sequential or any(isinstance(op, ReorderOp) for op in module.walk())
-        results = _run(module, function, values, rewrite_same, in_order)
+        in_order = sequential or bool(of_kind(ops, ReorderOp))
+        saved = [] if in_order or not _has_scratch(ops) else _saved(values)
+        results = _run(module, function, values, saved, rewrite_same, in_order)
     except Fault as fault:
         raise InterpreterError(str(fault)) from None
     except DiagnosticException as error:
@@ -77,10 +79,14 @@ def run(
 
 
 def _run(
-    module: ModuleOp, function: func.FuncOp, values: tuple[Any, ...], rewrite_same: bool, sequential: bool
+    module: ModuleOp,
+    function: func.FuncOp,
+    values: tuple[Any, ...],
+    saved: list[tuple[Buffer, Buffer]],
+    rewrite_same: bool,
+    sequential: bool,
 ) -> tuple[Any, ...]:
     """Run loops at once where that can be; in order after all, if it turns out to make a difference."""
-    saved = [] if sequential or not _has_scratch(module) else _saved(values)
     try:
         return _interpret(module, function, values, rewrite_same, sequential)
     except OutOfOrder:
@@ -101,9 +107,9 @@ def _interpret(
         return interpreter.call_op(function, values)
 
 
-def _has_scratch(module: ModuleOp) -> bool:
+def _has_scratch(ops: list[Operation]) -> bool:
     """Whether a loop, or anything in it, allocates on the stack."""
-    return any(isinstance(op, memref.AllocaOp) and not isinstance(op.parent_op(), func.FuncOp) for op in module.walk())
+    return any(not isinstance(op.parent_op(), func.FuncOp) for op in of_kind(ops, memref.AllocaOp))
 
 
 def _saved(values: tuple[Any, ...]) -> list[tuple[Buffer, Buffer]]:
@@ -126,14 +132,16 @@ INTERPRETED: frozenset[type[Operation]] = frozenset(
 )
 
 
-def _check_ops(module: ModuleOp, function: func.FuncOp, seen: set[str]) -> None:
-    """Fault for an op without interpretation in this function or one that it calls."""
-    for op in function.body.walk():
+def _ops(module: ModuleOp, function: func.FuncOp, seen: set[str]) -> list[Operation]:
+    """All that is in this function and in those that it calls; a Fault for an op without interpretation."""
+    found = ops_of(function)[1:]
+    for op in tuple(found):
         if type(op) not in INTERPRETED:
             raise Fault(f"no interpretation for '{op.name}'")
         if isinstance(op, func.CallOp) and (name := op.callee.string_value()) not in seen:
             seen.add(name)
-            _check_ops(module, _function(module, name), seen)
+            found += _ops(module, _function(module, name), seen)
+    return found
 
 
 def _arguments(
