@@ -14,14 +14,14 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.interpreter import Interpreter
 from xdsl.ir import Attribute, Operation
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import DiagnosticException
-from xdsl.utils.hints import isa
 
 from layoutc.checks import a_class, instance, shown
+from layoutc.dialects.memory import is_memref
 from layoutc.dialects.ops import ReorderOp
 from layoutc.errors import InterpreterError
 from layoutc.interpreter.control import ControlFunctions
@@ -158,7 +158,7 @@ def _arguments(
 
 
 def _argument(type: Attribute, arg: Any, write_once: bool, defined: Array | bool) -> MemRef | Array:
-    if not isa(type, MemRefType[Attribute]):
+    if not is_memref(type):
         dtype = value_dtype(type)
         if isinstance(arg, Buffer) or np.ndim(arg):
             raise Fault(f"got a buffer, expected a value of type {type}")

@@ -10,15 +10,14 @@ from typing import TypeVar, cast
 
 import numpy as np
 from xdsl.dialects import affine, builtin, memref, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, MemRefType, NoneAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, NoneAttr
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
 from layoutc.constants import values_in_memory
-from layoutc.dialects.memory import is_packed, memory_desc
+from layoutc.dialects.memory import is_memref, is_packed, memory_desc
 from layoutc.errors import LayoutcError
 from layoutc.interpreter.access import Access
 from layoutc.interpreter.arithmetic import ARITHMETIC, PureOp, reinterpret
@@ -95,7 +94,7 @@ class PureFunctions(InterpreterFunctions):
 def _in_flat_memory(op: memref.LoadOp | memref.StoreOp, indices: list[Array]) -> list[Array]:
     """The indices of an element, or its offset where a memref has a layout that is lowered."""
     type = op.memref.type
-    assert isa(type, MemRefType[Attribute])
+    assert is_memref(type)
     if not is_flat(type):
         return indices
     if is_packed(type):

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import AffineMapAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
-from xdsl.utils.hints import isa
 
-from layoutc.dialects.memory import flat_type, has_layout, is_packed
+from layoutc.dialects.memory import flat_type, has_layout, is_memref, is_packed
 from layoutc.errors import LayoutcError
 from layoutc.interpreter.values import Array, Fault, unsigned_dtype, value_dtype
 from layoutc.strides import dense_strides
@@ -125,7 +124,7 @@ def shape_of(type: Attribute) -> tuple[np.dtype[Any], tuple[int, ...], tuple[int
     Element dtype, shape, strides and offset of a static memref type: row-major, strided, or else flat memory, of bytes
     where elements share them.
     """
-    if not isa(type, MemRefType[Attribute]):
+    if not is_memref(type):
         raise Fault(f"no interpretation for values of type {type}")
     if is_flat(type):
         try:

@@ -9,13 +9,14 @@ from math import prod
 
 import numpy as np
 from xdsl.dialects import arith, func, memref, scf
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
-from xdsl.utils.hints import isa
 
+from layoutc.dialects.memory import is_memref
 from layoutc.interpreter.memory import Buffer
 from layoutc.interpreter.memref_ops import CASTS, LOADS, STORES, AccessOp, accessed, buffer_of, is_inside, root
+from layoutc.interpreter.values import is_vector
 from layoutc.memref_prefetch import PrefetchOp
 from layoutc.walk import parents
 
@@ -161,9 +162,9 @@ def _cost(block: Block, value_of: ValueOf) -> int:
 
 def _size(type: Attribute) -> int:
     """How much room a value takes, in numbers of 8 bytes: only vectors and scratch memory take much."""
-    if isa(type, VectorType[Attribute]):
+    if is_vector(type):
         return prod(type.get_shape()) // 2
-    return prod(type.get_shape()) // 2 if isa(type, MemRefType[Attribute]) else 0
+    return prod(type.get_shape()) // 2 if is_memref(type) else 0
 
 
 def _trips(op: scf.ForOp, value_of: ValueOf) -> int:

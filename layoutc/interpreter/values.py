@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import IndexType, VectorType
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
@@ -33,10 +33,15 @@ class OutOfOrder(BaseException):
     """What ran at once has to run one iteration after another."""
 
 
+def is_vector(type: Attribute) -> TypeIs[VectorType[Any]]:
+    """Whether a type is a vector; xDSL's `isa` makes constraints of its parameters at each question."""
+    return type.__class__ is VectorType
+
+
 @cache
 def value_dtype(type: Attribute) -> np.dtype[Any]:
     """The NumPy type of an IR type, or of a vector's lanes; faults for those without, or packed below a byte."""
-    if isa(type, VectorType[Attribute]):
+    if is_vector(type):
         return value_dtype(type.element_type)
     if isinstance(type, IndexType):
         return np.dtype(np.int64)

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
-from layoutc.interpreter.values import Array, Fault, value_dtype
+from layoutc.interpreter.values import Array, Fault, is_vector, value_dtype
 
 
 def lanes_of(type: Attribute) -> int:
     """Lanes of a vector type; faults unless it has one axis of fixed size."""
-    if not isa(type, VectorType[Attribute]) or len(type.scalable_dims) != 1 or type.scalable_dims.data[0].value.data:
+    if not is_vector(type) or len(type.scalable_dims) != 1 or type.scalable_dims.data[0].value.data:
         raise Fault(f"no interpretation for {type}, expected a vector of one axis and fixed size")
     return type.get_shape()[0]
 
@@ -44,7 +42,7 @@ def bitcast(op: vector.BitcastOp, args: tuple[Array, ...]) -> Array:
 
 
 def broadcast(op: vector.BroadcastOp, args: tuple[Array, ...]) -> Array:
-    if isa(op.source.type, VectorType[Attribute]):
+    if is_vector(op.source.type):
         raise Fault(f"vector.broadcast: no interpretation from {op.source.type} to {op.vector.type}")
     return np.broadcast_to(args[0][..., None], (*args[0].shape, lanes_of(op.vector.type)))
 
