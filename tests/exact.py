@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from math import inf, isnan, nan
 
 from layoutc.element_type import ElementType
@@ -69,8 +70,8 @@ def float_code(value: Exact, format: FloatFormat) -> int:
     def magnitude(code: int) -> Fraction:
         # The first code past the numbers stands for the number that would follow.
         if code < past:
-            return Fraction(value_of(format, code))
-        return 2 * Fraction(value_of(format, past - 1)) - Fraction(value_of(format, past - 2))
+            return number_of(format, code)
+        return 2 * number_of(format, past - 1) - number_of(format, past - 2)
 
     if value >= magnitude(past):
         found = past
@@ -82,6 +83,12 @@ def float_code(value: Exact, format: FloatFormat) -> int:
         below, above = value - magnitude(low), magnitude(high) - value
         found = low if below < above or (below == above and low % 2 == 0) else high
     return min(found, last)
+
+
+@cache
+def number_of(format: FloatFormat, code: int) -> Fraction:
+    """What the code of a number stands for: every bisection comes to the same ones first."""
+    return Fraction(value_of(format, code))
 
 
 def power_of_two_code(value: Exact) -> int:

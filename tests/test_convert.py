@@ -62,7 +62,8 @@ def nearest_codes(values: np.ndarray, signs: np.ndarray, type: ElementType) -> n
     if type.name == "boolean":
         return (values != 0).astype(width)
     if type.float_format is None:
-        return np.array([integer_code(Fraction(v), type) % (1 << type.bits) for v in np.rint(values).tolist()], width)
+        low, high = type.integer_range[0], type.integer_range[-1]
+        return np.array([min(max(int(v), low), high) % (1 << type.bits) for v in np.rint(values).tolist()], width)
     if not type.float_format.has_zero:
         exponents = np.frexp(values)[1] - 1
         return np.where(values == 0, 0, np.clip(exponents + 127, 0, 255)).astype(width)
