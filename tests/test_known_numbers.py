@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 import layoutc
+from layoutc.compiler import LONG_SOURCE
 from layoutc.conversion import Conversion
 from layoutc.element_type import element_type
 from layoutc.param import Param
+from layoutc.pipeline import lower, reorder_module
+from layoutc.runtime import build, load
+from layoutc.targets.c import emit_c
 from layoutc.transforms.values.known_numbers import UNKNOWN, Known, factor_of_quotients, known_numbers
 
 SOURCES = ("s8", "u8", "s4", "boolean", "s16", "f4_e2m1", "f8_e4m3", "e8m0")
@@ -32,6 +41,21 @@ def kernel(source: str, destination: str, conversion: Conversion, executor: layo
     return layoutc.Kernel(*sides, executor, conversion=conversion)
 
 
+@cache
+def functions(source: str, destination: str) -> Path:
+    """The object that has `by_0`, `by_1`, ... of all conversions between two types."""
+    module = ModuleOp([])
+    for number, conversion in enumerate(CONVERSIONS):
+        one = kernel(source, destination, conversion, "c")
+        for op in list(reorder_module(one.source, one.destination, f"by_{number}", conversion).ops):
+            op.detach()
+            module.body.block.add_op(op)
+    lower(module, target="native")
+    text = emit_c(module)
+    assert len(text) < LONG_SOURCE, "it is optimized less"
+    return build(text)
+
+
 @pytest.mark.parametrize("conversion", CONVERSIONS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_executors_agree(source: str, conversion: Conversion) -> None:
@@ -43,12 +67,13 @@ def test_executors_agree(source: str, conversion: Conversion) -> None:
         bits = rng.integers(0, 256, every.source_bytes).astype(np.uint8)
         if every.source_bytes == 64 * 64:
             bits[:256] = np.arange(256)
-        expected = np.empty(every.destination_bytes, np.uint8)
+        expected, by_c, by_interpreter = (np.empty(every.destination_bytes, np.uint8) for _ in range(3))
         every(bits, expected)
-        for executor in ("c", "interpret"):
-            got = np.empty_like(expected)
-            kernel(source, destination, conversion, executor)(bits, got)
-            np.testing.assert_array_equal(got, expected, f"{destination} {executor}")
+        by = load(functions(source, destination), f"by_{CONVERSIONS.index(conversion)}", (ctypes.c_void_p,) * 2)
+        by(bits.ctypes.data, by_c.ctypes.data)
+        np.testing.assert_array_equal(by_c, expected, f"{destination} c")
+        kernel(source, destination, conversion, "interpret")(bits, by_interpreter)
+        np.testing.assert_array_equal(by_interpreter, expected, f"{destination} interpret")
 
 
 def known(source: str, conversion: Conversion) -> Known:
