@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
 from tests.c_programs import compiled, compiler_named
 
 BUILDS = [
@@ -31,6 +33,7 @@ def _codes() -> np.ndarray:
     return np.arange(1 << 16, dtype=np.uint16).reshape(ROWS, -1)
 
 
+@cache
 def _numbers() -> np.ndarray:
     """Bits of f32: around all f16 and all ties between two, NaN with any bit, and a million others."""
     codes = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
@@ -48,6 +51,21 @@ def _numbers() -> np.ndarray:
     numbers = np.concatenate([numbers, draw.integers(0x32000000, 0x48000000, 1 << 20, np.uint32)])
     numbers = np.concatenate([numbers, draw.integers(0, 1 << 32, (1 << 20) + -len(numbers) % (8 * ROWS), np.uint32)])
     return numbers.reshape(ROWS, -1)
+
+
+def sides(type: str, to_type: str) -> tuple[MemoryDesc, MemoryDesc]:
+    dims = (_codes() if type == "f16" else _numbers()).shape
+    return layoutc.desc("ab", dims, type), layoutc.desc("ab", dims, to_type)
+
+
+@cache
+def expected(type: str, to_type: str, conversion: Conversion) -> np.ndarray:
+    """By definition, for all builds."""
+    source, destination = sides(type, to_type)
+    codes = _codes() if type == "f16" else _numbers()
+    written = np.empty(destination.size_bytes, np.uint8)
+    reference.reorder(source, destination, codes.view(np.uint8).reshape(-1), written, conversion)
+    return written
 
 
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else part[-1])
@@ -75,11 +93,10 @@ def test_each_number(
     if path is None:
         pytest.skip(f"{compiler} is not here")
     codes = _codes() if type == "f16" else _numbers()
-    source, destination = layoutc.desc("ab", codes.shape, type), layoutc.desc("ab", codes.shape, to_type)
+    source, destination = sides(type, to_type)
     text = layoutc.Kernel(source, destination, target="sse2", conversion=conversion).c_source
     assert helper in text.partition("void reorder(")[2]
-    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
+    got = np.empty(destination.size_bytes, np.uint8)
     library = compiled(text, path, tmp_path, *flags, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
     library("reorder", [ctypes.c_void_p] * 2)(*(ctypes.c_void_p(array.ctypes.data) for array in (codes, got)))
-    reference.reorder(source, destination, codes.view(np.uint8).reshape(-1), expected, conversion)
-    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(got, expected(type, to_type, conversion))

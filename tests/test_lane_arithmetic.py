@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -171,6 +172,12 @@ def expected() -> dict[int, np.ndarray]:
     return found
 
 
+@cache
+def c_text() -> str:
+    """The C that all of them compile."""
+    return emitted(TEXT)
+
+
 @pytest.mark.parametrize(("name", "flags"), CASES, ids=[" ".join((name, *flags)) for name, flags in CASES])
 def test_c_agrees_with_interpreter(
     name: str, flags: tuple[str, ...], expected: dict[int, np.ndarray], tmp_path: Path
@@ -178,7 +185,7 @@ def test_c_agrees_with_interpreter(
     compiler = compiler_named(name)
     if compiler is None:
         pytest.skip(f"no {name}")
-    load = compiled(emitted(TEXT), compiler, tmp_path, *flags)
+    load = compiled(c_text(), compiler, tmp_path, *flags)
     for number, lanes in FUNCTIONS:
         ops, source, result = BODIES[number]
         out = np.zeros(COUNT, f"u{BYTES[result]}")
