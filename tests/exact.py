@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from math import inf, isnan, nan
 
 from layoutc.element_type import ElementType
@@ -85,7 +85,7 @@ def float_code(value: Exact, format: FloatFormat) -> int:
     return min(found, last)
 
 
-@cache
+@lru_cache(1 << 15)
 def number_of(format: FloatFormat, code: int) -> Fraction:
     """What the code of a number stands for: every bisection comes to the same ones first."""
     return Fraction(value_of(format, code))

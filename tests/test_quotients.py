@@ -12,10 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import layoutc
-from layoutc.element_type import element_type
 from layoutc.targets.patterns.two_products import Beginnings, Integers, two_products
 from tests.c_programs import compiled, compiler_named
-from tests.exact import float_code
 
 RANGES = {"s8": (-128, 127), "u8": (0, 255), "s16": (-(2**15), 2**15 - 1), "s32": (-(2**31), 2**31 - 1)}
 BUILDS = [
@@ -144,11 +142,12 @@ def test_divisors_without_two_products(divisor: float) -> None:
 
 
 def rounded(value: Fraction) -> Fraction:
-    """To the nearest number of 24 bits."""
-    format = element_type("f32").float_format
-    assert format is not None
-    code = np.array([float_code(abs(value), format)], np.uint32).view(np.float32)[0]
-    return Fraction(float(code)) * (-1 if value < 0 else 1)
+    """To the nearest number of 24 bits, of two as near the even one."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    if Fraction(2) ** exponent > abs(value):
+        exponent -= 1
+    last = Fraction(2) ** (exponent - 23)
+    return round(value / last) * last
 
 
 def test_what_the_proof_leaves() -> None:
