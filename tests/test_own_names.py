@@ -41,7 +41,7 @@ def test_files_may_be_included_in_one(target: str, compiler: str, tmp_path: Path
     for name, order in (("forwards", kernels(target)), ("backwards", kernels(target)[::-1])):
         folder = tmp_path / name
         folder.mkdir()
-        function = compiled("".join(kernel.c_source for kernel in order), path, folder)
+        function = compiled("".join(kernel.c_source for kernel in order), path, folder, "-O1")
         for kernel in order:
             source = np.random.default_rng(1).integers(-100, 100, kernel.source_bytes // 4).astype(np.float32)
             got, expected = (np.zeros(kernel.destination_bytes, np.uint8) for _ in range(2))
