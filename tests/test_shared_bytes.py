@@ -180,13 +180,12 @@ def test_registers_of_channels_begin_with_bytes(type: str, to_type: str) -> None
 
 
 @pytest.mark.parametrize(("type", "to_type"), [("u2", "f4_e2m1"), ("s4", "f32"), ("f32", "s4"), ("f4_e2m1", "u4")])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str, threads: int) -> None:
+def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str) -> None:
     """By vectors along each row, out of a buffer of bytes, into one of bytes, or both."""
-    sides = layoutc.desc("ab", (131, 277), type), layoutc.desc("ba", (131, 277), to_type)
+    sides = layoutc.desc("ab", (131, 149), type), layoutc.desc("ba", (131, 149), to_type)
     scales = Conversion(src_scale=layoutc.Param(np.linspace(0.5, 2, 131), axes=0))
     target = TARGETS["avx512"] if to_type != "f32" else replace(TARGETS["avx512"], llc=SMALL, llc_is_far=True)
-    plan = choose_plan(*sides, target, threads, scales)
+    plan = choose_plan(*sides, target, 1, scales)
     assert all(copy.gathers_converted for copy in plan.copies)
     assert all((copy.store == "packed") == (to_type not in ("f32",)) for copy in plan.copies)
     kernel = layoutc.Kernel(*sides, "interpret", conversion=scales, plan=tuple(plan_lines(plan)))
