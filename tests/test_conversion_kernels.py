@@ -130,11 +130,12 @@ def check(kind: str, pair: tuple[ElementType, ElementType], written: np.ndarray)
     source, destination = pair
     first = int((written != expected).argmax())
     place = first * 8 // destination.bits
-    code = interesting_codes(source)[min(place, len(interesting_codes(source)) - 1)] if kind == "values" else "?"
+    codes = interesting_codes(source)
+    code = f"{codes[min(place, len(codes) - 1)]:#x}" if kind == "values" else "?"
     width = max(1, destination.bits // 8)
     start = first // width * width
     got, want = (data[start : start + width][::-1].tobytes().hex() for data in (written, expected))
-    raise AssertionError(f"{kind} {source} -> {destination}: code {code:#x} became {got}, expected {want}")
+    raise AssertionError(f"{kind} {source} -> {destination}: code {code} became {got}, expected {want}")
 
 
 @pytest.mark.parametrize(("source", "destination"), [("s32", "bf16"), ("u32", "bf16"), ("u32", "e8m0"), ("f64", "f16")])
