@@ -25,6 +25,8 @@ else:
 Ints = tuple[int, ...]
 MAX_WORK = 100_000
 """steps, some milliseconds, in which NumPy finds out whether arrays share memory; beyond that they are taken to"""
+WIDTHS = (1, 2, 4, 8)
+"""bytes of NumPy's unsigned integers"""
 
 # --- descriptors of memory -----------------------------------------------------------------------------------------
 
@@ -44,7 +46,7 @@ def stored_type(array: npt.NDArray[Any], named: TypeName | None = None) -> Eleme
         raise LayoutcError(
             f"element type {found} has {found.bits} bits, the array's {array.dtype} {array.itemsize * 8}"
         )
-    if (own is not None or _is_of_ml_dtypes(array.dtype)) and not holds(array.dtype, found):
+    if not holds(array.dtype, found):
         raise LayoutcError(f"element type {found} contradicts the array's {array.dtype}")
     return found
 
@@ -80,8 +82,8 @@ def _no_element_type(dtype: np.dtype[Any]) -> str:
     if _is_void(dtype):
         like = {1: "f8_e4m3 or s4", 2: "bf16"}.get(dtype.itemsize, "f32")
         return f"NumPy type {dtype} does not say what its elements are, expected the name of a type too, as {like}"
-    or_else = f"its bits as uint{dtype.itemsize * 8}" if _is_of_ml_dtypes(dtype) else "the name of what it holds"
-    return f"NumPy type {dtype} is no element type, expected one or {or_else}"
+    or_else = f" or its bits as uint{dtype.itemsize * 8}" if dtype.itemsize in WIDTHS else ""
+    return f"NumPy type {dtype} is no element type, expected one{or_else}"
 
 
 def from_strides(

@@ -102,17 +102,21 @@ def test_what_contradicts_a_source_descriptor_is_refused() -> None:
         (ml_dtypes.float8_e5m2, "f8_e4m3"),
         (ml_dtypes.float8_e4m3fnuz, "f8_e4m3"),
         (ml_dtypes.int4, "u4"),
+        (np.complex64, "f64"),
+        ("datetime64[s]", "s64"),
+        ("S2", "bf16"),
     ],
     ids=str,
 )
-def test_an_array_of_one_type_is_not_read_as_another(stored: type[Any], named: str) -> None:
+def test_an_array_of_one_type_is_not_read_as_another(stored: Any, named: str) -> None:
     """The values would be other ones, and nothing would say so."""
     array = np.ones((2, 3), stored)
-    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {array.dtype}"):
+    found = re.escape(str(array.dtype))
+    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {found}"):
         layoutc.reorder(array, "ab", "ba", element_type=named, to_dtype="f32")
-    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {array.dtype}"):
+    with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {found}"):
         layoutc.reorder(array, layoutc.desc("ab", (2, 3), named), "ba")
-    with pytest.raises(layoutc.LayoutcError, match=f"out has shape .* and type {array.dtype}, expected"):
+    with pytest.raises(layoutc.LayoutcError, match=f"out has shape .* and type {found}, expected"):
         layoutc.reorder(np.ones((3, 2), np.float32), "ab", "ab", to_dtype=named, out=np.ones((3, 2), stored))
 
 

@@ -61,8 +61,9 @@ def command(
     try:
         stored = arrays.stored_type(array, dtype)
     except LayoutcError as error:
-        hint = "--dtype names it" if dtype is None else "--to-dtype is what to convert it to"
-        raise LayoutcError(f"{in_npy}: {error}; {hint}") from None
+        hint = "; --dtype names it" if array.dtype.kind == "V" else ""
+        hint = hint if dtype is None else "; --to-dtype is what to convert it to"
+        raise LayoutcError(f"{in_npy}: {error}{hint}") from None
     out = _old(out_npy) if given.get("sum") else None
     try:
         result = arrays.reorder(
