@@ -98,6 +98,12 @@ def test_a_dash_is_stdin(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> No
     assert "func.func @f(%m: memref<2xf32>)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("arguments", [("",), ("in.mlir", "-o", "")], ids=["input", "output"])
+def test_an_empty_text_names_no_file(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: '' names no file$"):
+        main(arguments)
+
+
 @pytest.mark.parametrize("passes", [(), ("-p", "resolve-layouts")], ids=["read alone", "resolve-layouts"])
 @pytest.mark.parametrize(
     ("text", "op"),

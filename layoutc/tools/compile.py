@@ -36,7 +36,7 @@ STAGE = "The IR after this stage, with --emit ir. Default: after the last one."
 @options.threads_option
 @options.alignment_option
 @options.tuned_option
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Default and -: stdout.")
+@click.option("-o", "--output", type=options.file, metavar="FILE", help="Default and -: stdout.")
 def command(
     source: str,
     target: str,

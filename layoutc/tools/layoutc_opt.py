@@ -17,6 +17,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import moved_down
+from layoutc.errors import LayoutcError
 from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, replaced, status_of_interrupt
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
@@ -51,6 +52,8 @@ class LayoutcOptMain(xDSLOptMain):
 
     def run(self) -> None:
         """What `-o` names is replaced when all went well; it may be the input, too."""
+        if "" in (self.args.input_file, self.args.output_file):
+            raise LayoutcError("'' names no file")
         if self.args.output_file is None:
             super().run()
             return

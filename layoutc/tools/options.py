@@ -42,6 +42,13 @@ def line_count(text: str) -> int:
     return int(text)
 
 
+def file(text: str) -> Path:
+    """A file's path. The empty text, which `Path` takes for the current folder, names none."""
+    if not text:
+        raise click.BadParameter("'' names no file")
+    return Path(text)
+
+
 def dims_option(command: Command) -> Command:
     """`--dims`: the logical sizes."""
     text = "Logical sizes, one per axis, as 2,17,5,4."
@@ -105,4 +112,4 @@ def from_to_options(command: Command) -> Command:
 def tuned_option(command: Command) -> Command:
     """`--tuned`: a file that `layoutc tune` wrote."""
     text = "Take plans from this file of `layoutc tune` where it has them; default $LAYOUTC_TUNED."
-    return click.option("--tuned", type=click.Path(path_type=Path), metavar="FILE", help=text)(command)
+    return click.option("--tuned", type=file, metavar="FILE", help=text)(command)

@@ -18,8 +18,8 @@ from layoutc.tools.npy_files import read_npy, write_npy
 
 
 @click.command("reorder")
-@click.argument("in_npy", type=click.Path(path_type=Path))
-@click.argument("out_npy", type=click.Path(path_type=Path))
+@click.argument("in_npy", type=options.file)
+@click.argument("out_npy", type=options.file)
 @options.from_to_options
 @options.dims_option
 @options.dtype_option

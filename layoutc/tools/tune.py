@@ -34,12 +34,12 @@ TRIED = "Plans to try at most, the planner's choice among them."
 @options.dtype_option
 @options.to_dtype_option
 @attribute_options
-@click.option("--list", "listed", type=click.Path(path_type=Path), metavar="PATH", help=LIST)
+@click.option("--list", "listed", type=options.file, metavar="PATH", help=LIST)
 @options.planned_target_option
 @options.threads_option
 @click.option("--tries", type=click.IntRange(1, 1000), default=TRIES, show_default=True, help=TRIED)
 @click.option("--rounds", type=click.IntRange(1, 1000), default=ROUNDS, show_default=True, help="Samples of each plan.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="File of plans.")
+@click.option("-o", "--output", required=True, type=options.file, metavar="FILE", help="File of plans.")
 def command(
     source: str | None,
     target: str | None,
