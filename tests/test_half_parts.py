@@ -100,3 +100,15 @@ def test_each_number(
     library = compiled(text, path, tmp_path, *flags, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
     library("reorder", [ctypes.c_void_p] * 2)(*(ctypes.c_void_p(array.ctypes.data) for array in (codes, got)))
     np.testing.assert_array_equal(got, expected(type, to_type, conversion))
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(("type", "to_type"), [("f16", "f32"), ("f32", "f16")])
+def test_registers_of_64_bytes_need_avx512f_alone(compiler: str, type: str, to_type: str, tmp_path: Path) -> None:
+    """With gcc that brings no F16C."""
+    path = compiler_named(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not here")
+    source, destination = layoutc.desc("ab", (64, 64), type), layoutc.desc("ba", (64, 64), to_type)
+    text = layoutc.Kernel(source, destination, target="avx512").c_source
+    compiled(text, path, tmp_path, "-mavx512f")

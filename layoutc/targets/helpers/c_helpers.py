@@ -193,9 +193,10 @@ _HEADERS = (
     ("stdlib.h", {"malloc", "aligned_alloc", "free", "abort"}),
     ("string.h", {"memcpy"}),
 )
-_INTRINSICS = """#ifdef __F16C__
+_INTRINSICS = """#if defined(__F16C__) || defined(__AVX512F__)
 #include <immintrin.h>
 #endif"""
+"""what converts f16; with gcc AVX512F brings no F16C, whose 8 lanes it has as 16"""
 
 
 _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
