@@ -69,6 +69,8 @@ DESCRIBE = [
     ("nchw", ("--dims", "2,17,5,4", "--high", "1,1,1,-1"), 1, "high border"),
     ("bfyx", ("--dims", "1,2,3,4", "--low", "1,1"), 1, "low border (1, 1) has rank 2, layout"),
     ("bfyx", ("--dims", "1,2,3,4", "--high", "1,1"), 1, "high border (1, 1) has rank 2, layout"),
+    ("nchw", ("--dims", "2,17,5,4", "--align", "1,8"), 1, "got 2 alignments, expected 4, one per axis"),
+    ("nchw", ("--align", "1,8,1,1"), 2, "--align need --dims"),
     ("nchw", ("--dims", "2,x,5,4"), 2, "'x' is not an integer"),
     ("nchw", ("--dims", "2,,5,4"), 2, "'' is not an integer"),
     ("nchw", ("--dims", "2.0,17,5,4"), 2, "'2.0' is not an integer"),

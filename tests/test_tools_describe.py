@@ -121,6 +121,12 @@ def test_describe_takes_strides_offset_and_border(capsys: Capture) -> None:
     assert facts["size_bytes"] == 3 + 100 + 30 + 2 * 5 + 3 + 1
 
 
+def test_describe_takes_an_alignment(capsys: Capture) -> None:
+    assert main(["describe", "nchw", "--dims", "2,17,5,4", "--align", "1,8,1,1", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["align"], facts["padded_dims"], facts["block_padding"]) == ([1, 8, 1, 1], [2, 24, 5, 4], 280)
+
+
 def test_a_text_with_sizes_needs_no_dims(capsys: Capture) -> None:
     facts = described(capsys, "{2,3},{5,1}")
     assert (facts["dims"], facts["strides"], facts["size_bytes"]) == ([2, 3], [5, 1], 4 * (5 + 2 + 1))

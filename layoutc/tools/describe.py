@@ -48,6 +48,7 @@ LABELS = {
 @click.option("--offset", type=options.integer, default="0", help="Base offset in elements.")
 @click.option("--low", type=options.integers, default="", help="Border elements before each axis.")
 @click.option("--high", type=options.integers, default="", help="Border elements after each axis.")
+@click.option("--align", type=options.integers, default="", help="A multiple that each axis is padded to.")
 @click.option("--lines", type=options.line_count, metavar="N|all", help="Lines of the memory order to print.")
 @options.json_option
 def command(notation: str, dims: tuple[int, ...] | None, lines: int | None, as_json: bool, **given: Any) -> None:
@@ -79,7 +80,7 @@ def described_as(notation: str, dims: tuple[int, ...] | None, dtype: str | None,
     if dims is not None or reading.dims is not None:
         return notations.desc(notation, dims, dtype, **given)
     if dtype or any(given.values()):
-        raise click.UsageError("--dtype, --strides, --offset, --low and --high need --dims")
+        raise click.UsageError("--dtype, --strides, --offset, --low, --high and --align need --dims")
     if not reading.is_layout:
         raise NotationError(notation, 0, "the text gives strides, an offset or sizes: it needs --dims")
     return reading.layout
