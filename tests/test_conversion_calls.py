@@ -331,6 +331,8 @@ def test_an_output_that_does_not_fit_is_named(
         (("--src-scale", "1@dtype=s8"), 1, "src scale is of s8, expected one of f32 f16 bf16 e8m0"),
         (("--src-scale", "nan"), 2, "'nan' is not a number"),
         (("--src-scale", "missing.npy"), 1, "missing.npy: no such file"),
+        (("--dst-zero-point", "300@dtype=u8"), 1, "error: dst zero point: value 300 is no u8, expected an integer"),
+        (("--src-scale", "0.3@dtype=f33"), 2, "'--src-scale': unknown element type 'f33'"),
         (("--src-scale", "argument"), 2, "'argument' is for `layoutc compile`; --src-scale needs values here"),
         (("--sum", "1"), 1, "out.npy: no such file"),
         (("--compensation", "s8s8"), 2, r"s8s8 axes .. are not one or more"),
@@ -346,6 +348,29 @@ def test_bad_attributes_are_named(
     paths = [str(tmp_path / "in.npy"), str(tmp_path / "out.npy")]
     assert main(["reorder", *paths, "--from", "nchw", "--to", "nhwc", *arguments]) == status
     assert re.search(message, capsys.readouterr().err)
+    assert not (tmp_path / "out.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("scales", "more", "message"),
+    [
+        (np.array([1, np.nan, 1]), "", "value of a parameter nan is not finite"),
+        (np.array(["a"]), "", "value of a parameter 'a' is no number"),
+        (np.ones(3, ml_dtypes.bfloat16), "@dtype=f32", r"element type f32 has 32 bits, the array's \|V2 16"),
+        (None, "", "scales.npy: not a .npy file, or its header is damaged"),
+    ],
+    ids=["nan", "text", "other type", "no file of an array"],
+)
+def test_what_a_file_of_scales_holds_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scales: Any, more: str, message: str
+) -> None:
+    path = tmp_path / "scales.npy"
+    path.write_text("no array") if scales is None else np.save(path, scales)
+    np.save(tmp_path / "in.npy", X)
+    paths = [str(tmp_path / "in.npy"), str(tmp_path / "out.npy")]
+    given = ("--from", "nchw", "--to", "nhwc", "--src-scale", f"{path}@axis=1{more}")
+    assert main(["reorder", *paths, *given]) == 1
+    assert re.fullmatch(rf"layoutc: error: src scale: (\S*/)?{message}\n", capsys.readouterr().err)
     assert not (tmp_path / "out.npy").exists()
 
 

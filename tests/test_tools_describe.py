@@ -122,8 +122,7 @@ def test_describe_takes_strides_offset_and_border(capsys: Capture) -> None:
 
 
 def test_describe_takes_an_alignment(capsys: Capture) -> None:
-    assert main(["describe", "nchw", "--dims", "2,17,5,4", "--align", "1,8,1,1", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = described(capsys, "nchw", "--dims", "2,17,5,4", "--align", "1,8,1,1")
     assert (facts["align"], facts["padded_dims"], facts["block_padding"]) == ([1, 8, 1, 1], [2, 24, 5, 4], 280)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from layoutc.conversion import Attributes, Compensation
+from layoutc.conversion import Attributes, Compensation, label
 from layoutc.errors import LayoutcError
 from layoutc.param import Param
 from layoutc.tools.options import INTEGER, integers
@@ -46,8 +46,9 @@ def param(text: str) -> Param:
             expected = ", ".join(f"@{name}={what}" for name, what in KEYS.items())
             raise click.BadParameter(f"{part[:40]!r} is not one of {expected}, each once")
         given[key] = value if key == "dtype" else integers(value)
-    numbers = None if values == "argument" else _numbers(values, given.get("dtype"))
-    return _made(Param, numbers, given.get("axis", ()), given.get("groups", ()), given.get("dtype"))
+    form = given.get("axis", ()), given.get("groups", ()), given.get("dtype")
+    without_values = _made(Param, None, *form)
+    return without_values if values == "argument" else Param(_numbers(values, given.get("dtype")), *form)
 
 
 def _numbers(text: str, dtype: str | None) -> object:
@@ -63,7 +64,7 @@ def _numbers(text: str, dtype: str | None) -> object:
         return array
     if dtype is None:
         raise click.BadParameter(f"{text} holds NumPy type {array.dtype}; @dtype= says what that is, as @dtype=bf16")
-    return array.view(_made(stored_type, array, dtype).numpy)
+    return array.view(stored_type(array, dtype).numpy)
 
 
 def compensation(text: str) -> Compensation:
@@ -84,13 +85,21 @@ def _made(what: Callable[..., Made], *values: object) -> Made:
         raise click.BadParameter(str(error)) from None
 
 
+def _values(_: click.Context, option: click.Parameter, text: str | None) -> Param | None:
+    """What an option says: a text of another form is bad usage, values that are none are bad input."""
+    try:
+        return None if text is None else param(text)
+    except LayoutcError as error:
+        raise LayoutcError(f"{label(option.name or '')}: {error}") from None
+
+
 def attribute_options(command: Command) -> Command:
     """The attributes of a conversion, under the names of its fields."""
     options = (
-        click.option("--src-scale", type=param, metavar="VALUES", help="Factor of the source."),
-        click.option("--src-zero-point", type=param, metavar="VALUES", help="Taken off the source first."),
-        click.option("--dst-scale", type=param, metavar="VALUES", help="Divisor of the result."),
-        click.option("--dst-zero-point", type=param, metavar="VALUES", help="Added to the result last."),
+        click.option("--src-scale", callback=_values, metavar="VALUES", help="Factor of the source."),
+        click.option("--src-zero-point", callback=_values, metavar="VALUES", help="Taken off the source first."),
+        click.option("--dst-scale", callback=_values, metavar="VALUES", help="Divisor of the result."),
+        click.option("--dst-zero-point", callback=_values, metavar="VALUES", help="Added to the result last."),
         click.option("--sum", type=number, metavar="BETA", help="Factor of what the destination holds, added."),
         click.option("--reciprocal", is_flag=True, help="Multiply by 1 / dst scale instead of dividing."),
         click.option("--compensation", type=compensation, metavar="SUMS", help=SUMS),
