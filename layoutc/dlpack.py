@@ -137,7 +137,7 @@ def _read(name: str, capsule: object) -> Lent:
     elif _is_valid(capsule, b"dltensor"):
         tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
     else:
-        raise BufferError(f"{name} gave a {type(capsule).__name__}, expected a DLPack capsule")
+        raise BufferError(f"{name} gave {a_class(type(capsule))}, expected a DLPack capsule")
     shape = tuple(tensor.shape[: tensor.ndim])
     if not tensor.data and prod(shape):
         raise BufferError(f"{name} is lent without memory, expected that of {prod(shape)} elements")

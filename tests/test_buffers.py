@@ -199,7 +199,7 @@ def test_shapes_of_tensors() -> None:
         (Tensor(READ_ONLY), "target is read-only"),
         (Tensor(READ_ONLY, version=0), "target, a Tensor, is not read through DLPack: .*readonly"),
         (Tensor(np.zeros(3, np.uint8)), "target has 3 bytes, expected 4"),
-        (Tensor(type("X", (), {"__dlpack__": lambda *_, **__: 3})()), "target gave a int, expected a DLPack capsule"),
+        (Tensor(type("X", (), {"__dlpack__": lambda *_, **__: 3})()), "target gave an int, expected a DLPack capsule"),
         (type("X", (), {"__dlpack__": None})(), "target, a X, is not read through DLPack"),
         (type("Image", (), {"__dlpack__": None})(), "target, an Image, is not read through DLPack"),
     ],
