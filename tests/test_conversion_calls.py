@@ -81,7 +81,9 @@ def test_grouped_scales_and_packed_zero_points() -> None:
         ({"dst_scale": np.ones((3, 2), np.float32)}, r"dst scale has shape \(3, 2\), expected \(3,\)"),
         ({"dst_scale": memoryview(bytes(13))[1:]}, "dst scale lies at address 0x.*, expected a multiple of 4"),
         ({"dst_scale": bytes(8)}, "dst scale has 8 bytes, expected 12"),
-        ({"dst_scale": "1,2,3"}, "is no number"),
+        ({"dst_scale": "1,2,3"}, "dst scale: value of a parameter '1,2,3' is no number"),
+        ({"dst_scale": [1, np.nan, 1]}, "dst scale: value of a parameter nan is not finite"),
+        ({"dst_scale": np.full(3, 1e300)}, r"dst scale: value 1e\+300 is past the largest f32"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(params: dict[str, Any], message: str) -> None:

@@ -52,7 +52,10 @@ def _bytes(name: str, param: Param, dims: Dims, value: Any) -> Bytes:
             return packed(data, param.type.bits) if param.type.bits < 8 else data
     if value is None:
         raise LayoutcError(f"{label(name)} is None, expected values")
-    constant = Param(value, param.axes, param.groups, param.type)
+    try:
+        constant = Param(value, param.axes, param.groups, param.type)
+    except LayoutcError as error:
+        raise LayoutcError(f"{label(name)}: {error}") from None
     constant.check(label(name), dims)
     return constant_bytes(constant)
 
