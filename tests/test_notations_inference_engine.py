@@ -117,7 +117,7 @@ def test_a_descriptor_formats_as_a_blocking_descriptor_and_reads_back(source: st
         ("BlockingDesc({1 2},{0,1})", 16, "expected ',' or '}'"),
         ("BlockingDesc({1,-2},{0,1})", 16, "expected a blocked dim"),
         ("BlockingDesc({1,2},{0,1,2})", 19, "got 3 axes in the order, expected 2"),
-        ("BlockingDesc({1,2},{0,2})", 19, "axis 1 is missing from the order"),
+        ("BlockingDesc({1,2},{0,2})", 19, "axis 1 is missing from the order, which has axis 2"),
         ("BlockingDesc({1,2},{0,1000000})", 19, "axis 1000000 is outside 0..11"),
         ("BlockingDesc({1,0},{0,1})", 13, "blocked dims (1, 0) hold 0"),
         ("BlockingDesc({1,100000},{0,0})", 13, "block 100000 of axis d0 is outside 1..65536"),

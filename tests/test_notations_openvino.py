@@ -111,6 +111,13 @@ def test_a_release_reads_its_own_names_only(text: str, column: int, message: str
     check_fault(openvino.parse, text, column, message)
 
 
+@pytest.mark.parametrize("text", ["b_fs_yx_fsv16@1999", "b_fs_yx_fsv16@2018"])
+def test_a_format_of_another_release_is_no_misspelt_one(text: str):
+    with pytest.raises(NotationError) as caught:
+        openvino.parse(text)
+    assert "did you mean" not in caught.value.message
+
+
 @pytest.mark.parametrize("release", ["2026", "2026.4", "2026.4.1"])
 def test_a_release_is_a_year_or_a_version(release: str):
     assert openvino.parse("bfyx", release) == openvino.parse("bfyx")

@@ -74,7 +74,7 @@ def test_a_text_that_notations_read_differently_lists_the_readings(monkeypatch: 
         ("nv12", 0, "nv12 is not an offset map: two planes"),
         ("winograd_2x3_s1_data", 0, "winograd_2x3_s1_data is not an offset map"),
         ("ANY", 0, "layout ANY describes no memory"),
-        ("BlockingDesc({1,2},{0,2})", 19, "axis 1 is missing from the order"),
+        ("BlockingDesc({1,2},{0,2})", 19, "axis 1 is missing from the order, which has axis 2"),
         ("{2,3},{5}", 6, "got 1 strides, expected 2"),
         ("(n, c) -> (n, c + 1)", 14, "constant 1 in a digit"),
         ("strided<[5, ?]>", 12, "a dynamic stride"),

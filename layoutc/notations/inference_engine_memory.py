@@ -66,7 +66,7 @@ def _layout(shape: tuple[int, ...], order: tuple[int, ...], axis_names: tuple[st
         raise OrderError(f"axis {rank - 1} is outside 0..{MAX_RANK - 1}")
     missing = set(range(rank)) - set(order)
     if missing:
-        raise OrderError(f"axis {min(missing)} is missing from the order")
+        raise OrderError(f"axis {min(missing)} is missing from the order, which has axis {rank - 1}")
     seen: set[int] = set()
     pieces: list[Piece] = []
     for axis, extent in zip(order, shape, strict=True):

@@ -83,8 +83,9 @@ def _find(text: str, release: str | None) -> tuple[str, Format | None]:
     try:
         return name, format_in(name, release)
     except LayoutcError as error:
-        column = len(name) + 1 if at and name in formats() else 0
-        Scanner(text).fail(str(error), column, near_match(name, _near_names()))
+        is_known = name in formats()
+        near = None if is_known else near_match(name, _near_names())
+        Scanner(text).fail(str(error), len(name) + 1 if at and is_known else 0, near)
 
 
 def _by_grammar(text: str, name: str) -> Layout:
