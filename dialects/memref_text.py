@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from functools import cache
 
 from xdsl.context import Context
@@ -13,7 +15,11 @@ from layoutc.affine_digits import parser_fault
 from layoutc.descriptor import MemoryDesc
 from layoutc.dialects.layout import Layout
 from layoutc.dialects.memory import is_memref, memory_desc
+from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
+
+NO_ELEMENT_TYPE = "Expected shape type"
+"""what xDSL's parser says of a memref without one"""
 
 
 class TypeTextError(LayoutcError):
@@ -37,8 +43,11 @@ def read_memref(text: str) -> MemoryDesc:
         if rest.kind.name != "EOF":
             raise ParseError(rest.span, "expected the end of the type")
     except ParseError as error:
+        column = min(error.span.start, len(text))
         message = error.msg.splitlines()[0].removesuffix(".")
-        raise TypeTextError(message[:1].lower() + message[1:], min(error.span.start, len(text))) from None
+        if message == NO_ELEMENT_TYPE:
+            message = _no_element_type(text[column:])
+        raise TypeTextError(message[:1].lower() + message[1:], column) from None
     except LayoutcError:
         raise
     except Exception as error:
@@ -46,6 +55,15 @@ def read_memref(text: str) -> MemoryDesc:
     if not is_memref(type):
         raise TypeTextError("expected a memref type", 0)
     return memory_desc(type)
+
+
+def _no_element_type(rest: str) -> str:
+    """What is wrong with a text where the element type of a memref is expected: it may be another system's word."""
+    word = re.split(r"\W", rest, maxsplit=1)[0][:40]
+    meant = ""
+    with suppress(LayoutcError):
+        meant = f"; did you mean {element_type(word).mlir}"
+    return f"expected an element type of MLIR, as f32 or i8, got {repr(word) if word else 'none'}{meant}"
 
 
 @cache

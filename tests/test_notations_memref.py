@@ -81,7 +81,10 @@ def test_types_are_short_where_mlir_has_a_word() -> None:
     ("text", "column", "message"),
     [
         ("memref<2x3xf32", 14, "expected '>'"),
-        ("memref<2x3xf33>", 11, "expected shape type"),
+        ("memref<2x3xf33>", 11, "expected an element type of MLIR, as f32 or i8, got 'f33'"),
+        ("memref<2x3xs8>", 11, "got 's8'; did you mean i8"),
+        ("memref<2x3xf8_e4m3>", 11, "got 'f8_e4m3'; did you mean f8E4M3FN"),
+        ("memref<2x3x>", 11, "expected an element type of MLIR, as f32 or i8, got none"),
         ("memref<2x3xf32>zz", 15, "expected the end of the type"),
         ("memref<?xf32>", 0, "dynamic dimension"),
         ("memref<0xf32>", 0, "hold 0, expected 1 or more"),
