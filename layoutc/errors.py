@@ -74,6 +74,10 @@ class BufferError(LayoutcError):
     """A buffer that a kernel cannot take: wrong size, read-only, not contiguous, or overlapping."""
 
 
+class UntunableError(LayoutcError):
+    """A reorder that has the plain plan alone, so that there is nothing to choose from."""
+
+
 class CompilerError(LayoutcError):
     """There is no C compiler, or it failed; the message holds the first line of what it said."""
 

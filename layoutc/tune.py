@@ -19,7 +19,7 @@ from layoutc.builds import compile_all
 from layoutc.conversion import Attributes, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, element_type
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, UntunableError
 from layoutc.kernel import Kernel
 from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
@@ -105,7 +105,7 @@ def tune(
 
     `attributes` are those of `layoutc.compile`: scales, zero points, `sum`. Each result is compared with the reference,
     with random values for what is an argument; a plan with a wrong one is out. The planner's choice stands unless
-    another plan is faster by more than noise. Raises LayoutcError for a reorder that only has the plain plan.
+    another plan is faster by more than noise. Raises UntunableError for a reorder that only has the plain plan.
     """
     conversion = conversion_of(tune, attributes)
     asked = Kernel(source, destination, "c", target=target, threads=threads, conversion=conversion)
@@ -118,7 +118,7 @@ def tune(
         planned = choose_plans(source, destination, machine(target), threads, conversion)
         plans = list(islice(planned, min(tries, PLANNED)))
     except NotStridedError as error:
-        raise LayoutcError(f"nothing to tune: {error}") from None
+        raise UntunableError(f"nothing to tune: {error}") from None
     bench = Bench(asked, rounds)
     first, *_ = found = bench.measured(built(plans))
     if not first.is_right:

@@ -497,6 +497,21 @@ def test_the_command_adds_to_its_file(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @needs_compiler
+def test_what_has_no_plans_is_passed_over_in_a_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, listed = tmp_path / "tuned.json", tmp_path / "list"
+    key = tuned.key_of(*PAIRS["low border of flattened axes beside tails"], NO_ATTRIBUTES, "avx2", 1)
+    untunable = f"'{key.source}' '{key.destination}' 5,2,3,3\n"
+    quick = ("--tries", "2", "--rounds", "2", "-o", str(file))
+    listed.write_text(f"ab ba 8,9\n{untunable}ab ba 9,8\n")
+    assert main(["tune", "--list", str(listed), *quick]) == 0
+    _, passed, _ = capsys.readouterr().err.splitlines()
+    assert "low (0, 0, 2, 0): nothing to tune: flattened axes" in passed
+    assert len(json.loads(file.read_text())["plans"]) == 2
+    listed.write_text(untunable)
+    assert main(["tune", "--list", str(listed), *quick]) == 1
+
+
+@needs_compiler
 def test_the_command_tunes_conversions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, listed = tmp_path / "tuned.json", tmp_path / "list"
     quick = ("--tries", "2", "--rounds", "2", "-o", str(file))

@@ -12,7 +12,7 @@ import click
 from layoutc import notations, tuned
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, UntunableError
 from layoutc.kernel import check_plan_options
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.tools import options
@@ -77,7 +77,13 @@ def command(
     else:
         pairs = [_pair(source or "", target or "", dims, dtype, to_dtype)]
     for src, dst in pairs:
-        found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds, **given)
+        try:
+            found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds, **given)
+        except UntunableError as error:
+            if len(pairs) == 1:
+                raise
+            click.echo(f"{Reorder(src, dst, Conversion(**given))}: {error}", err=True)
+            continue
         if is_stream(output):
             before.append(found.entry)
         else:  # kept if a later one is interrupted
