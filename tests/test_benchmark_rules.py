@@ -48,6 +48,7 @@ CUT = replace(
 RARE = [
     *(random_case(77, number) for number in (112, 136, 213, 261, 597)),
     random_case(371, 388),
+    random_case(84001, 119),
     CUT,
     *(case for case in named_cases() if case.name == "abcd->cadb heads"),
 ]

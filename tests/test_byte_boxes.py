@@ -91,7 +91,7 @@ def test_boxes_past_the_caches_follow_pages_of_the_source() -> None:
     source, destination = sides("ebacd->cbaed", (56, 255, 219, 19, 1), "s8->f4_e2m1")
     (plan,) = choose_plan(source, destination, replace(ANY, llc=0), goes_through=False).copies
     digit = plan.copy.digits[plan.outer_order[-1]]
-    assert plan.merges and (digit.src, plan.prefetch) == (19, 8 * 19 + 63)
+    assert plan.merges and (digit.src, plan.prefetch) == (19, 16 * 19 + 63)
 
 
 def test_whole_lines_past_the_caches_are_no_boxes() -> None:

@@ -1225,6 +1225,25 @@ def test_threads_stream_as_early_as_one_where_long_rows_straddle_lines(rows: int
     assert copy.store == store
 
 
+@pytest.mark.parametrize(
+    ("order", "dims", "types", "store"),
+    [
+        ("ab", (1, 64 * 32 + 5), ("f32", "bf16"), "nontemporal"),
+        ("ab", (1, 63 * 32 + 5), ("f32", "bf16"), "staged"),
+        ("ba", (7, 64 * 8 + 3), ("f64", "f64"), "nontemporal"),
+        ("ba", (7, 63 * 8 + 3), ("f64", "f64"), "staged"),
+        # The rows of the destination, which begin inside of lines then, are many.
+        ("ba", (64 * 16 + 4, 7), ("f32", "f32"), "staged"),
+    ],
+)
+def test_the_last_of_many_tiles_may_begin_inside_a_line(
+    order: str, dims: tuple[int, int], types: tuple[str, str], store: str
+) -> None:
+    sides = layoutc.desc("ab", dims, types[0]), layoutc.desc(order, dims, types[1])
+    (copy,) = choose_plan(*sides, replace(AVX512, llc=0), 1).copies
+    assert copy.store == store
+
+
 def test_long_rows_that_come_from_a_near_cache_are_stored_straight() -> None:
     source, destination = (layoutc.desc(name, (1000, 600), "f32") for name in ("ab", "ba"))
     (copy,) = choose_plan(source, destination, AVX512).copies

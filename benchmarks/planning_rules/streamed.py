@@ -55,6 +55,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "MANY_TILES",
+        "the last tile of 64 along a digit may begin inside a line, and all others go straight past the caches",
+        {"never": {"MANY_TILES": to(NEVER)}, "a quarter": {"MANY_TILES": times(0.25)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "MOST_STORED_TWICE",
         "tiles that store 1.2 times as many lines as there are store them out of a buffer; where L3 is near 1.5",
         {

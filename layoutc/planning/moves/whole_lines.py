@@ -7,9 +7,15 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import joined_digits, line_elements
 from layoutc.planning.tiles.merged_tile import runs
 
+MANY_TILES = 64
+"""along a digit, of which the last one may begin inside a line: that one line goes through the caches"""
+
 
 def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
-    """Whether every store of the plan is an aligned cache line, or several of a tile are one together."""
+    """
+    Whether every store of the plan is an aligned cache line, or several of a tile are one together; but for those of
+    the last of many tiles.
+    """
     if not target.aligns_lines or not plan.target_lanes:
         return False
     lanes = joined_digits(plan)
@@ -20,7 +26,8 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
         return False
     for position, digit in enumerate(plan.copy.digits):
         # Tiles start at multiples of the tile, and where the last one starts earlier.
-        steps = (plan.tile[position], digit.extent % plan.tile[position]) if position in lanes else (1,)
+        tile = plan.tile[position]
+        steps = (tile, digit.extent % tile if digit.extent < MANY_TILES * tile else 0) if position in lanes else (1,)
         strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
         if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
             return False
