@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import joined_digits, line_elements
 from layoutc.planning.tiles.merged_tile import runs
 
 MANY_TILES = 64
-"""along a digit, of which the last one may begin inside a line: that one line goes through the caches"""
+"""
+along a digit, of which the last one may begin inside a line, which goes through the caches: not of rows that are moved
+as they lie, whose lines may come from anywhere in the source (`COPIED_RUN`)
+"""
 
 
 def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
@@ -21,13 +26,13 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     lanes = joined_digits(plan)
     if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan))):
         return False
-    line = line_elements(plan)
+    line, many = line_elements(plan), inf if plan.keeps_rows and not plan.widths.converts else MANY_TILES
     if plan.copy.dst % line:
         return False
     for position, digit in enumerate(plan.copy.digits):
         # Tiles start at multiples of the tile, and where the last one starts earlier.
         tile = plan.tile[position]
-        steps = (tile, digit.extent % tile if digit.extent < MANY_TILES * tile else 0) if position in lanes else (1,)
+        steps = (tile, digit.extent % tile if digit.extent < many * tile else 0) if position in lanes else (1,)
         strides = [part.dst for part in digit.parts] if position not in lanes else [digit.dst]
         if any(step * stride % line for step in steps if digit.extent > step for stride in strides):
             return False
