@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import layoutc
+from layoutc import reference
 from layoutc.errors import LayoutcError
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
@@ -174,3 +175,19 @@ def test_runs_of_whole_lines_have_such_ends_where_the_destination_begins_inside_
     """40 rows of 11 lines are one run, of which macro tiles have 8 rows."""
     asked = places_asked_for(704, WHOLE.replace("700", "704"), into, tmp_path)
     assert asked == expected
+
+
+@pytest.mark.parametrize(("ahead", "length", "asks"), [(True, 64, True), (False, 64, False), (True, 333, False)])
+def test_rows_that_begin_inside_of_bytes_ask_for_the_lines_of_these(ahead: bool, length: int, asks: bool) -> None:
+    """If they are short, and what they come from is asked for ahead: `length` is that of a row in a macro tile."""
+    pair = layoutc.desc("ab", (333, 50), "f32"), layoutc.desc("ba", (333, 50), "s4")
+    line = "copy 0 -> 0: 50x(1, 333) 333x(50, 1), elements of 4 to 1/2, vectors of 64, any shuffles, tile 16x16, "
+    line += f"lanes 0:16 -> 1:16, macro 16x{length}, outer 0 1, inner 0 1, packed stores"
+    kernel = layoutc.Kernel(*pair, "interpret", plan=("threads 1", line + ", prefetch 4096" * ahead), target="avx512")
+    asked = re.findall(r"__builtin_prefetch\(dst \+ (row_\w+), 0, 2\);", kernel.c_source)
+    assert asked == ["row_start", "row_end"] * asks
+    source = np.random.default_rng(0).normal(size=333 * 50).astype(np.float32)
+    found, expected = np.full((2, kernel.destination_bytes), 0xA5, np.uint8)
+    kernel(source, found)
+    reference.reorder(*pair, source.view(np.uint8), expected)
+    np.testing.assert_array_equal(found, expected)

@@ -66,7 +66,7 @@ class BufferedCopy(TiledCopy):
 
     def build(self) -> Operation:
         outer, first = self._open_outer_with_buffers()
-        if isinstance(self.store_stage, StoreStage):
+        if self.store_stage is not None:
             self.store_stage.fetch_parts(self.loops, outer, self.dst_strides)
         if self.load_stage is not None:
             if isinstance(self.load_stage, GatheredLoads):

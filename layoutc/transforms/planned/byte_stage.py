@@ -28,6 +28,7 @@ from layoutc.transforms.building.loop_nest import NestBuilder, apply, open_loop
 from layoutc.transforms.building.vector_ops import (
     buffer,
     element,
+    fetch,
     load,
     load_masked,
     some_lanes,
@@ -44,6 +45,8 @@ from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.shared_bytes import packed, store_part, unpacked
 from layoutc.transforms.values.tile_loops import Term, TileLoops
 
+SHORT_ROW = 2 * LINE
+"""bytes of a row whose lines are asked for before it is loaded; along longer ones the processor fetches by itself"""
 NO_PARAMS = PieceParams((), ())
 D0, D1 = AffineExpr.dimension(0), AffineExpr.dimension(1)
 
@@ -93,6 +96,7 @@ class ByteStage:
         """over the vectors of a row"""
         self.most_lanes = plan.vector_bytes // self.per_byte
         self.keeps_others = image is not None and image.keeps_others
+        self.asks = plan.prefetch > 0
         self.ahead = plan.prefetch // self.per_byte if is_source else 0
         """how many bytes further on lies what is asked for with each load of a row"""
         self.nothing = zeros(nest, vector_type(i8, self.most_lanes)) if self.span is not None else None
@@ -156,6 +160,20 @@ class ByteStage:
         """What becomes of the elements of so many bytes."""
         assert lanes.count is not None
         return self.convert(replace(lanes, count=lanes.count * self.per_byte), value, NO_PARAMS, None)
+
+    def fetch_parts(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
+        """
+        Asks for the lines in which rows begin and end, if the plan asks ahead at all, and rows have no others.
+
+        What is put into a byte beside others waits until that is there: it is read. The terms are as in `copy_out`.
+        """
+        if not self.asks or self._touched[1] > SHORT_ROW:
+            return
+        loops = loops.inside()
+        row = loops.offset((*outer, *loops.serial(self.runs)), strides, self.base, "row")
+        for distance, name in ((0, "row_start"), (self.run - 1, "row_end")):
+            byte = apply(loops.builder, (D0 + distance) // self.per_byte, [row], name)
+            loops.builder.insert(fetch(self.memory, byte))
 
     def copy_out(self, loops: TileLoops, outer: Sequence[Term], strides: Sequence[Stride]) -> None:
         """All elements of a row: those of bytes that it fills by vectors, those beside others one by one."""
