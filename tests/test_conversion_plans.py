@@ -636,6 +636,13 @@ def test_what_becomes_narrower_lies_farther_ahead_where_it_begins_inside_a_line(
     assert copy.store == "staged" and copy.prefetch == 24 * macro_tiles
 
 
+@pytest.mark.parametrize(("rows", "to", "macro_tiles"), [(4096, "s8", 1), (11234, "s4", 2)])
+def test_what_will_share_bytes_lies_farther_ahead_wherever_it_begins(rows: int, to: str, macro_tiles: int) -> None:
+    source, destination = desc("ab", (rows, 9344), "bf16"), desc("ba", (rows, 9344), to)
+    (copy,) = choose_plan(source, destination, machine("avx512"), 1).copies
+    assert (copy.load, copy.macro, copy.prefetch) == ("staged", (64, 64), macro_tiles * 64)
+
+
 @pytest.mark.parametrize(
     ("target", "dims", "types"), [("avx512", (64, 4096), "s16->u8"), ("sse2", (44, 4096), "f32->u8")]
 )
@@ -1096,7 +1103,7 @@ def test_past_the_caches_far_parts_are_read_side_by_side(
         ("ab", "ba", (97, 141), "s32->f32"),
         ("ab", "ba", (97, 333), "f64->f32"),
         ("aB16b", "ab", (17, 517), "f32->s32"),
-        ("ba", "ba", (161, 77), "s8->s32"),
+        ("ba", "ba", (37, 77), "s8->s32"),
         ("ab", "ba", (97, 141), "s32->bf16"),
         ("ab", "ba", (97, 142), "u4->f32"),
     ],

@@ -19,7 +19,8 @@ as they are take less
 LEAST_AHEAD_UNEVEN = 16 << 10
 """
 the same where the next macro tile begins inside a line that this one has a part of, or at another place in one, of what
-is moved and not asked for twice, of what becomes narrower, and of rows that are converted into a buffer
+is moved and not asked for twice, of what becomes narrower, and of rows that are converted into a buffer; and wherever
+it begins, of elements that will share bytes
 """
 STRIPS = 8
 """rows of a macro tile from which on the next tiles along them are asked for: fewer the processor follows by itself"""
@@ -192,8 +193,11 @@ def _least_ahead(plan: CopyPlan, is_even: bool) -> int:
     """Bytes of macro tiles between a load and what it asks for, at least; `is_even` if the next one is lines on."""
     if _moves(plan):
         return LEAST_AHEAD_MOVED if is_even or _is_asked_twice(plan) else LEAST_AHEAD_UNEVEN
-    is_far = plan.widths.narrows or (plan.gathers_converted and not plan.widths.are_packed)
-    return LEAST_AHEAD_UNEVEN if is_far and not is_even else LEAST_AHEAD
+    if plan.widths.narrows:
+        is_far = not is_even or plan.widths.dst_per_byte > 1
+    else:
+        is_far = not is_even and plan.gathers_converted and not plan.widths.are_packed
+    return LEAST_AHEAD_UNEVEN if is_far else LEAST_AHEAD
 
 
 def _moves(plan: CopyPlan) -> bool:
