@@ -41,9 +41,7 @@ def _part(part: PlanPart) -> PlanPart:
 
 def _fetching(plan: CopyPlan) -> CopyPlan:
     """What becomes narrower takes longer to be converted than its lines to come."""
-    widths = plan.widths
-    narrows = widths.dst * widths.src_per_byte < widths.src * widths.dst_per_byte
-    waits = plan.store == "normal" and plan.target_lanes and not narrows
+    waits = plan.store == "normal" and plan.target_lanes and not plan.widths.narrows
     return replace(plan, fetches=True) if waits and 2 * _run(plan) >= LINE else plan
 
 
