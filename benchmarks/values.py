@@ -23,8 +23,8 @@ DEVIATIONS = 3
 """Of the values that integers are quantised from, so many standard deviations on each side are not saturated."""
 WIDEST = 3000
 """the greatest integer of wide types: an accumulator seldom holds more"""
-SOME = 1 << 20
-"""values that are drawn; a longer buffer repeats them"""
+SOME = 1_048_573
+"""values that are drawn; a longer buffer repeats them: a prime, so that rows are not alike, which a kernel may mix"""
 
 
 @cache

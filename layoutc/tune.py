@@ -42,8 +42,8 @@ SAMPLE_S = 1e-3
 """a sample is as many calls as take this long"""
 GAIN = 1.03
 """how much faster than the planner's choice, or than the plan it is near to, another one must be: less is noise"""
-SOME = 1 << 16
-"""elements that are drawn; a longer buffer repeats them"""
+SOME = 65_521
+"""elements that are drawn; a longer buffer repeats them: a prime, so that rows are not alike, which a plan may mix"""
 WIDE = 100
 """the standard deviation of integers"""
 PAGE = 4096

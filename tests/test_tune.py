@@ -462,6 +462,15 @@ def test_tuning_converts_numbers_that_tensors_have() -> None:
     assert 0.9 < numbers.std() < 1.1 and np.abs(numbers).min() > 1e-7 and np.abs(numbers).max() < 7
 
 
+@needs_compiler
+@pytest.mark.parametrize("type", ["f32", "s8", "s4"])
+def test_tuning_sees_rows_in_each_others_place(type: str) -> None:
+    """Numbers that come again after a power of two would be the same in all rows of one."""
+    kernel = layoutc.compile(desc("ab", (4, 1 << 17), type), desc("ba", (4, 1 << 17), type))
+    rows = layoutc.tune.Bench(kernel, rounds=1).read.reshape(4, -1)
+    assert np.unique(rows, axis=0).shape == rows.shape
+
+
 def test_attributes_are_those_of_compile() -> None:
     options: dict[str, Any] = {"scale": 3}
     with pytest.raises(
@@ -507,8 +516,9 @@ def test_what_has_no_plans_is_passed_over_in_a_list(tmp_path: Path, capsys: pyte
     _, passed, _ = capsys.readouterr().err.splitlines()
     assert "low (0, 0, 2, 0): nothing to tune: flattened axes" in passed
     assert len(json.loads(file.read_text())["plans"]) == 2
-    listed.write_text(untunable)
+    listed.write_text(2 * untunable)
     assert main(["tune", "--list", str(listed), *quick]) == 1
+    assert f"{listed}: nothing to tune, as all" in capsys.readouterr().err
 
 
 @needs_compiler

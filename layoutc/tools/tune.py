@@ -72,23 +72,25 @@ def command(
     # What cannot be read or written is said before the work.
     before = _kept(output)
     check_writable(output)
-    if listed:
-        pairs = _listed(listed, Conversion(**given))
-    else:
-        pairs = [_pair(source or "", target or "", dims, dtype, to_dtype)]
+    conversion, types = Conversion(**given), (dtype, to_dtype)
+    pairs = _listed(listed, conversion) if listed else [_pair(source or "", target or "", dims, *types)]
+    passed_over = 0
     for src, dst in pairs:
         try:
             found = tune(src, dst, target=plan_for, threads=threads, tries=tries, rounds=rounds, **given)
         except UntunableError as error:
-            if len(pairs) == 1:
+            if listed is None:
                 raise
-            click.echo(f"{Reorder(src, dst, Conversion(**given))}: {error}", err=True)
+            click.echo(f"{Reorder(src, dst, conversion)}: {error}", err=True)
+            passed_over += 1
             continue
         if is_stream(output):
             before.append(found.entry)
         else:  # kept if a later one is interrupted
             keep(output, found.entry)
         click.echo(_line(found), err=True)
+    if passed_over == len(pairs):
+        raise LayoutcError(f"{listed}: nothing to tune, as all of its reorders have the plain plan alone")
     if is_stream(output):
         _write(output, before)
 

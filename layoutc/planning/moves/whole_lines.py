@@ -26,7 +26,8 @@ def stores_whole_lines(plan: CopyPlan, target: Machine) -> bool:
     lanes = joined_digits(plan)
     if lanes is None or (plan.merges and not _rows_are_lines(plan, line_elements(plan))):
         return False
-    line, many = line_elements(plan), inf if plan.keeps_rows and not plan.widths.converts else MANY_TILES
+    line = line_elements(plan)
+    many = inf if plan.keeps_rows and not plan.widths.converts else MANY_TILES
     if plan.copy.dst % line:
         return False
     for position, digit in enumerate(plan.copy.digits):
