@@ -1,4 +1,4 @@
-"""Conversions of bytes to bytes: what is looked up is what the arithmetic gives, for every byte."""
+"""Conversions of bytes to bytes and words: what is looked up is what the arithmetic gives, for every byte."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from layoutc.targets.words.c_text import words
 from tests.c_programs import compiled, compiler_named, parsed
 
 TYPES = ("f8_e4m3", "f8_e5m2", "e8m0", "f4_e2m1", "s8", "s4", "u8", "u4", "u2", "boolean")
+WORDS = ("f16", "bf16", "s16", "u16")
 CONVERSIONS = (
     Conversion(),
     Conversion(src_scale=0.37),
@@ -48,7 +49,7 @@ NEEDED = {"-mavx512vbmi": "avx512vbmi", "-march=x86-64-v4": "avx512bw", "-march=
 def test_a_table_is_what_the_definition_says_of_every_byte(source: str, conversion: Conversion) -> None:
     type, found = element_type(source), 0
     codes = np.arange(256, dtype=np.uint8) & (1 << type.bits) - 1
-    for destination in map(element_type, TYPES):
+    for destination in map(element_type, (*TYPES, *WORDS)):
         sides = layoutc.desc("ab", (64, 64), source), layoutc.desc("ab", (64, 64), destination)
         try:
             module = reorder_module(*sides, conversion=conversion)
@@ -62,8 +63,9 @@ def test_a_table_is_what_the_definition_says_of_every_byte(source: str, conversi
         expected = converted(codes, type, destination, conversion)
         for table in tables:
             assert table is not None
-            given = np.frombuffer(table, np.uint8) & (1 << destination.bits) - 1
-            np.testing.assert_array_equal(given, expected)
+            width = np.dtype(np.uint8 if destination.bits <= 8 else np.uint16)
+            given = np.frombuffer(table, width) & (1 << destination.bits) - 1
+            np.testing.assert_array_equal(given, expected.view(width))
             found += 1
     # Without attributes booleans are a few ops for all others.
     as_bits = source == "boolean" and conversion == Conversion()
@@ -80,6 +82,18 @@ CASES = [
     ("abcd", "acdb", (2, 32, 7, 9), "boolean", "s8", Conversion(dst_scale=0.0236)),
     ("cbda", "DCBa8b4c12d", (28, 19, 26, 16), "s8", "f8_e5m2", Conversion()),
 ]
+OF_WORDS = [
+    ("ab", "ab", (33, 70), "s4", "f16", Conversion()),
+    ("ab", "aB16b", (33, 70), "u4", "bf16", Conversion(src_zero_point=7, src_scale=0.5)),
+    ("ba", "ab", (64, 37), "u2", "f16", Conversion()),
+    ("abcd", "acdb", (2, 32, 7, 9), "f4_e2m1", "bf16", Conversion(src_scale=0.37)),
+    ("ab", "ba", (64, 48), "s4", "s16", Conversion(src_scale=7.3)),
+    ("ab", "ab", (9, 200), "f8_e4m3", "f16", Conversion()),
+    ("ab", "ba", (64, 50), "f8_e5m2", "bf16", Conversion()),
+    ("ab", "ab", (16, 128), "s8", "f16", Conversion()),
+    ("ab", "Ab16a", (40, 33), "u8", "u16", Conversion(src_scale=0.37)),
+    ("ab", "ba", (48, 64), "e8m0", "s16", Conversion()),
+]
 
 
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=IDS)
@@ -87,7 +101,25 @@ CASES = [
 def test_what_is_looked_up_is_what_the_reference_gives(
     case: int, compiler: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
-    source, destination, dims, type, to_type, conversion = CASES[case]
+    _check_looked_up(CASES[case], compiler, flags, tmp_path)
+
+
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS[:3], ids=IDS[:3])
+@pytest.mark.parametrize("case", range(len(OF_WORDS)))
+def test_words_that_are_looked_up_are_what_the_reference_gives(
+    case: int, compiler: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The third build looks few of them up, and computes others."""
+    _check_looked_up(OF_WORDS[case], compiler, flags, tmp_path)
+
+
+def _check_looked_up(
+    case: tuple[str, str, tuple[int, ...], str, str, Conversion],
+    compiler: str,
+    flags: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    source, destination, dims, type, to_type, conversion = case
     sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
     target = "avx2" if "-march=x86-64-v3" in flags else "avx512"
     kernel = layoutc.Kernel(*sides, target=target, conversion=conversion)
@@ -111,7 +143,12 @@ def test_what_is_looked_up_is_what_the_reference_gives(
         ("sse2", Conversion(), "f8_e4m3"),
         ("avx512", Conversion(src_scale=Param(axes=(0,))), "f8_e4m3"),
         ("avx512", Conversion(sum=0.5), "f8_e4m3"),
-        ("avx512", Conversion(), "f16"),
+        ("avx512", Conversion(), "bf16"),
+        ("avx512", Conversion(src_scale=0.37), "bf16"),
+        ("avx512", Conversion(), "s16"),
+        ("avx512", Conversion(), "f32"),
+        ("avx512", Conversion(src_scale=Param()), "f16"),
+        ("avx2", Conversion(), "f16"),
         ("avx512", Conversion(), "u8"),
     ],
 )

@@ -32,6 +32,7 @@ from layoutc.discardable import INLINED
 from layoutc.targets.errors import EmissionError
 from layoutc.targets.helpers.c_byte_tables import (
     BY_ROWS,
+    BYTES,
     CAN_LOOK_UP,
     CAN_LOOK_UP_ROWS,
     LOOKED_UP,
@@ -40,6 +41,7 @@ from layoutc.targets.helpers.c_byte_tables import (
     shortest,
     table_text,
 )
+from layoutc.targets.helpers.c_word_tables import WORDS_OF, words_held, words_looked_up
 from layoutc.targets.patterns.byte_functions import byte_table
 from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_names import IN_MACRO, Names
@@ -121,15 +123,21 @@ def macro_with_table(computed: Macro, tables: dict[bytes, str], name: str) -> st
     table = byte_table(computed.function, LOOKED_UP)
     if table is None:
         return computed.text()
-    table = shortest(table)
-    above = [] if table in tables else [table_text(name, table)]
     type: Any = computed.function.function_type.outputs.data[0]
-    lanes = type.get_shape()[0]
-    given = computed.inside[0], lanes, type_name(type), tables.setdefault(table, name), table
+    lanes, is_word = type.get_shape()[0], len(table) > BYTES
+    if is_word and lanes not in WORDS_OF:
+        return computed.text()
+    held = words_held(table) if is_word else shortest(table)
+    above = [] if held in tables else [table_text(name, held)]
+    given = computed.inside[0], lanes, type_name(type), tables.setdefault(held, name)
+    if is_word:
+        condition, statements = words_looked_up(*given, table)
+    else:
+        condition, statements = CAN_LOOK_UP, looked_up(*given, held)
     others = f"#else\n{computed.text()}\n#endif"
-    if lanes in BY_ROWS:
-        others = f"#elif {CAN_LOOK_UP_ROWS}\n{_looking_up(computed, by_rows(*given))}\n{others}"
-    return "\n\n".join((*above, f"#if {CAN_LOOK_UP}\n{_looking_up(computed, looked_up(*given))}\n{others}"))
+    if lanes in BY_ROWS and not is_word:
+        others = f"#elif {CAN_LOOK_UP_ROWS}\n{_looking_up(computed, by_rows(*given, held))}\n{others}"
+    return "\n\n".join((*above, f"#if {condition}\n{_looking_up(computed, statements)}\n{others}"))
 
 
 def _looking_up(computed: Macro, statements: Sequence[str]) -> str:

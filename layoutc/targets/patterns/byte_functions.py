@@ -1,5 +1,5 @@
 """
-Functions of lanes that are a byte each, each lane by itself: a table of 256 bytes says what such a function does.
+Functions of lanes that are a byte each, each lane by itself: a table of 256 bytes, or words, says what one does.
 
     func.func private @twice(%given : vector<64xi8>) -> vector<64xi8> attributes {layout.inlined} {
       %words = arith.extui %given : vector<64xi8> to vector<64xi16>
@@ -33,14 +33,20 @@ Lanes = NDArray[np.int64] | None
 """of which lane of what is given each lane of a value is made; None: of none, and all are alike"""
 
 
+RESULTS = (8, 16)
+"""bits of a lane of what such a function gives"""
+
+
 def byte_table(function: func.FuncOp, counts: Container[int]) -> bytes | None:
     """
-    What a function makes of each byte; None where it is given anything else, or where lanes depend on others.
+    What a function makes of each byte, as a byte or as two, the lower one first; None where it is given anything else,
+    or where lanes depend on others.
 
     Only of vectors of so many lanes.
     """
     types = function.function_type.inputs.data, function.function_type.outputs.data
-    if any(len(side) != 1 or not is_vector(side[0]) or width(side[0].element_type) != 8 for side in types):
+    bits = [[width(type.element_type) if is_vector(type) else 0 for type in side] for side in types]
+    if bits[0] != [8] or len(bits[1]) != 1 or bits[1][0] not in RESULTS:
         return None
     (given,), (*ops, end) = function.body.block.args, function.body.block.ops
     lanes = _count(given.type)
@@ -104,7 +110,7 @@ def _cast(lanes: Lanes, count: int) -> Lanes:
 
 
 def _evaluated(given: SSAValue, ops: Sequence[Operation], result: SSAValue) -> bytes | None:
-    """A result for all bytes."""
+    """A result for all bytes, as it lies in memory."""
     # The interpreter is what a compiler loads last.
     from layoutc.interpreter.functions import PURE
     from layoutc.interpreter.values import Fault, value_dtype

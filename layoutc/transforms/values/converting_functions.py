@@ -5,7 +5,8 @@ What a conversion does to the lanes of a register as a function, which tiles cal
         attributes {layout.inlined} { ... }
 
 The text of a tile has one op for each register so, and not all that converts it; C compilers put it back in its place.
-What makes bytes of bytes is a function wherever it is long: processors that choose bytes from registers look it up.
+What makes bytes, or two bytes each, of bytes is a function wherever it is long: processors that choose these from
+registers look it up.
 """
 
 from __future__ import annotations
@@ -22,18 +23,21 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from layoutc.discardable import INLINED
+from layoutc.element_type import ElementType
 from layoutc.once import once
 from layoutc.transforms.building.creation import created, inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
+from layoutc.transforms.values.convert_codes import is_by_codes
 from layoutc.transforms.values.element_access import Conversions, free_name
 from layoutc.transforms.values.lane_params import PieceParams
 from layoutc.transforms.values.register_parts import WHOLE, Join, RegisterPart
 
-LEAST_OPS = 12
-"""of a function; fewer are as easily read where they are"""
-REGISTERS, LEAST_LANES = (32, 64), 16
-"""bytes of the registers that processors have which look bytes up, and how many of them are worth it"""
+LEAST_OPS, LEAST_OPS_OF = 12, {16: 8}
+"""of a function, and of one whose results of so many bits are looked up; fewer are as easily read where they are"""
+REGISTERS, LEAST_LANES = {8: (32, 64), 16: (64,)}, 16
+"""bytes of the registers of processors that look results of so many bits up, and how many lanes are worth it"""
+BYTE_BITS = 8
 
 Param = Callable[[str, int], SSAValue]
 """a parameter by its name, for the lanes from one on that are converted at once"""
@@ -100,23 +104,31 @@ class ConvertingFunctions:
         return None if function is None else lambda vectors: _called(builder, function, (*vectors, *held, *others))
 
     def of_bytes(self, lanes: Lanes, loaded: SSAValue) -> SSAValue | None:
-        """What a function gives for lanes that are a byte each and become one; None if none is called."""
-        if not self.are_of_bytes or lanes.count is None or lanes.count < LEAST_LANES:
+        """What a function gives for lanes that are a byte each and become one, or two; None if none is called."""
+        if not self.bits_looked_up or lanes.count is None or lanes.count < LEAST_LANES:
             return None
         found = self.function(lanes.builder, Given((loaded.type,), lanes.count, lanes.count), ())
         return found and found([loaded])
 
     @once
-    def are_of_bytes(self) -> bool:
-        """Whether all that a conversion is given is a byte, of which it makes another, on processors that look up."""
-        sides = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type
-        is_alone = not (self.conversions.memories or self.conversions.conversion.sum)
-        return self.vector_bytes in REGISTERS and is_alone and all(type.bits <= 8 for type in sides)
+    def bits_looked_up(self) -> int:
+        """Bits of what processors look up for a byte, if that is all that a conversion is given; 0 if it is not."""
+        source, target = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type
+        bits, is_alone = max(BYTE_BITS, target.bits), not (self.conversions.memories or self.conversions.conversion.sum)
+        if not is_alone or source.bits > BYTE_BITS or self.vector_bytes not in REGISTERS.get(bits, ()):
+            return 0
+        return bits if bits == BYTE_BITS or self._is_worth_words(source, target) else 0
+
+    def _is_worth_words(self, source: ElementType, target: ElementType) -> bool:
+        """Not where a shift gives the codes, nor where two instructions make bf16 of the integers of a byte."""
+        if not self.conversions.conversion.params and is_by_codes(source, target, self.vector_bytes):
+            return False
+        return target.name != "bf16" or source.bits < BYTE_BITS or not source.is_integer
 
     def _code(self, lanes: Lanes, loaded: SSAValue) -> SSAValue:
         """What was loaded; of elements that share bytes no more is set than their bits, which is said for tables."""
         bits = self.conversions.source.desc.element_type.bits
-        return lanes.and_(loaded, (1 << bits) - 1) if self.are_of_bytes and bits < 8 else loaded
+        return lanes.and_(loaded, (1 << bits) - 1) if self.bits_looked_up and bits < BYTE_BITS else loaded
 
     def _made(self, given: Given, old: SSAValue | None, used: dict[str, list[SSAValue]]) -> func.FuncOp | None:
         """A function ahead of the one that the reorder is in."""
@@ -148,7 +160,7 @@ class ConvertingFunctions:
             for number, value in enumerate(loaded)
         ]
         value = made[0] if join is None else join.all(builder, nest, made)
-        if len(list(block.ops)) < LEAST_OPS:
+        if len(list(block.ops)) < LEAST_OPS_OF.get(self.bits_looked_up, LEAST_OPS):
             return None
         end.detach()
         block.add_op(func.ReturnOp(value))

@@ -95,7 +95,7 @@ class RegisterConversion:
         self, builder: Builder, given: Given, params: Sequence[PieceParams], old: SSAValue | None, calls: Calls
     ) -> Callable[[Sequence[SSAValue]], SSAValue] | None:
         """What such a function gives, if one is called."""
-        if not calls.are_made or self.functions.are_of_bytes:
+        if not calls.are_made or self.functions.bits_looked_up:
             return None
         return self.functions.function(builder, given, params, old, calls.share_params)
 
