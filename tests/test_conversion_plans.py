@@ -35,6 +35,7 @@ from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.tile import Piece
 from layoutc.targets.c import emit_c
 from layoutc.transforms.plan_reorders import read_converting_plan
+from tests import descriptors
 from tests.c_programs import compiled, compiler_named
 from tests.conversions import in_memory, interesting_codes
 from tests.descriptors import layout
@@ -1152,3 +1153,14 @@ def test_rows_are_not_made_shorter_where_a_digit_is_loaded_in_part(target: str) 
     source, destination = desc("bCa4c", (10977, 49, 17), "f16"), desc("cAb16a", (10977, 49, 17), "s32")
     plan = choose_plan(source, destination, machine(target))
     assert parse_plan(plan_lines(plan)) == plan
+
+
+def test_elements_that_lie_together_are_stored_at_once_and_taken_out_of_bytes_at_once() -> None:
+    """13 elements of a row of the destination, each in a line of the source, at one place of their bytes."""
+    module = reorder_module(*descriptors.sides("aBCd4c16b4c->abcd", (4, 48, 13, 13), "s4->f16"))
+    lower(module, target="avx512")
+    ops = [op for op in module.walk() if op.name in ("vector.store", "memref.store", "arith.index_cast")]
+    by_elements = ops[next(number for number, op in enumerate(ops) if op.name == "arith.index_cast") :]
+    assert [op.name for op in by_elements] == ["arith.index_cast", "vector.store", "vector.store", "memref.store"]
+    lengths = [op.operands[0].type.get_shape() for op in by_elements[1:3]]  # pyright: ignore
+    assert lengths == [(8,), (4,)]

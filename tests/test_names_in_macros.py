@@ -36,6 +36,15 @@ def test_no_name_is_one_of_a_helpers_variables() -> None:
     assert {name: Names().fresh(name, "value") for name in found if Names().fresh(name, "value") in found} == {}
 
 
+@pytest.mark.parametrize("name", ["less", "in_row", "widened", "beside", "bytes"])
+def test_names_whose_numbers_are_macros_have_others(name: str) -> None:
+    """`less_2` is a macro; that no number was free was asked for ever."""
+    names = Names()
+    found = [names.fresh(name, "value") for _ in range(3)]
+    assert len({*found}) == 3
+    assert not any(re.search(r"_\d", each) for each in found)
+
+
 def run(text: str, compiler: str, folder: Path) -> list[int]:
     """The first two of eight numbers that a function writes from eight."""
     path = compiler_named(compiler)

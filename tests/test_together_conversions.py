@@ -50,6 +50,10 @@ CASES = [
     ("nhwc->nChw16c", (2, 17, 12, 13), "f32->bf16", NO_ATTRIBUTES),
     ("nChw48c->nChw32c", (2, 100, 12, 13), "f32->s4", Conversion(dst_scale=Param(axes=3))),
     ("nChw16c->nhwc", (2, 98, 12, 13), "s4->f32", Conversion(src_scale=Param(axes=2))),
+    ("aBCd8b4c->abcd", (2, 32, 13, 13), "bf16->f32", Conversion(src_scale=Param(axes=1))),
+    ("aBCd4c16b4c->abcd", (2, 32, 13, 13), "s4->f16", NO_ATTRIBUTES),
+    ("abcd->aBdc8b", (8, 30, 7, 7), "f32->bf16", NO_ATTRIBUTES),
+    ("BcdA16a32b2a->aBdc48b", (32, 96, 2, 3), "f32->f16", NO_ATTRIBUTES),
 ]
 
 
@@ -157,6 +161,27 @@ def test_threads_share_no_bytes() -> None:
     _, *lines = plan_lines(choose_plan(*pair, TINY_AVX2, 1))
     text = Kernel(*pair, target="avx2", threads=2, plan=("threads 2", *lines)).c_source
     assert "together" in text and "thread" not in text
+
+
+def test_they_leave_a_buffer_by_whole_lines_past_the_caches() -> None:
+    """Rows of 13 of which one copy writes 12; in turns that cut no line of the source, of one run each, or of two."""
+    for layouts, dims, types, rows in (
+        ("aBCd4c16b4c->abcd", (128, 768, 13, 13), "s4->f16", 1),
+        ("BcdA16a32b2a->aBdc48b", (1024, 528, 5, 5), "f32->f16", 2),
+    ):
+        pair = sides(layouts, dims, types)
+        first, *_ = parts = together(choose_plan(*pair, SERVER))
+        assert {part.store for part in parts} == {"staged"}
+        assert all(loop.step == loop.extent for loop in first.loops if loop.src < 64)
+        assert sum(loop.step == loop.extent == rows > 1 for loop in first.loops) == rows - 1
+        in_caches = choose_plan(*pair, replace(SERVER, llc=1 << 40))
+        assert {part.store for part in together(in_caches)} <= {"normal"}
+
+
+def test_turns_of_one_long_run_leave_no_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = sides("aBCd4c16b4c->abcd", (128, 768, 13, 13), "s4->f16")
+    monkeypatch.setattr("layoutc.planning.together.together_conversions.MOST_CONVERTED_TURN", 4 << 10)
+    assert {part.store for part in together(choose_plan(*pair, SERVER))} == {"normal"}
 
 
 def test_copies_that_share_few_lines_run_alone() -> None:

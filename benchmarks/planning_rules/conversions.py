@@ -157,4 +157,16 @@ CONVERSION_RULES = (
         (IN_L2,),
         converts=True,
     ),
+    Rule(
+        "CONVERTED_TURN",
+        "past the caches copies that convert, and share lines, leave a buffer together, 8 KiB in a turn",
+        {
+            "never": {"MOST_CONVERTED_TURN": to(0)},
+            "saving less": {"STAGED_SAVED": to(0.04)},
+            "half": {"CONVERTED_TURN": times(0.5)},
+            "twice": {"CONVERTED_TURN": times(2)},
+        },
+        (IN_DRAM,),
+        converts=True,
+    ),
 )

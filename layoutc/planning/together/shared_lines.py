@@ -167,11 +167,17 @@ def _with_buffers(
     # Otherwise what is a whole line in the first turn is none in the others.
     streams = all(loop.dst % LINE == 0 for loop in turns)
     moved = sum(copy.elements * size for copy, size in inner)
-    planned = tuple(
-        for_next_turn(plan_moved(*piece, target, streams, buffered=True), turns, moved, target) for piece in inner
-    )
+    planned = (plan_moved(*piece, target, streams, buffered=True) for piece in inner)
+    asking = [for_next_turn(plan, turns, moved, target) for plan in planned]
+    return out_of_buffers(turns, asking, has_rows=has_rows, most=most)
+
+
+def out_of_buffers(
+    turns: Sequence[SharedLoop], copies: Sequence[CopyPlan], *, has_rows: bool = False, most: int = MAX_STAGE_BYTES
+) -> Together | None:
+    """Copies that share buffers in such turns, if these have one run or, with rows, several, which are long enough."""
     try:
-        part = Together(tuple(turns), planned, "staged")
+        part = Together(tuple(turns), tuple(copies), "staged")
         made = unions(part)
         fits = sum(union.plan.buffer_bytes("dst") for union in made) <= most
         fits &= has_rows or all(union.plan.run == prod(union.plan.macro) for union in made)

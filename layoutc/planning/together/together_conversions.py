@@ -16,19 +16,25 @@ from layoutc.planning.conversions.merged_conversions import has_box
 from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, merged, unfused
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import PAGE
+from layoutc.planning.machine import LINE, PAGE
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
+from layoutc.planning.together.next_turn import for_next_turn
 from layoutc.planning.together.plan_together import TURN_PART
-from layoutc.planning.together.shared_lines import largest_of
-from layoutc.planning.together.together import Measured, alike, groups, line_bytes
+from layoutc.planning.together.shared_lines import largest_of, out_of_buffers
+from layoutc.planning.together.together import Measured, alike, groups, line_bytes, with_runs
 from layoutc.planning.together.turn_copies import reduced, restored, target_of_turns
 
-LEAST_SAVED = 0.04
-"""of what copies move of lines one after the other: as much less must they move together"""
+LEAST_SAVED, STAGED_SAVED = 0.04, 0.1
+"""
+of what copies move of lines one after the other: as much less must they move together, and where the largest leaves a
+buffer by whole lines even alone
+"""
 MOST_PAGES, MOSTLY_SAVED = 512, 1 / 3
 """pages of the source in a turn, past which copies must move so much less"""
+CONVERTED_TURN, MOST_CONVERTED_TURN = 8 << 10, 128 << 10
+"""bytes that copies write in a turn out of a buffer that they share, about and at most"""
 
 
 def with_shared_loops(plans: Sequence[CopyPlan], how: Converting) -> tuple[CopyPlan | Together, ...]:
@@ -44,8 +50,8 @@ def with_shared_loops(plans: Sequence[CopyPlan], how: Converting) -> tuple[CopyP
     parts: list[CopyPlan | Together] = []
     for loops, group in groups(measured, how.target.l2 // TURN_PART):
         alone = [_taken(measured, numbers, each) for each in group]
-        turns = _turns(loops, group, [plans[number] for number in alone], how) if loops else ()
-        parts += [Together(loops, turns)] if turns else [plans[number] for number in alone]
+        each = [plans[number] for number in alone]
+        parts += (_together(loops, group, each, how) if loops else None) or each
     return tuple(parts)
 
 
@@ -56,22 +62,69 @@ def _taken(measured: Sequence[Measured], numbers: list[int], each: Measured) -> 
     return found
 
 
+def _together(
+    loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
+) -> list[Together] | None:
+    """The copies together, out of a buffer that they share if they have one; none if they run alone."""
+    if (staged := _staged(loops, group, alone, how)) is not None:
+        return [staged]
+    turns = _turns(loops, group, alone, how)
+    return [Together(tuple(loops), turns)] if turns else None
+
+
+def _staged(
+    loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
+) -> Together | None:
+    """
+    Copies that fill whole lines together, past the caches, in turns of one run of the destination each.
+
+    What each leaves of a line by itself goes through the caches, and waits for memory.
+    """
+    if not how.streams or how.widths.dst_per_byte > 1 or largest_of(alone).store == "nontemporal":
+        return None
+    turns = with_runs(_around_runs(loops, group), [(copy, widths.dst) for copy, widths in group], CONVERTED_TURN)
+    turns = [replace(loop, step=loop.extent) if 0 < loop.src < LINE else loop for loop in turns]
+    least = STAGED_SAVED if largest_of(alone).stages_stores else LEAST_SAVED
+    if all(loop.step == loop.extent for loop in turns) or not _saves(turns, group, alone, least):
+        return None
+    into_buffer = replace(how, target=target_of_turns(turns, how.target), streams=False)
+    planned = _each_turn(turns, group, alone, into_buffer)
+    moved = sum(plan.copy.elements * plan.widths.dst for plan in planned)
+    asking = [for_next_turn(plan, turns, moved, how.target) for plan in planned]
+    return out_of_buffers(turns, asking, has_rows=True, most=MOST_CONVERTED_TURN) if asking else None
+
+
+def _around_runs(loops: Sequence[SharedLoop], group: Sequence[Measured]) -> list[SharedLoop]:
+    """Those of the loops that lie around all that copies write in one step of them."""
+    single = [replace(loop, step=1) for loop in loops]
+    steps = [digit.dst * each[1].dst for each in group for digit in reduced(*each, single).digits]
+    return [loop for loop in loops if loop.dst > max(steps, default=0)]
+
+
 def _turns(
     loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
 ) -> tuple[CopyPlan, ...]:
     """What each copy does in a turn; nothing where one would be several, or where they go past the caches alone."""
     if not _saves(loops, group, alone):
         return ()
-    of_turn = replace(how, target=target_of_turns(loops, how.target))
-    found: list[CopyPlan] = []
-    for (copy, widths), plan in zip(group, alone, strict=True):
-        turn = reduced(copy, widths, loops)
-        planned = _planned(turn, plan, of_turn)
-        if len(planned) != 1 or not _is_turn(planned[0], copy, loops):
-            return ()
-        found += planned
+    found = _each_turn(loops, group, alone, replace(how, target=target_of_turns(loops, how.target)))
+    if not found:
+        return ()
     stays = largest_of(found).store != "normal" or largest_of(alone).store == "normal"
     return tuple(found) if stays and not any(map(_goes_straight_alone, alone, found)) else ()
+
+
+def _each_turn(
+    loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
+) -> list[CopyPlan]:
+    """What each copy does in a turn; nothing where one would be several."""
+    found: list[CopyPlan] = []
+    for (copy, widths), plan in zip(group, alone, strict=True):
+        planned = _planned(reduced(copy, widths, loops), plan, how)
+        if len(planned) != 1 or not _is_turn(planned[0], copy, loops):
+            return []
+        found += planned
+    return found
 
 
 def _goes_straight_alone(alone: CopyPlan, turn: CopyPlan) -> bool:
@@ -79,7 +132,9 @@ def _goes_straight_alone(alone: CopyPlan, turn: CopyPlan) -> bool:
     return alone.store == "nontemporal" != turn.store
 
 
-def _saves(loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan]) -> bool:
+def _saves(
+    loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], least: float = LEAST_SAVED
+) -> bool:
     """Whether copies move far fewer lines together than apart, or somewhat fewer in turns of few pages."""
     apart = together = 0
     for side in SIDES:
@@ -90,7 +145,7 @@ def _saves(loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequen
         apart += sum(lines)
         together += max(max(lines, default=0), sum(moved))
     pages = sum(_pages(reduced(*each, loops), each[1]) for each in group if not each[0].is_fill)
-    return apart - together >= apart * (MOSTLY_SAVED if pages > MOST_PAGES else LEAST_SAVED)
+    return apart - together >= apart * (MOSTLY_SAVED if pages > MOST_PAGES else least)
 
 
 def _times(plan: CopyPlan, side: SideName) -> int:

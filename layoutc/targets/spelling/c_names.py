@@ -116,9 +116,10 @@ class Names:
         return free
 
     def _numbered(self, base: str) -> str:
-        """The name with the least number behind it that is free."""
+        """The name with the least number behind it that is free; `less_2` is a macro, and no name has such a number."""
         number = self._numbers.get(base, 2)
-        while not self._is_free(free := f"{base}_{number}"):
+        before = f"{base}_" if is_identifier(f"{base}_{number}") else base
+        while not self._is_free(free := f"{before}{number}"):
             number += 1
         self._numbers[base] = number + 1
         self._taken.add(free)

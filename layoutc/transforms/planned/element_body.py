@@ -1,15 +1,18 @@
 """
 The body of a tile without lanes, for digits without a contiguous run on one of the sides: one element, or several.
 
-Several are loaded one by one, converted in the lanes of vectors that fill a register at most, and stored one by one:
+Several are loaded one by one, converted in the lanes of vectors that fill a register at most, and stored one by one, or
+at once those that lie together in the destination:
 
     %a = memref.load %src[%i] : memref<9xf32>
     %b = memref.load %src[%j] : memref<9xf32>
-    %first = vector.insert %a, %zeros[0] : f32 into vector<2xf32>
-    %lanes = vector.insert %b, %first[1] : f32 into vector<2xf32>
+    %first = vector.insert %a, %zeros[0] : f32 into vector<4xf32>
+    %lanes = vector.insert %b, %first[1] : f32 into vector<4xf32>
     ...
-    %c = vector.extract %value[0] : i8 from vector<2xi8>
-    memref.store %c, %dst[%k] : memref<9xi8>
+    %part = vector.shuffle %value, %value[0, 1] : vector<4xi8>, vector<4xi8>
+    vector.store %part, %dst[%k] : memref<9xi8>, vector<2xi8>
+    %c = vector.extract %value[2] : i8 from vector<4xi8>
+    memref.store %c, %dst[%l] : memref<9xi8>
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.shared_bytes import load_part, store_part
+from layoutc.transforms.values.shared_bytes import load_part, parts_at, place_of, store_part
 
 if TYPE_CHECKING:
     from layoutc.transforms.planned.tiled_nest import TiledCopy
@@ -87,29 +90,52 @@ class ElementBody:
     def _convert(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
         """Elements of a tile, in the lanes of a vector if there are several."""
         memory, count = self.copy.memory, _lanes(steps)
-        loaded = [self._load(lanes, offset) for offset in self._offsets(lanes, steps, src, "src")]
-        offsets = self._offsets(lanes, steps, dst, "dst")
+        vectors = replace(lanes, count=count)
+        offsets = self._offsets(lanes, self._distances(steps, "dst"), dst)
         old = self._together(lanes, [self._old(lanes, offset) for offset in offsets]) if memory.adds else None
-        params = PieceParams(self.copy.param_sites, self._distances(steps))
-        value = memory.convert(replace(lanes, count=count), self._together(lanes, loaded), params, old)
-        for number, offset in enumerate(offsets):
-            part = value if count is None else self._lane(lanes, value, number)
-            self._store(lanes, part, offset)
+        params = PieceParams(self.copy.param_sites, self._param_distances(steps))
+        value = memory.convert(vectors, self._loaded(vectors, self._distances(steps, "src"), src), params, old)
+        if count is None:
+            self._store(lanes, value, offsets[0])
+            return
+        for first, size in self._runs(self._distances(steps, "dst")):
+            self._store(lanes, self._part(lanes, value, first, size), offsets[first], is_lane=size == 1)
 
     def _steps(self) -> Iterator[Step]:
-        """Where the elements of a tile are along each digit, in the order of the loops."""
-        order, tile = self.copy.plan.inner_order, self.copy.plan.tile
+        """Where the elements of a tile are along each digit: those that lie together in the destination in turn."""
+        digits, tile = self.copy.plan.copy.digits, self.copy.plan.tile
+        order = sorted(self.copy.plan.inner_order, key=lambda g: tile[g] > 1 and digits[g].stride("dst") == 1)
         for place in product(*(range(tile[digit]) for digit in order)):
             yield tuple(place[order.index(digit)] for digit in range(len(tile)))
 
-    def _offsets(self, lanes: Lanes, steps: Sequence[Step], place: Place, side: SideName) -> list[SSAValue]:
-        """Where elements of a tile are."""
+    def _distances(self, steps: Sequence[Step], side: SideName) -> list[int]:
+        """How far the elements of a tile are from its first one."""
         strides = [0 if digit.carries else digit.of(side) for digit in self.copy.plan.copy.digits]
-        distances = (sum(map(mul, step, strides)) for step in steps)
-        nest, builder, name = self.copy.nest, lanes.builder, f"{side}_offset"
-        return [vector_ops.further_on(nest, builder, place.offset, distance, name) for distance in distances]
+        return [sum(map(mul, step, strides)) for step in steps]
 
-    def _distances(self, steps: Sequence[Step]) -> list[tuple[int, ...]]:
+    def _offsets(self, lanes: Lanes, distances: Sequence[int], place: Place) -> list[SSAValue]:
+        """Where elements of a tile are."""
+        return [self._further(lanes, place.offset, distance) for distance in distances]
+
+    def _further(self, lanes: Lanes, at: SSAValue, distance: int) -> SSAValue:
+        return vector_ops.further_on(self.copy.nest, lanes.builder, at, distance, at.name_hint)
+
+    def _runs(self, distances: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The lanes that are stored at once: the first one, and how many, a power of two."""
+        first = 0
+        while first < len(distances):
+            size = 1
+            while self._lie_together(distances[first : first + 2 * size], 2 * size):
+                size *= 2
+            yield first, size
+            first += size
+
+    def _lie_together(self, distances: Sequence[int], count: int) -> bool:
+        """Whether so many elements of the destination, which share no bytes, lie one behind the other."""
+        is_run = list(distances) == list(range(distances[0], distances[0] + count))
+        return is_run and self.copy.plan.widths.dst_per_byte == 1 and self.type is None
+
+    def _param_distances(self, steps: Sequence[Step]) -> list[tuple[int, ...]]:
         """How far the parameters of lanes are from those of the first element; of a lane without an element none."""
         copy, left_over = self.copy.plan.copy, (0,) * ((_lanes(steps) or 1) - len(steps))
         every = ([digit.params[number] for digit in copy.digits] for number in range(len(copy.params)))
@@ -124,9 +150,26 @@ class ElementBody:
             made = inserted(lanes.builder, vector_ops.with_lane(made, value, number))
         return made
 
-    def _lane(self, lanes: Lanes, value: SSAValue, number: int) -> SSAValue:
-        element = cast("MemRefType[Any]", self.copy.memory.target.type).element_type
-        return inserted(lanes.builder, vector_ops.lane(value, element, number))
+    def _part(self, lanes: Lanes, value: SSAValue, first: int, size: int) -> SSAValue:
+        """So many lanes of a vector; one of them is a scalar."""
+        type = cast("VectorType[Any]", value.type)
+        element = type.element_type
+        if size == 1:
+            return inserted(lanes.builder, vector_ops.lane(value, element, first))
+        if size == type.get_shape()[0]:
+            return value
+        mask = range(first, first + size)
+        return inserted(lanes.builder, vector_ops.shuffle(value, value, mask, element, "part"))
+
+    def _loaded(self, lanes: Lanes, distances: Sequence[int], place: Place) -> SSAValue:
+        """Elements in the lanes of a vector: those at the same place of their bytes are taken out of these at once."""
+        memory, share, one = self.copy.memory.source, self.copy.plan.widths.src_per_byte, replace(lanes, count=None)
+        if share > 1 and lanes.count is not None and not any(distance % share for distance in distances):
+            at, shift = place_of(one, share, place.offset)
+            offsets = (self._further(lanes, at, distance // share) for distance in distances)
+            bytes = [one.insert(vector_ops.element(memory, offset), "byte") for offset in offsets]
+            return parts_at(lanes, self._together(lanes, bytes), share, shift)
+        return self._together(lanes, [self._load(one, offset) for offset in self._offsets(one, distances, place)])
 
     def _load(self, lanes: Lanes, offset: SSAValue) -> SSAValue:
         memory, share = self.copy.memory.source, self.copy.plan.widths.src_per_byte
@@ -142,11 +185,11 @@ class ElementBody:
             return load_part(lanes, memory, share, offset, "old")
         return lanes.insert(vector_ops.element(memory, offset), "old")
 
-    def _store(self, lanes: Lanes, value: SSAValue, offset: SSAValue) -> None:
+    def _store(self, lanes: Lanes, value: SSAValue, offset: SSAValue, is_lane: bool = True) -> None:
         memory, share = self.copy.memory.target, self.copy.plan.widths.dst_per_byte
         if share > 1:
             store_part(lanes, value, memory, share, offset)
-        elif self.type is None:
+        elif self.type is None and is_lane:
             insert(lanes.builder, vector_ops.put(value, memory, offset))
         else:
             insert(lanes.builder, vector_ops.store(value, memory, offset))

@@ -9,6 +9,7 @@ Lanes are taken apart in wider integers, whose bytes they then are: 0x00BA becom
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,14 +26,14 @@ from layoutc.transforms.building.vector_ops import bitcast, element, integer_typ
 
 def load_part(lanes: Lanes, memory: SSAValue, per_byte: int, offset: SSAValue, name: str) -> SSAValue:
     """The element at an offset in elements."""
-    at, shift = _place(lanes, per_byte, offset)
+    at, shift = place_of(lanes, per_byte, offset)
     byte = lanes.insert(element(memory, at), "byte")
     return lanes.and_(lanes.shr(byte, shift), _mask(per_byte), name)
 
 
 def store_part(lanes: Lanes, value: SSAValue, memory: SSAValue, per_byte: int, offset: SSAValue) -> Operation:
     """Replaces the element at an offset in elements, and leaves the other bits of its byte."""
-    at, shift = _place(lanes, per_byte, offset)
+    at, shift = place_of(lanes, per_byte, offset)
     taken = lanes.shl(lanes.constant(_mask(per_byte), i8), shift, "taken")
     before = lanes.insert(element(memory, at), "before")
     others = lanes.and_(before, lanes.xor(taken, -1))
@@ -42,7 +43,7 @@ def store_part(lanes: Lanes, value: SSAValue, memory: SSAValue, per_byte: int, o
     return store
 
 
-def _place(lanes: Lanes, per_byte: int, offset: SSAValue) -> tuple[SSAValue, SSAValue]:
+def place_of(lanes: Lanes, per_byte: int, offset: SSAValue) -> tuple[SSAValue, SSAValue]:
     """The byte of an element, and its lowest bit there."""
     d0 = AffineExpr.dimension(0)
     at = apply(lanes.builder, d0 // per_byte, [offset], "at")
@@ -52,6 +53,16 @@ def _place(lanes: Lanes, per_byte: int, offset: SSAValue) -> tuple[SSAValue, SSA
 
 def _mask(per_byte: int) -> int:
     return (1 << 8 // per_byte) - 1
+
+
+def parts_at(lanes: Lanes, bytes: SSAValue, per_byte: int, shift: SSAValue) -> SSAValue:
+    """The elements at one place of all bytes in lanes, which are moved by pairs: no processor moves single ones."""
+    assert lanes.count is not None
+    pairs = replace(lanes, count=lanes.count // 2)
+    wide = replace(lanes, count=None).widen(shift, 16, is_signed=False, name="shift")
+    words = pairs.insert(bitcast(bytes, vector_type(integer_type(16), lanes.count // 2)), "words")
+    moved = pairs.shr(words, pairs.spread(wide))
+    return lanes.and_(lanes.insert(bitcast(moved, vector_type(i8, lanes.count)), "bytes"), _mask(per_byte), "value")
 
 
 # --- vectors -------------------------------------------------------------------------------------------------------
