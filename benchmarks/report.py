@@ -104,7 +104,8 @@ class Report:
         """When, where and how, for the top of a page."""
         commands = "\n".join(dict.fromkeys(run["command"] for run in self.runs))
         return (
-            f"{self.dates}, {self.place}. Peers: {' '.join(self.peers)}; "
+            # Plans by other values of a rule are no libraries: their tables name them.
+            f"{self.dates}, {self.place}. Peers: {' '.join(peer for peer in self.peers if ': ' not in peer)}; "
             f"streaming copy with {self.streaming_copy}.\n\n```sh\n{commands}\n```"
         )
 
