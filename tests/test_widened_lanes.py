@@ -30,7 +30,7 @@ PAIRS = [
     ("f8_e4m3", "f32", "number_of_f8_e4m3("),
     ("f8_e5m2", "f32", "widen_f16_f32x16"),
     ("f8_e4m3", "bf16", "narrow_normal_bf16_f32x32"),
-    ("f8_e4m3", "f16", "number_of_f8_e4m3("),
+    ("f8_e4m3", "f16", "beside_32("),
     ("f4_e2m1", "f32", "number_of_f4_e2m1("),
     ("f4_e2m1", "bf16", "number_of_f4_e2m1("),
     ("f8_e4m3", "s8", "number_of_f8_e4m3("),
