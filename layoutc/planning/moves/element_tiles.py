@@ -19,14 +19,14 @@ lanes that are few in any register that has twice as many.
 """
 
 
-def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
+def with_element_tile(plan: CopyPlan, *, is_even: bool = False, turns: int = 1) -> CopyPlan:
     """
     The plan of a copy without lanes, or with few, with tiles of elements that are converted in a vector of many.
 
     Converted one by one, as compilers put it, most elements wait for a branch that was not foreseen. The tiles divide
-    the copy if `is_even`.
+    the copy if `is_even`, which runs in so many turns.
     """
-    if not has_few_lanes(plan):
+    if not has_few_lanes(plan, turns):
         return plan
     if plan.stages_stores:
         plan = with_macro(replace(plan, store="normal", side_by_side=False), NORMAL)
@@ -46,9 +46,9 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False) -> CopyPlan:
     return plan.because("tiles", why, tile=tuple(tile), macro=macro)
 
 
-def has_few_lanes(plan: CopyPlan) -> bool:
+def has_few_lanes(plan: CopyPlan, turns: int = 1) -> bool:
     """Whether many elements are converted on their way between the memories, few of them at once, or each by itself."""
-    if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements < LEAST:
+    if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements * turns < LEAST:
         return False
     is_whole = plan.copy.is_whole
     lanes, half = converted_lanes(plan), plan.vector_bytes // max(CONVERTED_LANE, plan.widths.src, plan.widths.dst) // 2

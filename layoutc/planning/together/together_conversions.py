@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from layoutc.errors import LayoutcError
 from layoutc.planning.conversions.converting import Converting
@@ -17,6 +18,7 @@ from layoutc.planning.conversions.plan_conversions import converting_plans
 from layoutc.planning.copies.copy_digits import SIDES, SideName, StridedCopy, merged, unfused
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import LINE, PAGE
+from layoutc.planning.moves.element_tiles import with_element_tile
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
@@ -119,11 +121,14 @@ def _each_turn(
 ) -> list[CopyPlan]:
     """What each copy does in a turn; nothing where one would be several."""
     found: list[CopyPlan] = []
+    turns = prod(-(-loop.extent // loop.step) for loop in loops)
     for (copy, widths), plan in zip(group, alone, strict=True):
         planned = _planned(reduced(copy, widths, loops), plan, how)
         if len(planned) != 1 or not _is_turn(planned[0], copy, loops):
             return []
-        found += planned
+        (turn,) = planned
+        # What is too little for a tile in one turn is not in all of them.
+        found.append(turn if turn.target_lanes else with_element_tile(turn, turns=turns))
     return found
 
 
