@@ -11,6 +11,7 @@ from xdsl.dialects import func
 
 import layoutc
 from layoutc.conversion import Conversion
+from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError
 from layoutc.numeric.arithmetic import converted
@@ -72,7 +73,8 @@ def test_a_table_is_what_the_definition_says_of_every_byte(source: str, conversi
     assert found == 0 if as_bits else found > 2
 
 
-CASES = [
+Case = tuple[str, str, tuple[int, ...], str, str, Conversion]
+CASES: list[Case] = [
     ("ab", "ab", (16, 64), "s8", "f8_e4m3", Conversion()),
     ("ab", "ab", (33, 70), "f8_e5m2", "f8_e4m3", Conversion()),
     ("ab", "ba", (64, 37), "u8", "s8", Conversion(src_scale=0.5, src_zero_point=128, dst_scale=0.3, dst_zero_point=3)),
@@ -82,7 +84,7 @@ CASES = [
     ("abcd", "acdb", (2, 32, 7, 9), "boolean", "s8", Conversion(dst_scale=0.0236)),
     ("cbda", "DCBa8b4c12d", (28, 19, 26, 16), "s8", "f8_e5m2", Conversion()),
 ]
-OF_WORDS = [
+OF_WORDS: list[Case] = [
     ("ab", "ab", (33, 70), "s4", "f16", Conversion()),
     ("ab", "aB16b", (33, 70), "u4", "bf16", Conversion(src_zero_point=7, src_scale=0.5)),
     ("ba", "ab", (64, 37), "u2", "f16", Conversion()),
@@ -104,23 +106,33 @@ def test_what_is_looked_up_is_what_the_reference_gives(
     _check_looked_up(CASES[case], compiler, flags, tmp_path)
 
 
-@pytest.mark.parametrize(("compiler", "flags"), BUILDS[:3], ids=IDS[:3])
+@pytest.mark.parametrize(
+    ("compiler", "flags"), [*BUILDS[:3], ("clang", BUILDS[2][1])], ids=[*IDS[:3], "computed by clang"]
+)
 @pytest.mark.parametrize("case", range(len(OF_WORDS)))
 def test_words_that_are_looked_up_are_what_the_reference_gives(
     case: int, compiler: str, flags: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """The third build looks few of them up, and computes others."""
+    """The last two builds look those of few codes up, and compute others."""
+    bits = element_type(OF_WORDS[case][3]).bits
+    text = layoutc.Kernel(*sides_of(OF_WORDS[case]), target="avx512", conversion=OF_WORDS[case][5]).c_source
+    assert ("word_of_" in text, "beside_" in text) == (bits <= 4, bits > 4)
     _check_looked_up(OF_WORDS[case], compiler, flags, tmp_path)
 
 
+def sides_of(case: Case) -> tuple[MemoryDesc, MemoryDesc]:
+    source, destination, dims, type, to_type, _ = case
+    return layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
+
+
 def _check_looked_up(
-    case: tuple[str, str, tuple[int, ...], str, str, Conversion],
+    case: Case,
     compiler: str,
     flags: tuple[str, ...],
     tmp_path: Path,
 ) -> None:
-    source, destination, dims, type, to_type, conversion = case
-    sides = layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)
+    conversion = case[5]
+    sides = sides_of(case)
     target = "avx2" if "-march=x86-64-v3" in flags else "avx512"
     kernel = layoutc.Kernel(*sides, target=target, conversion=conversion)
     assert "_table[" in kernel.c_source

@@ -13,9 +13,10 @@ import pytest
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
 from layoutc.targets.helpers.c_lane_helpers import OPERATIONS, lane_helpers
+from layoutc.targets.helpers.c_word_tables import WORDS_OF, word_tables_prelude
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8, float_numbers_prelude
 from layoutc.targets.patterns.mask_choices import CHOICES
-from layoutc.targets.spelling.c_names import Names
+from layoutc.targets.spelling.c_names import Names, is_identifier
 from tests.c_programs import COMPILERS, compiled, compiler_named, emitted, parsed
 
 LOCAL = re.compile(r"(?:const )?[a-z]\w* (?:\w+_t )?(\w+) (?:=[^=]|__attribute__)")
@@ -43,6 +44,13 @@ def test_names_whose_numbers_are_macros_have_others(name: str) -> None:
     found = [names.fresh(name, "value") for _ in range(3)]
     assert len({*found}) == 3
     assert not any(re.search(r"_\d", each) for each in found)
+
+
+def test_macros_that_choose_words_are_no_functions_names() -> None:
+    texts = word_tables_prelude({f"{name}_{lanes}" for name in ("word_of", "beside") for lanes in WORDS_OF})
+    macros = re.findall(r"#define (\w+)", "\n".join(texts))
+    assert {"word_of_32", "beside_16", "beside_16_"} <= {*macros}
+    assert [name for name in macros if is_identifier(name)] == []
 
 
 def run(text: str, compiler: str, folder: Path) -> list[int]:

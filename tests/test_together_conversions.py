@@ -25,6 +25,7 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.plans.turns import Together
 from layoutc.planning.together.together import groups
+from layoutc.planning.together.unions import unions
 from layoutc.transforms.plan_reorders import read_converting_plan
 from tests.descriptors import sides
 from tests.random_conversions import arguments_of, random_codes
@@ -173,9 +174,10 @@ def test_they_leave_a_buffer_by_whole_lines_past_the_caches() -> None:
         first, *_ = parts = together(choose_plan(*pair, SERVER))
         assert {part.store for part in parts} == {"staged"}
         assert all(loop.step == loop.extent for loop in first.loops if loop.src < 64)
-        assert sum(loop.step == loop.extent == rows > 1 for loop in first.loops) == rows - 1
+        held = {union.plan.buffer_bytes("dst") // (union.plan.run * union.plan.widths.src) for union in unions(first)}
+        assert held == {rows}
         in_caches = choose_plan(*pair, replace(SERVER, llc=1 << 40))
-        assert {part.store for part in together(in_caches)} <= {"normal"}
+        assert {part.store for part in together(in_caches)} == {"normal"}
 
 
 def test_turns_of_one_long_run_leave_no_buffer(monkeypatch: pytest.MonkeyPatch) -> None:

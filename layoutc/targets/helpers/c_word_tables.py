@@ -23,7 +23,7 @@ from layoutc.targets.words.c_vector_types import native
 WORDS_OF = (16, 32)
 """how many lanes are looked up at once"""
 CAN_LOOK_UP_WORDS = "defined(__AVX512BW__) && defined(__AVX512VL__)"
-WORD_OF = r"(word_of|beside)_\d+"
+WORD_OF = r"(word_of|beside)_\d+_?"
 """a regular expression for the names of the macros"""
 FEW = 16
 """codes whose words a register of 32 bytes holds"""
