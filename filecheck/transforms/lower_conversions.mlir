@@ -148,8 +148,29 @@ func.func @side_by_side(%a: memref<32xi32>, %b: memref<32xi8>) {
   func.return
 }
 
-// Elements that lie apart are loaded and stored one by one, and converted in the lanes of a vector.
+// Elements that lie apart are loaded one by one, and converted in the lanes of a vector; those that lie together in the
+// destination are stored at once.
 // CHECK-LABEL: func.func @apart(
+// CHECK:         %zeros = arith.constant dense<0.000000e+00> : vector<4xf32>
+// CHECK-NEXT:    scf.for
+// CHECK-NEXT:      [[FROM:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 8))> ([[I:%.*]])
+// CHECK-NEXT:      [[TO:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 3))> ([[I]])
+// CHECK-NEXT:      [[SECOND:%.*]] = arith.addi [[FROM]], %c2
+// CHECK-NEXT:      [[THIRD:%.*]] = arith.addi [[FROM]], %c4
+// CHECK-NEXT:      [[A:%.*]] = memref.load %a[[[FROM]]] : memref<13xf32>
+// CHECK-NEXT:      [[B:%.*]] = memref.load %a[[[SECOND]]]
+// CHECK-NEXT:      [[C:%.*]] = memref.load %a[[[THIRD]]]
+// CHECK-NEXT:      [[LA:%.*]] = vector.insert [[A]], %zeros [0] : f32 into vector<4xf32>
+// CHECK-NEXT:      [[LB:%.*]] = vector.insert [[B]], [[LA]] [1]
+// CHECK-NEXT:      [[LC:%.*]] = vector.insert [[C]], [[LB]] [2]
+// CHECK-NEXT:      [[LAST:%.*]] = arith.addi [[TO]], %c2
+// CHECK:           [[CODES:%.*]] = arith.trunci %{{.*}} : vector<4xi32> to vector<4xi8>
+// CHECK-NEXT:      [[XY:%.*]] = vector.shuffle [[CODES]], [[CODES]] [0, 1] : vector<4xi8>, vector<4xi8>
+// CHECK-NEXT:      vector.store [[XY]], %b_flat[[[TO]]] : memref<6xi8>, vector<2xi8>
+// CHECK-NEXT:      [[Z:%.*]] = vector.extract [[CODES]][2] : i8 from vector<4xi8>
+// CHECK-NEXT:      memref.store [[Z]], %b_flat[[[LAST]]]
+// CHECK-NEXT:    }
+func.func @apart(
 // CHECK:         %zeros = arith.constant dense<0.000000e+00> : vector<4xf32>
 // CHECK-NEXT:    scf.for
 // CHECK-NEXT:      [[FROM:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 8))> ([[I:%.*]])

@@ -90,16 +90,17 @@ class ElementBody:
     def _convert(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
         """Elements of a tile, in the lanes of a vector if there are several."""
         memory, count = self.copy.memory, _lanes(steps)
-        vectors = replace(lanes, count=count)
-        offsets = self._offsets(lanes, self._distances(steps, "dst"), dst)
-        old = self._together(lanes, [self._old(lanes, offset) for offset in offsets]) if memory.adds else None
+        vectors, apart = replace(lanes, count=count), self._distances(steps, "dst")
+        loaded = self._loaded(vectors, self._distances(steps, "src"), src)
+        runs = [(0, 1)] if count is None else list(self._runs(apart))
+        stored = range(len(steps)) if memory.adds else [first for first, _ in runs]
+        offsets = {number: self._further(lanes, dst.offset, apart[number]) for number in stored}
+        old = self._together(lanes, [self._old(lanes, offsets[number]) for number in stored]) if memory.adds else None
         params = PieceParams(self.copy.param_sites, self._param_distances(steps))
-        value = memory.convert(vectors, self._loaded(vectors, self._distances(steps, "src"), src), params, old)
-        if count is None:
-            self._store(lanes, value, offsets[0])
-            return
-        for first, size in self._runs(self._distances(steps, "dst")):
-            self._store(lanes, self._part(lanes, value, first, size), offsets[first], is_lane=size == 1)
+        value = memory.convert(vectors, loaded, params, old)
+        for first, size in runs:
+            part = value if count is None else self._part(lanes, value, first, size)
+            self._store(lanes, part, offsets[first], is_lane=size == 1)
 
     def _steps(self) -> Iterator[Step]:
         """Where the elements of a tile are along each digit: those that lie together in the destination in turn."""
