@@ -170,29 +170,6 @@ func.func @side_by_side(%a: memref<32xi32>, %b: memref<32xi8>) {
 // CHECK-NEXT:      [[Z:%.*]] = vector.extract [[CODES]][2] : i8 from vector<4xi8>
 // CHECK-NEXT:      memref.store [[Z]], %b_flat[[[LAST]]]
 // CHECK-NEXT:    }
-func.func @apart(
-// CHECK:         %zeros = arith.constant dense<0.000000e+00> : vector<4xf32>
-// CHECK-NEXT:    scf.for
-// CHECK-NEXT:      [[FROM:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 8))> ([[I:%.*]])
-// CHECK-NEXT:      [[TO:%.*]] = affine.apply affine_map<(d0) -> ((d0 * 3))> ([[I]])
-// CHECK-NEXT:      [[SECOND:%.*]] = arith.addi [[FROM]], %c2
-// CHECK-NEXT:      [[THIRD:%.*]] = arith.addi [[FROM]], %c4
-// CHECK-NEXT:      [[A:%.*]] = memref.load %a[[[FROM]]] : memref<13xf32>
-// CHECK-NEXT:      [[B:%.*]] = memref.load %a[[[SECOND]]]
-// CHECK-NEXT:      [[C:%.*]] = memref.load %a[[[THIRD]]]
-// CHECK-NEXT:      [[NEXT:%.*]] = arith.addi [[TO]], %c1
-// CHECK-NEXT:      [[LAST:%.*]] = arith.addi [[TO]], %c2
-// CHECK-NEXT:      [[LA:%.*]] = vector.insert [[A]], %zeros [0] : f32 into vector<4xf32>
-// CHECK-NEXT:      [[LB:%.*]] = vector.insert [[B]], [[LA]] [1]
-// CHECK-NEXT:      [[LC:%.*]] = vector.insert [[C]], [[LB]] [2]
-// CHECK:           [[CODES:%.*]] = arith.trunci %{{.*}} : vector<4xi32> to vector<4xi8>
-// CHECK-NEXT:      [[X:%.*]] = vector.extract [[CODES]][0] : i8 from vector<4xi8>
-// CHECK-NEXT:      memref.store [[X]], %b_flat[[[TO]]] : memref<6xi8>
-// CHECK-NEXT:      [[Y:%.*]] = vector.extract [[CODES]][1]
-// CHECK-NEXT:      memref.store [[Y]], %b_flat[[[NEXT]]]
-// CHECK-NEXT:      [[Z:%.*]] = vector.extract [[CODES]][2]
-// CHECK-NEXT:      memref.store [[Z]], %b_flat[[[LAST]]]
-// CHECK-NEXT:    }
 func.func @apart(%a: memref<2x3xf32, #layout.tag<"ab", strides = [8, 2]>>, %b: memref<2x3xi8>) {
   layout.reorder %a into %b plan ["threads 1",
     "copy 0 -> 0: 2x(8, 3) 3x(2, 1), elements of 4 to 1, vectors of 16, unpack shuffles, tile 1x3, lanes - -> -, macro 2x3, outer 0 1, inner 0 1, normal stores"]
