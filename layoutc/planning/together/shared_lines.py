@@ -24,7 +24,7 @@ from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes
 from layoutc.planning.together.next_turn import for_next_turn
-from layoutc.planning.together.together import alike, moved_groups, with_runs
+from layoutc.planning.together.together import Measured, alike, moved_groups, with_runs
 from layoutc.planning.together.turn_copies import reduced
 from layoutc.planning.together.unions import unions
 
@@ -108,13 +108,18 @@ def staged_rows(
 
 def _in_whole_runs(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:
     """Such copies that do all steps of loops that lie inside of what a step of the others writes, as two columns do."""
-    single = [replace(loop, step=1) for loop in loops]
-    steps = [digit.dst * size for copy, size in (turn_of(*sized, single) for sized in group) for digit in copy.digits]
-    outer = [loop for loop in loops if loop.dst > max(steps, default=0)]
+    outer = around_runs(loops, [(copy, Widths(size, size)) for copy, size in group])
     turns = with_runs(outer, group, RUNS_TURN)
     if len(outer) == len(loops) or _cut_lines(turns):
         return None
     return _with_buffers(turns, group, target, most=2 * RUNS_TURN)
+
+
+def around_runs(loops: Sequence[SharedLoop], group: Sequence[Measured]) -> list[SharedLoop]:
+    """Those of the loops that lie around all that copies write in one step of them."""
+    single = [replace(loop, step=1) for loop in loops]
+    steps = [digit.dst * each[1].dst for each in group for digit in reduced(*each, single).digits]
+    return [loop for loop in loops if loop.dst > max(steps, default=0)]
 
 
 def _in_rows(loops: Sequence[SharedLoop], group: Sequence[Sized], target: Machine) -> Together | None:

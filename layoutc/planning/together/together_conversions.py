@@ -24,7 +24,7 @@ from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import SharedLoop, Together
 from layoutc.planning.together.next_turn import for_next_turn
 from layoutc.planning.together.plan_together import TURN_PART
-from layoutc.planning.together.shared_lines import largest_of, out_of_buffers
+from layoutc.planning.together.shared_lines import around_runs, largest_of, out_of_buffers
 from layoutc.planning.together.together import Measured, alike, groups, line_bytes, with_runs
 from layoutc.planning.together.turn_copies import reduced, restored, target_of_turns
 
@@ -78,13 +78,13 @@ def _staged(
     loops: Sequence[SharedLoop], group: Sequence[Measured], alone: Sequence[CopyPlan], how: Converting
 ) -> Together | None:
     """
-    Copies that fill whole lines together, past the caches, in turns of one run of the destination each.
+    Copies that fill whole lines together, past the caches, in turns of a run of the destination, or of rows of such.
 
     What each leaves of a line by itself goes through the caches, and waits for memory.
     """
     if not how.streams or how.widths.dst_per_byte > 1 or largest_of(alone).store == "nontemporal":
         return None
-    turns = with_runs(_around_runs(loops, group), [(copy, widths.dst) for copy, widths in group], CONVERTED_TURN)
+    turns = with_runs(around_runs(loops, group), [(copy, widths.dst) for copy, widths in group], CONVERTED_TURN)
     turns = [replace(loop, step=loop.extent) if 0 < loop.src < LINE else loop for loop in turns]
     least = STAGED_SAVED if largest_of(alone).stages_stores else LEAST_SAVED
     if all(loop.step == loop.extent for loop in turns) or not _saves(turns, group, alone, least):
@@ -94,13 +94,6 @@ def _staged(
     moved = sum(plan.copy.elements * plan.widths.dst for plan in planned)
     asking = [for_next_turn(plan, turns, moved, how.target) for plan in planned]
     return out_of_buffers(turns, asking, has_rows=True, most=MOST_CONVERTED_TURN) if asking else None
-
-
-def _around_runs(loops: Sequence[SharedLoop], group: Sequence[Measured]) -> list[SharedLoop]:
-    """Those of the loops that lie around all that copies write in one step of them."""
-    single = [replace(loop, step=1) for loop in loops]
-    steps = [digit.dst * each[1].dst for each in group for digit in reduced(*each, single).digits]
-    return [loop for loop in loops if loop.dst > max(steps, default=0)]
 
 
 def _turns(
