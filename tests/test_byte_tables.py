@@ -120,6 +120,22 @@ def test_words_that_are_looked_up_are_what_the_reference_gives(
     _check_looked_up(OF_WORDS[case], compiler, flags, tmp_path)
 
 
+@pytest.mark.parametrize(("compiler", "flags"), BUILDS[3:], ids=IDS[3:])
+@pytest.mark.parametrize("case", [case for case in OF_WORDS if element_type(case[3]).bits <= 4])
+def test_words_of_few_codes_are_looked_up_in_rows(
+    case: Case, compiler: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    text = layoutc.Kernel(*sides_of(case), target="avx2", conversion=case[5]).c_source
+    assert "(u16x16)word_in_row_16(" in text or "(i16x16)word_in_row_16(" in text
+    _check_looked_up(case, compiler, flags, tmp_path)
+
+
+def test_rows_are_not_looked_up_for_words_of_many_codes() -> None:
+    """Two tables of 16 rows take longer than the arithmetic."""
+    sides = layoutc.desc("ab", (64, 64), "u8"), layoutc.desc("ab", (64, 64), "u16")
+    assert "_table[" not in layoutc.Kernel(*sides, target="avx2", conversion=Conversion(src_scale=0.37)).c_source
+
+
 def sides_of(case: Case) -> tuple[MemoryDesc, MemoryDesc]:
     source, destination, dims, type, to_type, _ = case
     return layoutc.desc(source, dims, type), layoutc.desc(destination, dims, to_type)

@@ -44,6 +44,29 @@ func.func private @upper(%given : vector<16xi8>) -> vector<16xi16> attributes {l
   func.return %moved : vector<16xi16>
 }
 
+// Sixteen words of few codes are two registers of bytes where processors choose from rows of 16 bytes.
+// CHECK:         #if defined(__AVX512BW__) && defined(__AVX512VL__)
+// CHECK-NEXT:    #define halves(given) \
+// CHECK-NEXT:      __extension__ ({ \
+// CHECK-NEXT:        const i8x16 given_in = (given); \
+// CHECK-NEXT:        (i16x16)word_of_16(given_in, halves_table); \
+// CHECK-NEXT:      })
+// CHECK-NEXT:    #elif defined(__AVX2__)
+// CHECK-NEXT:    #define halves(given) \
+// CHECK-NEXT:      __extension__ ({ \
+// CHECK-NEXT:        const i8x16 given_in = (given); \
+// CHECK-NEXT:        (i16x16)word_in_row_16(given_in, halves_table); \
+// CHECK-NEXT:      })
+// CHECK-NEXT:    #else
+func.func private @halves(%given : vector<16xi8>) -> vector<16xi16> attributes {layout.inlined} {
+  %c15 = arith.constant dense<15> : vector<16xi8>
+  %c128 = arith.constant dense<128> : vector<16xi16>
+  %bits = arith.andi %given, %c15 : vector<16xi8>
+  %wide = arith.extui %bits : vector<16xi8> to vector<16xi16>
+  %product = arith.muli %wide, %c128 : vector<16xi16>
+  func.return %product : vector<16xi16>
+}
+
 // As many lanes as registers do not have are computed.
 // CHECK-NOT:     lengthy_table
 // CHECK:         #define lengthy(given) \
@@ -61,6 +84,8 @@ func.func @calls(%source : memref<64xi8>, %target : memref<64xi16>) {
   %one = vector.load %source[%c0] : memref<64xi8>, vector<16xi8>
   %moved = func.call @upper(%one) : (vector<16xi8>) -> vector<16xi16>
   vector.store %moved, %target[%c0] : memref<64xi16>, vector<16xi16>
+  %half = func.call @halves(%one) : (vector<16xi8>) -> vector<16xi16>
+  vector.store %half, %target[%c0] : memref<64xi16>, vector<16xi16>
   %all = vector.load %source[%c0] : memref<64xi8>, vector<64xi8>
   %all_wide = func.call @lengthy(%all) : (vector<64xi8>) -> vector<64xi16>
   vector.store %all_wide, %target[%c0] : memref<64xi16>, vector<64xi16>

@@ -30,17 +30,7 @@ from xdsl.ir import Operation
 
 from layoutc.discardable import INLINED
 from layoutc.targets.errors import EmissionError
-from layoutc.targets.helpers.c_byte_tables import (
-    BY_ROWS,
-    BYTES,
-    CAN_LOOK_UP,
-    CAN_LOOK_UP_ROWS,
-    LOOKED_UP,
-    by_rows,
-    looked_up,
-    shortest,
-    table_text,
-)
+from layoutc.targets.helpers.c_byte_tables import BYTES, LOOKED_UP, looked_up, shortest, table_text
 from layoutc.targets.helpers.c_word_tables import WORDS_OF, words_held, words_looked_up
 from layoutc.targets.patterns.byte_functions import byte_table
 from layoutc.targets.spelling.c_floats import is_fusible
@@ -130,14 +120,14 @@ def macro_with_table(computed: Macro, tables: dict[bytes, str], name: str) -> st
     held = words_held(table) if is_word else shortest(table)
     above = [] if held in tables else [table_text(name, held)]
     given = computed.inside[0], lanes, type_name(type), tables.setdefault(held, name)
-    if is_word:
-        condition, statements = words_looked_up(*given, table)
-    else:
-        condition, statements = CAN_LOOK_UP, looked_up(*given, held)
+    ways = words_looked_up(*given, table) if is_word else looked_up(*given, held)
+    starts = ("#if", *["#elif"] * (len(ways) - 1))
+    texts = [
+        f"{start} {condition}\n{_looking_up(computed, statements)}"
+        for start, (condition, statements) in zip(starts, ways, strict=True)
+    ]
     others = f"#else\n{computed.text()}\n#endif"
-    if lanes in BY_ROWS and not is_word:
-        others = f"#elif {CAN_LOOK_UP_ROWS}\n{_looking_up(computed, by_rows(*given, held))}\n{others}"
-    return "\n\n".join((*above, f"#if {condition}\n{_looking_up(computed, statements)}\n{others}"))
+    return "\n\n".join((*above, "\n".join((*texts, others))))
 
 
 def _looking_up(computed: Macro, statements: Sequence[str]) -> str:

@@ -63,8 +63,14 @@ def _rows(register: bytes) -> list[str]:
     return [INDENT * 3 + listed(register[start : start + ROW]) for start in starts]
 
 
-def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
-    """The statements of a macro whose last one is what a table has for its argument."""
+def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> list[tuple[str, list[str]]]:
+    """Conditions, and each one's statements of a macro whose last one is what a table has for its argument."""
+    rows = [(CAN_LOOK_UP_ROWS, by_rows(given, lanes, type, name, table))] if lanes in BY_ROWS else []
+    return [(CAN_LOOK_UP, _in_registers(given, lanes, type, name, table)), *rows]
+
+
+def _in_registers(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
+    """The statements where any bytes are chosen from registers."""
     found = f"byte_of_{len(table)}"
     if lanes == REGISTER:
         return [f"({type}){found}({given}, {name});"]
@@ -76,7 +82,7 @@ def looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> lis
 
 
 def by_rows(given: str, lanes: int, type: str, name: str, table: bytes) -> list[str]:
-    """The same where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
+    """Those where registers of 16 bytes are looked up in: by what changes from row to row of a table."""
     size, folded, last_step = _folded(shortest(table, ROW_SIZES))
     lines = [
         f"{typedef('bytes_', 8, lanes)};",
@@ -123,8 +129,12 @@ def _changed(bytes: bytes, others: bytes) -> int | None:
 
 
 def byte_tables_prelude(used: set[str]) -> list[str]:
-    """The macros that are among the words that code uses."""
-    rows = [_by_rows(lanes, size) for lanes, size in BY_ROWS.items() if f"in_row_{lanes}" in used]
+    """The macros that are among the words that code uses, and those of rows that words are chosen from."""
+    rows = [
+        f"#if {CAN_LOOK_UP_ROWS}\n" + "\n".join(texts) + "\n#endif"
+        for lanes, size in BY_ROWS.items()
+        if (texts := _by_rows(lanes, size, used))
+    ]
     sizes = [size for size in SIZES if f"byte_of_{size}" in used]
     if not sizes:
         return rows
@@ -133,7 +143,7 @@ def byte_tables_prelude(used: set[str]) -> list[str]:
     return [f"#if {CAN_LOOK_UP}\n" + "\n".join(texts) + "\n#endif", *rows]
 
 
-def _by_rows(lanes: int, size: str) -> str:
+def _by_rows(lanes: int, size: str, used: set[str]) -> list[str]:
     """
     What a row has for the low 4 bits of codes without a sign, and zero for others; and the same for a row further on.
 
@@ -143,11 +153,10 @@ def _by_rows(lanes: int, size: str) -> str:
     bytes, row = f"({native(8, lanes)})", "((const u8x16 *)(table))[n]"
     twice = listed(lane % ROW for lane in range(lanes))
     changed = f"{row} ^ {row.replace('[n]', '[(n) - 1]')}"
-    return f"""#if {CAN_LOOK_UP_ROWS}
-#define in_{lanes}(row, codes) \\
+    in_one = f"""#define in_{lanes}(row, codes) \\
   __builtin_ia32_pshufb{size}( \\
-      {broken(f"{bytes}__builtin_shufflevector(row, row, {twice})")}, codes)
-#define in_row_{lanes}(codes, table, n) \\
+      {broken(f"{bytes}__builtin_shufflevector(row, row, {twice})")}, codes)"""
+    in_many = f"""#define in_row_{lanes}(codes, table, n) \\
   in_{lanes}({row}, codes)
 #if defined(__clang__)
 #define less_{lanes}(codes, number) \\
@@ -158,8 +167,9 @@ def _by_rows(lanes: int, size: str) -> str:
 #endif
 #define next_row_{lanes}(found, codes, table, n, passed) \\
   (codes = less_{lanes}(codes, passed), \\
-   found ^= in_{lanes}({changed}, codes))
-#endif"""
+   found ^= in_{lanes}({changed}, codes))"""
+    is_in_many = f"in_row_{lanes}" in used
+    return [in_one] * (is_in_many or f"word_in_row_{lanes}" in used) + [in_many] * is_in_many
 
 
 def _widened(lanes: int, builtin: str) -> str:

@@ -11,19 +11,22 @@ What few codes become is a register of words, of which one instruction chooses b
       })
 
 What 256 become are two tables of bytes (`c_byte_tables`), of the lower ones and of the upper ones behind them; one more
-shuffle puts what they have beside each other.
+shuffle puts what they have beside each other. So do processors with AVX2 what few codes become, of which a row of bytes
+is chosen from for either.
 """
 
 from __future__ import annotations
 
-from layoutc.targets.helpers.c_byte_tables import CAN_LOOK_UP, PART, REGISTER, shortest
+from layoutc.targets.helpers.c_byte_tables import CAN_LOOK_UP, CAN_LOOK_UP_ROWS, PART, REGISTER, shortest
 from layoutc.targets.words.c_text import broken, listed
-from layoutc.targets.words.c_vector_types import native
+from layoutc.targets.words.c_vector_types import native, typedef
 
 WORDS_OF = (16, 32)
 """how many lanes are looked up at once"""
 CAN_LOOK_UP_WORDS = "defined(__AVX512BW__) && defined(__AVX512VL__)"
-WORD_OF = r"(word_of|beside)_\d+_?"
+BY_ROWS = (16,)
+"""how many lanes are chosen from rows of bytes"""
+WORD_OF = r"(word_of|beside|word_in_row)_\d+_?"
 """a regular expression for the names of the macros"""
 FEW = 16
 """codes whose words a register of 32 bytes holds"""
@@ -34,17 +37,19 @@ def words_held(table: bytes) -> bytes:
     return _few(table) or b"".join(_parts(table))
 
 
-def words_looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> tuple[str, list[str]]:
-    """The condition, and the statements of a macro whose last one is what a table of words has for its argument."""
+def words_looked_up(given: str, lanes: int, type: str, name: str, table: bytes) -> list[tuple[str, list[str]]]:
+    """Conditions, and each one's statements of a macro whose last one is what a table of words has for its argument."""
     if _few(table):
-        return CAN_LOOK_UP_WORDS, [f"({type})word_of_{lanes}({given}, {name});"]
+        rows = [(CAN_LOOK_UP_ROWS, [f"({type})word_in_row_{lanes}({given}, {name});"])] if lanes in BY_ROWS else []
+        return [(CAN_LOOK_UP_WORDS, [f"({type})word_of_{lanes}({given}, {name});"]), *rows]
     low, upper = map(len, _parts(table))
-    return CAN_LOOK_UP, [
+    statements = [
         f"const u8x{REGISTER} codes_ = (u8x{REGISTER})widened_{lanes}({given});",
         f"const u8x{REGISTER} low_ = (u8x{REGISTER})byte_of_{low}(codes_, {name});",
         f"const u8x{REGISTER} upper_ = (u8x{REGISTER})byte_of_{upper}(codes_, {name} + {low // REGISTER});",
         f"({type})beside_{lanes}(low_, upper_);",
     ]
+    return [(CAN_LOOK_UP, statements)]
 
 
 def _few(table: bytes) -> bytes:
@@ -66,6 +71,8 @@ def word_tables_prelude(used: set[str]) -> list[str]:
             found.append(f"#if {CAN_LOOK_UP_WORDS}\n{_word_of(lanes)}\n#endif")
         if f"beside_{lanes}" in used:
             found.append(f"#if {CAN_LOOK_UP}\n{_beside(lanes)}\n#endif")
+        if f"word_in_row_{lanes}" in used:
+            found.append(f"#if {CAN_LOOK_UP_ROWS}\n{_word_in_row(lanes)}\n#endif")
     return found
 
 
@@ -108,3 +115,20 @@ def _beside(lanes: int) -> str:
 #endif
 #define beside_{lanes}(low, upper) \\
   {part}"""
+
+
+def _word_in_row(lanes: int) -> str:
+    """The same, whose lower bytes and upper ones are chosen from a row each, by the low 4 bits of codes."""
+    low, upper = (listed(range(part, 2 * FEW, 2)) for part in range(2))
+    numbers = listed(n for lane in range(lanes) for n in (lane, lanes + lane))
+    return f"""#define word_in_row_{lanes}(codes, table) \\
+  __extension__ ({{ \\
+    {typedef("codes_", 8, lanes)}; \\
+    const codes_ code_ = (codes_)(codes) & {FEW - 1}; \\
+    const u8x{2 * FEW} held_ = ((const u8x{2 * FEW} *)(table))[0]; \\
+    const codes_ low_ = in_{lanes}( \\
+        {broken(f"__builtin_shufflevector(held_, held_, {low})")}, code_); \\
+    const codes_ upper_ = in_{lanes}( \\
+        {broken(f"__builtin_shufflevector(held_, held_, {upper})")}, code_); \\
+    {broken(f"__builtin_shufflevector(low_, upper_, {numbers})")}; \\
+  }})"""

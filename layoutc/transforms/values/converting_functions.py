@@ -35,8 +35,9 @@ from layoutc.transforms.values.register_parts import WHOLE, Join, RegisterPart
 
 LEAST_OPS, LEAST_OPS_OF = 12, {16: 8}
 """of a function, and of one whose results of so many bits are looked up; fewer are as easily read where they are"""
-REGISTERS, LEAST_LANES = {8: (32, 64), 16: (64,)}, 16
-"""bytes of the registers of processors that look results of so many bits up, and how many lanes are worth it"""
+REGISTERS, OF_MANY, LEAST_LANES = (32, 64), 64, 16
+"""bytes of the registers of processors that look bytes, and words of few codes, up; and words of many codes; and how
+many lanes are worth it"""
 BYTE_BITS = 8
 
 Param = Callable[[str, int], SSAValue]
@@ -115,13 +116,19 @@ class ConvertingFunctions:
         """Bits of what processors look up for a byte, if that is all that a conversion is given; 0 if it is not."""
         source, target = self.conversions.source.desc.element_type, self.conversions.target.desc.element_type
         bits, is_alone = max(BYTE_BITS, target.bits), not (self.conversions.memories or self.conversions.conversion.sum)
-        if not is_alone or source.bits > BYTE_BITS or self.vector_bytes not in REGISTERS.get(bits, ()):
+        if not is_alone or source.bits > BYTE_BITS or self.vector_bytes not in REGISTERS:
             return 0
-        return bits if bits == BYTE_BITS or self._is_worth_words(source, target) else 0
+        is_worth = bits == BYTE_BITS or (bits == 2 * BYTE_BITS and self._is_worth_words(source, target))
+        return bits if is_worth else 0
 
     def _is_worth_words(self, source: ElementType, target: ElementType) -> bool:
-        """Not where a shift gives the codes, nor where two instructions make bf16 of the integers of a byte."""
+        """
+        Not where a shift gives the codes, nor where two instructions make bf16 of the integers of a byte; nor of many
+        codes where each 16 are looked up by themselves.
+        """
         if not self.conversions.conversion.params and is_by_codes(source, target, self.vector_bytes):
+            return False
+        if source.bits == BYTE_BITS and self.vector_bytes < OF_MANY:
             return False
         return target.name != "bf16" or source.bits < BYTE_BITS or not source.is_integer
 
