@@ -57,6 +57,9 @@ bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers;
 those that do so by a single shuffle are planned with
 """
 
+MASKED_BYTES = 8
+"""of elements that all processors with masks merge"""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -127,6 +130,16 @@ def merges_registers(vector: int, shuffles: Shuffles, element: int) -> bool:
     if vector == MERGED_HALF:
         return shuffles == "single"
     return vector == MERGED_VECTOR and (shuffles in ("single", "any") or (shuffles == "words" and element > 1))
+
+
+def has_masks(vector: int, shuffles: Shuffles) -> bool:
+    """Whether registers of so many bytes are loaded and stored in part, any of their lanes."""
+    return merges_registers(vector, shuffles, MASKED_BYTES)
+
+
+def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
+    """Whether a few instructions take any lanes of two registers, for elements of so many bytes."""
+    return merges_registers(vector, shuffles, element) or (vector == MERGED_HALF and shuffles == "any")
 
 
 def check_alignment(alignment: object) -> int:

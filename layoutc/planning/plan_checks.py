@@ -10,7 +10,7 @@ from layoutc.planning.conversions.even_copies import is_even
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
-from layoutc.planning.machine import merges_registers
+from layoutc.planning.machine import has_boxes
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, Plan
@@ -256,7 +256,7 @@ def _held_bytes(plan: CopyPlan, side: SideName) -> int:
 
 def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
-    if not merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
+    if not has_boxes(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
         raise LayoutcError(
             "merged lanes need vectors of 64 bytes, any shuffles of their elements, a byte of a buffer for each that "
             "shares one, and are converted, if at all, when stored, or to wider ones when loaded"

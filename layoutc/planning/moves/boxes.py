@@ -19,11 +19,12 @@ from typing import NamedTuple
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.machine import Machine, has_boxes, has_masks
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ZERO
-from layoutc.planning.tiles.merged_tile import in_pieces, places, rows, runs, taken
+from layoutc.planning.tiles.merged_tile import MergedTile, are_whole, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
 
 BOX_REGISTERS = 16
@@ -69,7 +70,10 @@ def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = Tr
     """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
     found = best_box(copy, element, target, over_gaps)
     assert found is not None, "the copy has a box"
-    _, box = found
+    return _plan_of(copy, found[1], element, target)
+
+
+def _plan_of(copy: StridedCopy, box: Box, element: int, target: Machine) -> CopyPlan:
     order = loop_order(copy.digits, "dst")
     return CopyPlan(
         copy,
@@ -93,14 +97,15 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
 
     Its loads may take several rows at once, and the gaps between them.
     """
-    if not merges_registers(target.vector, target.shuffles, element) or copy.is_fill:
+    if not has_boxes(target.vector, target.shuffles, element) or copy.is_fill:
         return None
-    lanes, best = target.vector // element, None
+    lanes, best, masks = target.vector // element, None, has_masks(target.vector, target.shuffles)
     for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0):
         least = best[0] if best else inf
         # What merges registers is counted for those boxes alone that would be the best one without it.
-        if _box_cost(copy, box, pieces) < least:
-            cost = _box_cost(copy, box, pieces, _merges(copy, box, lanes, pieces))
+        if _box_cost(copy, box, pieces) < least and (masks or _are_whole(copy, box, lanes)):
+            merges = _merges(copy, box, lanes, pieces) if masks else _counted(copy, box, element, target)
+            cost = _box_cost(copy, box, pieces, merges)
             best = (cost, box) if cost < least else best
     return best
 
@@ -203,6 +208,17 @@ def _merges(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
         held = 1 << (max(1, lanes // share)).bit_length() - 1
         total += groups * -(-waiting // held) if sources > 1 << step else stores
     return float(apart * total)
+
+
+def _are_whole(copy: StridedCopy, box: Box, lanes: int) -> bool:
+    """Whether a box needs no masks."""
+    sides = zip(SIDES, (box.source, box.target), strict=True)
+    return all(are_whole(copy, box.tile, side, [part.digit for part in parts], lanes) for side, parts in sides)
+
+
+def _counted(copy: StridedCopy, box: Box, element: int, target: Machine) -> float:
+    """Instructions that merge registers, where shuffles do not cross halves of them."""
+    return instructions_by_halves(MergedTile(_plan_of(copy, box, element, target)).network, element)
 
 
 def _sources(copy: StridedCopy, box: Box, lanes: int, starts: Sequence[int]) -> int:

@@ -36,13 +36,18 @@ class Held:
 
 
 @lru_cache(maxsize=256)
-def merge(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, by: Shuffles = "any") -> Network:
+def merge(
+    held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, by: Shuffles = "any", part: int = 0
+) -> Network:
     """
     The network that leaves a register for each of `wanted`, of elements that the registers `held` have.
 
     Lanes that are not mentioned may hold anything. Where zeros are wanted that no register has at hand, the network
-    has one input more, a register of zeros. Raises LayoutcError for elements that no register has.
+    has one input more, a register of zeros. An element that a register has twice stays in its `part` of so many lanes,
+    if there are parts and it can. Raises LayoutcError for elements that no register has.
     """
+    if part:
+        return _Merge(held, wanted, lanes, part=part).network()
     side_by_side = _Merge(held, wanted, lanes).network()
     return cheaper(side_by_side, staying(held, wanted, lanes), by) if can_stay(lanes, by) else side_by_side
 
@@ -56,7 +61,15 @@ def staying(held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int
 class _Merge:
     """The steps so far, and the outputs that are made."""
 
-    def __init__(self, held: tuple[Elements, ...], wanted: tuple[Elements, ...], lanes: int, *, stays: bool = False):
+    def __init__(
+        self,
+        held: tuple[Elements, ...],
+        wanted: tuple[Elements, ...],
+        lanes: int,
+        *,
+        stays: bool = False,
+        part: int = 0,
+    ):
         self.lanes, self.stays = lanes, stays
         self.steps: list[Shuffle] = []
         self.outputs: dict[int, int] = {}
@@ -67,7 +80,7 @@ class _Merge:
         self.wanted_zeros = [[lane for lane, e in enumerate(row) if e == ZERO] for row in wanted]
         self.counts = [sum(e not in (ZERO, ANY) for e in row) for row in wanted]
         """elements of each output that registers have"""
-        self.inputs = _found(held, wanted)
+        self.inputs = _found(held, wanted, part or lanes)
         self.zero = len(held)
         """the input of zeros, if there is one"""
         self.input_count = len(held) + any(self.wanted_zeros)
@@ -178,17 +191,20 @@ class _Merge:
         return places, moved
 
 
-def _found(held: tuple[Elements, ...], wanted: tuple[Elements, ...]) -> list[Held]:
-    """Where in each register the elements of outputs are."""
+def _found(held: tuple[Elements, ...], wanted: tuple[Elements, ...], part: int) -> list[Held]:
+    """Where in each register the elements of outputs are, in the same part of it if they are there."""
     place = {e: (number, lane) for number, row in reversed([*enumerate(held)]) for lane, e in enumerate(row)}
     found: list[Places] = [{} for _ in held]
-    for output, row in enumerate(wanted):
-        for lane, element in enumerate(row):
+    for output, elements in enumerate(wanted):
+        for lane, element in enumerate(elements):
             if element in (ZERO, ANY):
                 continue
             if element not in place:
                 raise LayoutcError(f"output {output} wants element {element}, which no register has")
             number, at = place[element]
+            if at // part != lane // part:
+                first = lane // part * part
+                at = first + row.index(element) if element in (row := held[number][first : first + part]) else at
             found[number].setdefault(output, []).append((lane, at))
     return [Held(number, places) for number, places in enumerate(found)]
 

@@ -14,7 +14,7 @@ from math import prod
 
 from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.machine import LINE
+from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
@@ -32,12 +32,14 @@ class MergedTile:
         self.plan = plan
         self.lanes = self.load_piece = plan.vector_bytes // plan.widths.moved
         self.store_piece = stored_lanes(plan)
+        self.has_masks = has_masks(plan.vector_bytes, plan.shuffles)
+        self.clears = not self.has_masks or plan.widths.converts
+        """whether zeros are put between elements when these are stored; else the network has them"""
         source = self._sources()
         loaded = {place: place for place in source.values()}
-        self.held = [
-            self._held("src", first, count, loaded, ZERO)
-            for first, count in self._pieces("src", plan.source_lanes, plan.target_lanes)
-        ]
+        pieces = self._pieces("src", plan.source_lanes, plan.target_lanes)
+        self.held = [self._held("src", first, count, loaded, ZERO if self.has_masks else ANY) for first, count in pieces]
+        self._counts = [count for _, count in pieces]
         self.wanted = [
             self._held("dst", first, count, source, ANY)
             for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
@@ -50,27 +52,40 @@ class MergedTile:
         places, most = range(first, first + count), self.load_piece if side == "src" else self.store_piece
         found = [*map(elements.__contains__, places), *[False] * (most - count)]
         lanes = (*map(elements.get, places, repeat(missing)), *[missing] * (self.lanes - count))
-        is_zero = [side == "dst" and element == ZERO for element in lanes]
+        is_zero = [side == "dst" and self.clears and element == ZERO for element in lanes]
         loaded = [there and not zero for there, zero in zip(found, is_zero, strict=False)]
-        return Piece(
-            first, 0, self._params(side, first, loaded), 0 if all(found) else _bits(found), _bits(is_zero)
-        ), lanes
+        mask = _bits(found) if self.has_masks and not all(found) else 0
+        piece = Piece(first, 0, self._params(side, first, loaded), mask, _bits(is_zero))
+        if self.has_masks or all(is_zero):
+            return piece, lanes
+        return piece, tuple(ANY if zero else element for zero, element in zip(is_zero, lanes, strict=True))
 
     @once
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
         held = tuple(elements for _, elements in self.registers)
-        return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles)
+        part = 0 if self.has_masks else self.lanes // 2
+        return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles, part)
 
     @once
     def registers(self) -> Sequence[Loaded]:
         """What is loaded: a row, or pieces of rows, and their elements."""
+        if not self.has_masks:
+            return [self._in_halves(piece, elements, count) for (piece, elements), count in zip(self.held, self._counts)]
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
         converts_loads = plan.widths.converts and widths.converted_at == "src"
         if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
             return rows
         return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
+
+    def _in_halves(self, piece: Piece, elements: Elements, count: int) -> Loaded:
+        """A register without masks: of halves that overlap, of which the second ends with the elements of a row."""
+        if count == self.lanes:
+            return Register((piece,)), elements
+        half = self.lanes // 2
+        later = count - half
+        return Register((piece, Piece(piece.offset + later))), (*elements[:half], *elements[later:count])
 
     @once
     def _elements_wanted(self) -> tuple[Elements, ...]:
@@ -115,7 +130,7 @@ class MergedTile:
         along = [part.digit for part in lanes]
         across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
         row = in_pieces(runs(copy, tile, side, along), self.lanes if side == "src" else self.store_piece)
-        if side == "src":  # A last load of a whole register begins earlier.
+        if side == "src" or not self.has_masks:  # A last load, or store, of a whole register begins earlier.
             follows = {first + self.lanes for first, _ in row}
             row = [(first + n - self.lanes, self.lanes) if first in follows else (first, n) for first, n in row]
         return rows(copy, tile, side, [*across], row)
@@ -145,6 +160,20 @@ def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence
     for g in along:
         found = _joined(sorted((start + at, n) for at in offsets(copy, tile, side, g) for start, n in found))
     return found
+
+
+def are_whole(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int], lanes: int) -> bool:
+    """
+    Whether a tile's rows on a side can do without masks: stores of registers, and loads of these or their halves.
+
+    What lies between elements of a row is loaded with them, and dropped; nothing lies between those that are stored.
+    """
+    found = runs(copy, tile, side, along)
+    row = in_pieces(found, lanes)
+    if side == "dst":
+        return len(found) == 1 and found[0][1] >= lanes
+    ends = {first + lanes for first, _ in row}
+    return all(2 * count >= lanes or first in ends for first, count in row)
 
 
 def in_pieces(row: Runs, lanes: int) -> Runs:

@@ -277,8 +277,8 @@ class VectorBody:
         else:
             part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
             stored = self._converted(value, piece, lanes, index, part)
-            if piece.zeros:
-                stored = without(self._lanes(lanes), stored, piece.zeros, self.plan.widths.dst)
+        if piece.zeros:
+            stored = without(self._lanes(lanes), stored, piece.zeros, self.plan.widths.dst)
         return packed(self._lanes(lanes // share), stored, share) if share > 1 else stored
 
     def _store_lines(self, results: Sequence[SSAValue]) -> None:
