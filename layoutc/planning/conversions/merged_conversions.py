@@ -8,7 +8,7 @@ from math import prod
 from layoutc.planning.conversions.plan_cost import CONVERTED, box_instructions, conversion_cost
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, merges_registers
+from layoutc.planning.machine import Machine, has_boxes
 from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_cost, waste
 from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
@@ -55,7 +55,7 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     sides: tuple[SideName, ...] = ("src", "dst") if widens else ("dst",)
     for at in sides:
         plan = replace(box, widths=replace(widths, at=at))
-        if converts_twice(plan) or not merges_registers(target.vector, target.shuffles, plan.widths.moved):
+        if converts_twice(plan) or not has_boxes(target.vector, target.shuffles, plan.widths.moved):
             continue
         if filled(plan) >= LEAST_FILLED:
             return plan

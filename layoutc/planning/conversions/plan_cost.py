@@ -139,7 +139,7 @@ def box_instructions(plan: CopyPlan, computed: int = COMPUTED) -> tuple[float, i
     converts_loads = plan.widths.converted_at == "src"
     converted, lanes = (tile.held, tile.lanes) if converts_loads else (tile.wanted, tile.store_piece)
     short = sum(piece.mask > 0 for piece, _ in tile.wanted)
-    moved = LOAD * len(tile.held) + len(tile.network.steps) + len(tile.wanted) + SHORT * short
+    moved = LOAD * len(tile.held) + tile.merges + len(tile.wanted) + SHORT * short
     return moved, len(converted) * parts_converted(plan, lanes, computed)
 
 

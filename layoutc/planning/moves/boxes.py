@@ -22,7 +22,6 @@ from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, has_boxes, has_masks
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ZERO
 from layoutc.planning.tiles.merged_tile import MergedTile, are_whole, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
@@ -104,7 +103,8 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
         least = best[0] if best else inf
         # What merges registers is counted for those boxes alone that would be the best one without it.
         if _box_cost(copy, box, pieces) < least and (masks or _are_whole(copy, box, lanes)):
-            merges = _merges(copy, box, lanes, pieces) if masks else _counted(copy, box, element, target)
+            plan = None if masks else _plan_of(copy, box, element, target)
+            merges = _merges(copy, box, lanes, pieces) if plan is None else MergedTile(plan).merges
             cost = _box_cost(copy, box, pieces, merges)
             best = (cost, box) if cost < least else best
     return best
@@ -214,11 +214,6 @@ def _are_whole(copy: StridedCopy, box: Box, lanes: int) -> bool:
     """Whether a box needs no masks."""
     sides = zip(SIDES, (box.source, box.target), strict=True)
     return all(are_whole(copy, box.tile, side, [part.digit for part in parts], lanes) for side, parts in sides)
-
-
-def _counted(copy: StridedCopy, box: Box, element: int, target: Machine) -> float:
-    """Instructions that merge registers, where shuffles do not cross halves of them."""
-    return instructions_by_halves(MergedTile(_plan_of(copy, box, element, target)).network, element)
 
 
 def _sources(copy: StridedCopy, box: Box, lanes: int, starts: Sequence[int]) -> int:

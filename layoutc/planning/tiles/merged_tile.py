@@ -16,6 +16,7 @@ from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
+from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
@@ -66,6 +67,14 @@ class MergedTile:
         held = tuple(elements for _, elements in self.registers)
         part = 0 if self.has_masks else self.lanes // 2
         return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles, part)
+
+    @once
+    def merges(self) -> float:
+        """Instructions that merge what is loaded, and put registers of halves together."""
+        if self.has_masks:
+            return len(self.network.steps)
+        joined = sum(len(register.pieces) - 1 for register, _ in self.registers)
+        return joined + instructions_by_halves(self.network, self.plan.widths.moved)
 
     @once
     def registers(self) -> Sequence[Loaded]:
