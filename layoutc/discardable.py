@@ -15,6 +15,9 @@ THREADS = "layout.threads"
 PREFETCH = "layout.prefetch"
 """of a load of lanes: so many elements further on lies what is asked for into the second-level cache meanwhile"""
 
+WITHIN = "layout.within"
+"""of a masked load: all lanes lie in the buffer; those that the mask leaves out may be loaded, and dropped"""
+
 INSERTED = "layout.inserted"
 """of a shuffle: the second vector, of memory, is inserted behind the first"""
 

@@ -295,7 +295,7 @@ def test_powers_of_two_go_along_index_bits():
 EDITS = {
     "merged lanes 2:9 5:4": ("merged lanes 2:9 5:2", "got merged lanes 5:2, expected all 4"),
     "merged lanes": ("lanes", "lanes that are no power of two are all of a few channels"),
-    "any shuffles": ("words shuffles", "merged lanes need vectors of 64 bytes, any shuffles of their elements"),
+    "any shuffles": ("words shuffles", "merged lanes need any shuffles of their elements"),
     "-> 5:4 4:16": ("-> -", "merged lanes need contiguous elements on both sides"),
     "2:9 5:4 -> 5:4 4:16": ("2:9 -> 5:4", "tile 1x1x9x1x16x4 has 144 stores, expected at most 64"),
 }

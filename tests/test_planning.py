@@ -167,21 +167,29 @@ def place(copy: StridedCopy, side: SideName, position: list[int], piece: Piece) 
     return start + piece.offset + sum(d.offset(side, step) for d, step in zip(copy.digits, steps, strict=True))
 
 
+def loaded_lanes(
+    program: TileProgram | MergedTile, position: list[int], piece: Piece | None, size: int, read: NDArray
+) -> list[int]:
+    """What so many lanes of a register hold; those that a piece does not have are zero, or poison behind it."""
+    if piece is None:
+        return [0] * size
+    at = place(program.plan.copy, "src", position, piece)
+    if piece.mask:
+        assert 0 <= at <= len(read) - piece.mask.bit_length()
+        return [int(read[at + lane]) if piece.mask >> lane & 1 else 0 for lane in range(size)]
+    count = min(size, program.load_piece)
+    assert 0 <= at <= len(read) - count
+    return [*map(int, read[at : at + count]), *[POISON] * (size - count)]
+
+
 def run_tile(program: TileProgram | MergedTile, position: list[int], read: NDArray, written: NDArray) -> None:
     if program.plan.copy.is_fill:
         registers = [[0] * program.lanes for _ in program.stores()]
     else:
         lanes: list[list[int]] = []
         for register in program.loads(position):
-            starts = [None if p is None else place(program.plan.copy, "src", position, p) for p in register.pieces]
             size = program.lanes // len(register.pieces)
-            values = [v for at in starts for v in ([0] * size if at is None else read[at : at + size])]
-            (mask,) = {0 if p is None else p.mask for p in register.pieces}
-            assert mask or len(values) == program.lanes or len(register.pieces) == 1, "pieces lie in the source"
-            assert mask or all(at is None or 0 <= at <= len(read) - min(size, program.load_piece) for at in starts)
-            rest = [0] * program.lanes if mask else [POISON] * program.lanes
-            loaded = [value if not mask or mask >> lane & 1 else 0 for lane, value in enumerate(values)]
-            lanes.append([*loaded, *rest][: program.lanes])
+            lanes.append([v for piece in register.pieces for v in loaded_lanes(program, position, piece, size, read)])
         registers = execute(program.network, lanes)
     for register, values in zip(program.stores(), registers, strict=True):
         for number, stored in enumerate(register.pieces):

@@ -59,6 +59,8 @@ those that do so by a single shuffle are planned with
 
 MASKED_BYTES = 8
 """of elements that all processors with masks merge"""
+WORD = 4
+"""bytes of elements that all processors merge"""
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,15 @@ def has_masks(vector: int, shuffles: Shuffles) -> bool:
 
 def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
     """Whether a few instructions take any lanes of two registers, for elements of so many bytes."""
-    return merges_registers(vector, shuffles, element) or (vector == MERGED_HALF and shuffles == "any")
+    if vector == MERGED_VECTOR or shuffles == "single":
+        return merges_registers(vector, shuffles, element)
+    return shuffles == "any" or element >= WORD
+
+
+def with_boxes(target: Machine, element: int) -> Machine:
+    """The machine, or with registers of half the width, where it merges elements of so many bytes in those alone."""
+    is_half = target.vector == MERGED_VECTOR and not has_boxes(target.vector, target.shuffles, element)
+    return replace(target, vector=MERGED_HALF, shuffles="any") if is_half else target
 
 
 def check_alignment(alignment: object) -> int:

@@ -10,7 +10,7 @@ from layoutc.planning.conversions.even_copies import is_even
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
-from layoutc.planning.machine import has_boxes
+from layoutc.planning.machine import has_boxes, has_masks
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, Plan
@@ -18,7 +18,7 @@ from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.lines_in_turn import lines_in_turn
-from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
+from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces, has_whole_rows
 from layoutc.planning.together.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
@@ -258,11 +258,16 @@ def _check_merged(plan: CopyPlan) -> None:
     """Any box of elements, contiguous on both sides along some of its digits."""
     if not has_boxes(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
         raise LayoutcError(
-            "merged lanes need vectors of 64 bytes, any shuffles of their elements, a byte of a buffer for each that "
-            "shares one, and are converted, if at all, when stored, or to wider ones when loaded"
+            "merged lanes need any shuffles of their elements, a byte of a buffer for each that shares one, and are "
+            "converted, if at all, when stored, or to wider ones when loaded"
         )
     if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
         raise LayoutcError("merged lanes need contiguous elements on both sides")
+    if not (has_masks(plan.vector_bytes, plan.shuffles) or has_whole_rows(plan)):
+        raise LayoutcError(
+            f"merged lanes in vectors of {plan.vector_bytes} bytes, which have no masks, need rows of half of one in "
+            "the source, and of a whole one, with nothing in between, in the destination"
+        )
     _check_box(plan)
     if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
         raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")

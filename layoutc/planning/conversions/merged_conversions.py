@@ -8,15 +8,15 @@ from math import prod
 from layoutc.planning.conversions.plan_cost import CONVERTED, box_instructions, conversion_cost
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, has_boxes
+from layoutc.planning.machine import Machine, has_boxes, has_masks
 from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_cost, waste
 from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import converted_lanes
 from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
 
-FEW_CONVERTED = 4
-"""A plan whose vectors convert so few elements at once is worth a box."""
+FEW_CONVERTED = 16
+"""A plan whose vectors convert but one element for so many of their bytes is worth a box."""
 LEAST_FILLED = 0.25
 """of the lanes that are converted hold an element"""
 MOST_CONVERTED = 256
@@ -70,7 +70,7 @@ def filled(plan: CopyPlan) -> float:
 
 def converts_few(plan: CopyPlan) -> bool:
     """Whether the vectors of a plan convert few elements at once."""
-    return not plan.target_lanes or converted_lanes(plan) <= FEW_CONVERTED
+    return not plan.target_lanes or converted_lanes(plan) <= plan.vector_bytes // FEW_CONVERTED
 
 
 def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
@@ -81,6 +81,8 @@ def takes_less(merged: CopyPlan, plan: CopyPlan, copies: int) -> bool:
     elements that become narrower are read, more than stored, and rows for whole lines follow the source without a box.
     """
     if merged.store == "staged" and merged.widths.dst < merged.widths.src:
+        return False
+    if not has_masks(merged.vector_bytes, merged.shuffles):
         return False
     moved, vectors = box_instructions(merged)
     cost = (moved + CONVERTED * vectors) / prod(merged.tile) * waste(merged.copy, merged.tile)

@@ -10,7 +10,7 @@ from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.row_conversions import row_by_row
 from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine
+from layoutc.planning.machine import Machine, has_masks
 from layoutc.planning.moves.boxes import best_box
 from layoutc.planning.moves.plan_copy import all_pieces, instructions, needs_box
 from layoutc.planning.plans.plan import CopyPlan
@@ -62,4 +62,5 @@ def _is_worth_a_box(copy: StridedCopy, partial: int, element: int, target: Machi
     parts = all_pieces(without_partial(copy, partial), element, target)
     there = instructions((sized for sized in parts if not sized[0].is_fill), target)
     stores = sum(zeros.elements * bytes for zeros, bytes in parts if zeros.is_fill) / target.vector
-    return there + stores >= APART_GAIN * box[0] * copy.elements
+    gain = APART_GAIN if has_masks(target.vector, target.shuffles) else 1.0
+    return there + stores >= gain * box[0] * copy.elements

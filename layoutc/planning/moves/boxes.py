@@ -19,11 +19,11 @@ from typing import NamedTuple
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, has_boxes, has_masks
+from layoutc.planning.machine import WORD, Machine, has_boxes, has_masks, with_boxes
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
-from layoutc.planning.tiles.merged_tile import MergedTile, are_whole, in_pieces, places, rows, runs, taken
+from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
 
 BOX_REGISTERS = 16
@@ -45,6 +45,8 @@ CARRIED = 1.5
 """what a load costs more where digits count as one, and carry: its place comes from a table"""
 STEPS_OVER_GAPS = 2
 """steps of a digit, of which a load holds more where they lie over gaps: rows of 3 of blocks of 16 bytes"""
+NARROW = 1.5
+"""what a load of less than a word costs more where registers have no masks: its lanes go through another register"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -69,7 +71,7 @@ def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = Tr
     """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
     found = best_box(copy, element, target, over_gaps)
     assert found is not None, "the copy has a box"
-    return _plan_of(copy, found[1], element, target)
+    return _plan_of(copy, found[1], element, with_boxes(target, element))
 
 
 def _plan_of(copy: StridedCopy, box: Box, element: int, target: Machine) -> CopyPlan:
@@ -96,15 +98,15 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
 
     Its loads may take several rows at once, and the gaps between them.
     """
+    target = with_boxes(target, element)
     if not has_boxes(target.vector, target.shuffles, element) or copy.is_fill:
         return None
     lanes, best, masks = target.vector // element, None, has_masks(target.vector, target.shuffles)
     for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0):
         least = best[0] if best else inf
         # What merges registers is counted for those boxes alone that would be the best one without it.
-        if _box_cost(copy, box, pieces) < least and (masks or _are_whole(copy, box, lanes)):
-            plan = None if masks else _plan_of(copy, box, element, target)
-            merges = _merges(copy, box, lanes, pieces) if plan is None else MergedTile(plan).merges
+        if _box_cost(copy, box, pieces) < least:
+            merges = _merges(copy, box, lanes, pieces) if masks else _unmasked(_plan_of(copy, box, element, target))
             cost = _box_cost(copy, box, pieces, merges)
             best = (cost, box) if cost < least else best
     return best
@@ -210,10 +212,9 @@ def _merges(copy: StridedCopy, box: Box, lanes: int, pieces: Pieces) -> float:
     return float(apart * total)
 
 
-def _are_whole(copy: StridedCopy, box: Box, lanes: int) -> bool:
-    """Whether a box needs no masks."""
-    sides = zip(SIDES, (box.source, box.target), strict=True)
-    return all(are_whole(copy, box.tile, side, [part.digit for part in parts], lanes) for side, parts in sides)
+def _unmasked(plan: CopyPlan) -> float:
+    """Instructions that merge registers without masks; inf if some rows would need these."""
+    return MergedTile(plan).merges if has_whole_rows(plan) else inf
 
 
 def _sources(copy: StridedCopy, box: Box, lanes: int, starts: Sequence[int]) -> int:
@@ -241,6 +242,8 @@ def tile_cost(plan: CopyPlan) -> float:
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
     cost += CARRIED * pieces * _carries(plan)
+    if program.load_piece * plan.widths.src < WORD and not has_masks(plan.vector_bytes, plan.shuffles):
+        cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
 
 

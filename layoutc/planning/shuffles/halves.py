@@ -12,8 +12,8 @@ from layoutc.planning.shuffles.network import Network, Shuffle
 
 HALF, WORD = 16, 4
 """bytes of half a register, and of lanes that are chosen from all of it"""
-CROSSING = 2
-"""instructions for bytes of the other half"""
+SHUFFLED = 2
+"""what an instruction counts that shuffles bytes: Intel's processors have one place for them"""
 
 
 def instructions_by_halves(network: Network, element: int) -> float:
@@ -22,17 +22,18 @@ def instructions_by_halves(network: Network, element: int) -> float:
 
 
 def _instructions(step: Shuffle, element: int) -> int:
-    lanes = len(step.mask)
-    half = HALF // element
-    found: dict[int, set[bool]] = {}
+    lanes, half = len(step.mask), HALF // element
+    crosses: dict[int, set[bool]] = {}
+    """by register: whether lanes that come of it come of their own half, of the other one, or of either"""
     moved: set[int] = set()
     for lane, source in enumerate(step.mask):
         register, at = divmod(source, lanes)
-        found.setdefault(register, set()).add(at // half != lane // half)
+        crosses.setdefault(register, set()).add(at // half != lane // half)
         if at != lane:
             moved.add(register)
+    joined = sum(map(len, crosses.values())) - 1
     if element >= WORD:
-        return len(moved) + len(found) - 1
-    parts = [1 if register in moved else 0 for register in found for crosses in found[register]]
-    crossing = sum(CROSSING - 1 for register in found if True in found[register])
-    return sum(parts) + crossing + sum(map(len, found.values())) - 1
+        return len(moved) + len(crosses) - 1
+    chosen = sum(len(found) for register, found in crosses.items() if register in moved)
+    exchanged = sum(True in found for found in crosses.values())
+    return SHUFFLED * (chosen + exchanged + joined)

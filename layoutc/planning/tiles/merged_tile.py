@@ -13,10 +13,10 @@ from itertools import repeat
 from math import prod
 
 from layoutc.once import once
-from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.shuffles.halves import instructions_by_halves
+from layoutc.planning.shuffles.halves import HALF, instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
@@ -39,7 +39,9 @@ class MergedTile:
         source = self._sources()
         loaded = {place: place for place in source.values()}
         pieces = self._pieces("src", plan.source_lanes, plan.target_lanes)
-        self.held = [self._held("src", first, count, loaded, ZERO if self.has_masks else ANY) for first, count in pieces]
+        self.held = [
+            self._held("src", first, count, loaded, ZERO if self.has_masks else ANY) for first, count in pieces
+        ]
         self._counts = [count for _, count in pieces]
         self.wanted = [
             self._held("dst", first, count, source, ANY)
@@ -55,8 +57,7 @@ class MergedTile:
         lanes = (*map(elements.get, places, repeat(missing)), *[missing] * (self.lanes - count))
         is_zero = [side == "dst" and self.clears and element == ZERO for element in lanes]
         loaded = [there and not zero for there, zero in zip(found, is_zero, strict=False)]
-        mask = _bits(found) if self.has_masks and not all(found) else 0
-        piece = Piece(first, 0, self._params(side, first, loaded), mask, _bits(is_zero))
+        piece = Piece(first, 0, self._params(side, first, loaded), _mask(found), _bits(is_zero))
         if self.has_masks or all(is_zero):
             return piece, lanes
         return piece, tuple(ANY if zero else element for zero, element in zip(is_zero, lanes, strict=True))
@@ -65,7 +66,7 @@ class MergedTile:
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
         held = tuple(elements for _, elements in self.registers)
-        part = 0 if self.has_masks else self.lanes // 2
+        part = 0 if self.has_masks else HALF // self.plan.widths.moved
         return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles, part)
 
     @once
@@ -80,7 +81,7 @@ class MergedTile:
     def registers(self) -> Sequence[Loaded]:
         """What is loaded: a row, or pieces of rows, and their elements."""
         if not self.has_masks:
-            return [self._in_halves(piece, elements, count) for (piece, elements), count in zip(self.held, self._counts)]
+            return [self._in_halves(*held, count) for held, count in zip(self.held, self._counts, strict=True)]
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
         converts_loads = plan.widths.converts and widths.converted_at == "src"
@@ -93,8 +94,17 @@ class MergedTile:
         if count == self.lanes:
             return Register((piece,)), elements
         half = self.lanes // 2
-        later = count - half
-        return Register((piece, Piece(piece.offset + later))), (*elements[:half], *elements[later:count])
+        starts = 0, count - half
+        parts = [elements[start : start + half] for start in starts]
+        pieces = (
+            Piece(
+                piece.offset + start,
+                params=tuple(each[start : start + half] for each in piece.params),
+                mask=_mask([element != ANY for element in part]),
+            )
+            for start, part in zip(starts, parts, strict=True)
+        )
+        return Register(tuple(pieces)), (*parts[0], *parts[1])
 
     @once
     def _elements_wanted(self) -> tuple[Elements, ...]:
@@ -138,10 +148,11 @@ class MergedTile:
         copy, tile = self.plan.copy, self.plan.tile
         along = [part.digit for part in lanes]
         across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
-        row = in_pieces(runs(copy, tile, side, along), self.lanes if side == "src" else self.store_piece)
+        most = self.lanes if side == "src" else self.store_piece
+        row = in_pieces(runs(copy, tile, side, along), most)
         if side == "src" or not self.has_masks:  # A last load, or store, of a whole register begins earlier.
-            follows = {first + self.lanes for first, _ in row}
-            row = [(first + n - self.lanes, self.lanes) if first in follows else (first, n) for first, n in row]
+            follows = {first + most for first, _ in row}
+            row = [(first + n - most, most) if first in follows else (first, n) for first, n in row]
         return rows(copy, tile, side, [*across], row)
 
 
@@ -158,6 +169,11 @@ def stored_lanes(plan: CopyPlan) -> int:
     return plan.vector_bytes // max(plan.widths.moved, plan.widths.dst)
 
 
+def _mask(lanes: Sequence[bool]) -> int:
+    """Some lanes as bits, or 0 for all of them."""
+    return 0 if all(lanes) else _bits(lanes)
+
+
 def _bits(lanes: Sequence[bool]) -> int:
     """Lanes, from the lowest up, as bits."""
     return sum(1 << lane for lane, there in enumerate(lanes) if there)
@@ -171,16 +187,17 @@ def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence
     return found
 
 
-def are_whole(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int], lanes: int) -> bool:
+def has_whole_rows(plan: CopyPlan) -> bool:
     """
-    Whether a tile's rows on a side can do without masks: stores of registers, and loads of these or their halves.
+    Whether a tile's rows can do without masks: stores of registers, and loads of these or their halves.
 
     What lies between elements of a row is loaded with them, and dropped; nothing lies between those that are stored.
     """
-    found = runs(copy, tile, side, along)
-    row = in_pieces(found, lanes)
-    if side == "dst":
-        return len(found) == 1 and found[0][1] >= lanes
+    copy, tile, lanes = plan.copy, plan.tile, plan.vector_bytes // plan.widths.moved
+    source, target = (runs(copy, tile, side, [part.digit for part in plan.lanes(side)]) for side in SIDES)
+    if len(target) > 1 or target[0][1] < stored_lanes(plan):
+        return False
+    row = in_pieces(source, lanes)
     ends = {first + lanes for first, _ in row}
     return all(2 * count >= lanes or first in ends for first, count in row)
 

@@ -41,16 +41,17 @@ class Piece(NamedTuple):
     zeros: int = 0
     """the lanes of a store that are zero whatever was loaded, as bits"""
 
-    def mask_in_memory(self, ratio: int) -> int:
-        """The lanes of memory that it has, of which `ratio` are one element of the plan, as bits (0: all)."""
-        each = (1 << ratio) - 1
-        return sum(each << at * ratio for at in range(self.mask.bit_length()) if self.mask >> at & 1)
-
 
 class Register(NamedTuple):
     """A register and the pieces of memory that lie in its lanes, from the low lanes up; None is zero."""
 
     pieces: tuple[Piece | None, ...]
+
+
+def in_memory(mask: int, ratio: int) -> int:
+    """Lanes of memory, of which `ratio` are one element of the plan, for those of a mask of elements."""
+    each = (1 << ratio) - 1
+    return sum(each << at * ratio for at in range(mask.bit_length()) if mask >> at & 1)
 
 
 def pieces_of(registers: Iterable[Register]) -> list[Piece]:

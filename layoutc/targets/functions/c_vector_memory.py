@@ -14,6 +14,7 @@ from layoutc.discardable import PREFETCH
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.functions.effects import root
 from layoutc.targets.helpers.c_vector_helpers import LOADED_ONCE_BYTES, STREAMED
+from layoutc.targets.patterns.loads_within import place_within
 from layoutc.targets.spelling.c_lane_types import typed
 from layoutc.targets.spelling.c_memory import address_at
 from layoutc.targets.words.bounds import Interval
@@ -109,9 +110,14 @@ def _print_masked_load(printer: FunctionPrinter, op: vector.MaskedLoadOp) -> Non
     (base, *indices, mask, others), (result,) = op.operands, op.results
     address, (which, lanes) = _address(printer, op, base, indices), _lanes_on(printer, op, mask)
     _print_prefetch(printer, op, address)
+    type = vector_name(typed(result))
+    if place_within(op) is not None:
+        loaded = call(f"load_within_{type}", address, lanes)
+        printer.define(op, Expression(loaded.text, reads=True))
+        return
     printer.settle_reads()
     name = printer.declare(result, printer.take(others).text, qualifier="")
-    printer.line(f"load_{which}_{vector_name(typed(result))}(&{name}, {address.text}, {lanes.text});")
+    printer.line(f"load_{which}_{type}(&{name}, {address.text}, {lanes.text});")
 
 
 def _print_masked_store(printer: FunctionPrinter, op: vector.MaskedStoreOp) -> None:

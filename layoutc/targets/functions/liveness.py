@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.discardable import PREFETCH
 from layoutc.targets.functions.c_vectors import VECTOR_SPELLINGS
+from layoutc.targets.patterns.loads_within import place_within
 from layoutc.targets.patterns.mentioned import ENDS, operands_of
 from layoutc.targets.spelling.c_affine import used_operands
 from layoutc.targets.spelling.c_arith import SPELLINGS
@@ -57,5 +58,7 @@ def _needed(op: Operation) -> Iterable[SSAValue]:
         given = operands(op)
         return [given[i] for i in used_operands(cast("affine.ApplyOp | affine.MinOp", op))]
     *places, mask, lanes = operands(op)
+    if (within := place_within(op)) is not None:
+        return within
     # Of a constant mask only the number of its lanes that are on is printed.
     return (*places, lanes) if isinstance(mask.owner, arith.ConstantOp) else operands(op)

@@ -18,10 +18,10 @@ from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
 from layoutc.targets.patterns.narrow_parts import NAME as NARROWED
 from layoutc.targets.patterns.wide_parts import NAME, UNPACKED
 from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
-from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYPE, VectorType, typedef
+from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYPE, VectorType, native, typedef
 
 RESERVED_NAME = (
-    rf"((load|store|stream|broadcast)_((first|some|once)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
+    rf"((load|store|stream|broadcast)_((first|some|once|within)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$|{NUMBER_AS}$"
     rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$|{WORD_OF}$"
     rf"|(all|rounded_\w+)_{VECTOR_TYPE}$|\w+_{VECTOR_TYPE}_table$"
@@ -90,8 +90,8 @@ def _half(type: VectorType) -> VectorType | None:
 def _definition(type: VectorType, used: set[str], halves: set[str]) -> str:
     """A type, and the ways between it and memory that are used; streaming may store too, and others move `halves`."""
     lines = [f"typedef {type.lane} {type} __attribute__((vector_size({type.bytes})));"]
-    once = f"load_once_{type}" in used
-    loads, stores = once or f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
+    once, within = f"load_once_{type}" in used, f"load_within_{type}" in used
+    loads, stores = once or within or f"load_{type}" in used, {f"store_{type}", f"stream_{type}"} & used
     if loads or stores:
         attributes = f"vector_size({type.bytes}), aligned({type.bits // 8}), may_alias"
         lines.append(f"typedef {type.lane} {type}_unaligned __attribute__(({attributes}));")
@@ -99,6 +99,8 @@ def _definition(type: VectorType, used: set[str], halves: set[str]) -> str:
         lines.append(f"#define load_{type}(from) (*(const {type}_unaligned *)(from))")
     if once:
         lines += _load_once(type)
+    if within:
+        lines += _load_within(type)
     if stores:
         lines.append(f"#define store_{type}(to, value) (*({type}_unaligned *)(to) = (value))")
     if f"broadcast_{type}" in used:
@@ -118,6 +120,15 @@ def _load_once(type: VectorType) -> list[str]:
         f"#define load_once_{type}(from) load_{type}(from)",
         "#endif",
     ]
+
+
+def _load_within(type: VectorType) -> list[str]:
+    """A load of all lanes, of which those that a mask leaves out become zero."""
+    lanes = native(type.bits, type.bytes)
+    kept = ", ".join(f"-(int)((mask) >> {lane} & 1)" for lane in range(type.lanes))
+    line = f"  (({type})(({lanes})load_{type}(from) & ({lanes}){{{kept}}}))"
+    lines = [f"#define load_within_{type}(from, mask)", *wrapped(line, MAX_WIDTH - 2)]
+    return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 
 def _broadcast(type: VectorType) -> list[str]:

@@ -26,6 +26,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    UnitAttr,
     VectorType,
     i1,
     i32,
@@ -33,7 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from layoutc.discardable import PREFETCH
+from layoutc.discardable import PREFETCH, WITHIN
 from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
 from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import NOTHING, created, give_name, inserted
@@ -126,12 +127,14 @@ def fetch(memory: SSAValue, offset: SSAValue, writes: bool = False) -> PrefetchO
 
 
 def load_masked(
-    memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0
+    memory: SSAValue, offset: SSAValue, mask: SSAValue, otherwise: SSAValue, prefetch: int = 0, is_within: bool = False
 ) -> vector.MaskedLoadOp:
-    """The lanes of a mask out of a flat buffer, the others from a vector."""
+    """The lanes of a mask out of a flat buffer, the others from a vector; if it `is_within`, all lie in the buffer."""
     op = created(vector.MaskedLoadOp, (memory, offset, mask, otherwise), otherwise.type, name="r")
     if prefetch:
         op.attributes[PREFETCH] = _ahead(prefetch)
+    if is_within:
+        op.attributes[WITHIN] = UnitAttr()
     return op
 
 

@@ -14,12 +14,12 @@ from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
-from layoutc.planning.machine import LINE
+from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.moves.fetched_lines import line_ends
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
-from layoutc.planning.tiles.tile import Piece, Register, pieces_of, runs_of
+from layoutc.planning.tiles.tile import Piece, Register, in_memory, pieces_of, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.joined_lanes import all_in_pairs, all_joined
@@ -70,8 +70,8 @@ class VectorBody:
         self.calls = Calls.of(plan, self.loads, self.stores)
         self.zeros: dict[int, SSAValue] = {}
         """registers of zeros, and pieces of them, by their lanes"""
-        self.beside: SSAValue | None = None
-        """zeros beside what a masked load takes, of the source"""
+        self.beside: dict[int, SSAValue] = {}
+        """zeros beside what a masked load takes, of the source, by their lanes of memory"""
         sums = copy.memory.sums if copy.adds_up else None
         self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
         self.added: list[tuple[int, SSAValue]] = []
@@ -90,17 +90,20 @@ class VectorBody:
 
     def _prepare_masks(self) -> None:
         """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
-        loaded, stored = (
-            {piece.mask_in_memory(self.copy.ratio) for piece in pieces_of(registers)} - {0}
-            for registers in (chain(*self.loads), self.stores)
-        )
-        if loaded:
-            source = vector_type(self.source_element, self.program.lanes * self.copy.ratio)
-            self.beside = zeros(self.copy.nest, source)
+        loaded = {
+            (self._lanes_of(register), piece.mask)
+            for register in chain(*self.loads)
+            for piece in pieces_of([register])
+            if piece.mask
+        }
+        stored = {(self.program.store_piece, piece.mask) for piece in pieces_of(self.stores) if piece.mask}
+        for lanes in sorted({lanes for lanes, _ in loaded}):
+            source = vector_type(self.source_element, lanes * self.copy.ratio)
+            self.beside[lanes] = zeros(self.copy.nest, source)
             if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
-                self.zeros[self.program.lanes] = self.beside
-        counts = ((self.program.load_piece, loaded), (self.program.store_piece, stored))
-        self.masks = masks_of(self.copy.nest, {(n * self.copy.ratio, bits) for n, found in counts for bits in found})
+                self.zeros[lanes] = self.beside[lanes]
+        ratio = self.copy.ratio
+        self.masks = masks_of(self.copy.nest, {(n * ratio, in_memory(bits, ratio)) for n, bits in loaded | stored})
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
@@ -192,7 +195,7 @@ class VectorBody:
             return self._padded(register)
         if (found := self._converted_at_once(register)) is not None:
             return found
-        lanes = self.program.lanes // len(register.pieces)
+        lanes = self._lanes_of(register)
         loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
         return all_in_pairs([loaded[piece] for piece in register.pieces], self._joined)
 
@@ -242,15 +245,23 @@ class VectorBody:
         last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
         ahead = 0 if self.plan.asks == "by tiles" else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
-            assert self.beside is not None
-            mask = self.masks[self.program.load_piece * self.copy.ratio, piece.mask_in_memory(self.copy.ratio)]
-            masked = vector_ops.load_masked(self.copy.tile_source, index, mask, self.beside, ahead)
+            mask, is_within = self._mask(piece, lanes), not has_masks(self.plan.vector_bytes, self.plan.shuffles)
+            masked = vector_ops.load_masked(
+                self.copy.tile_source, index, mask, self.beside[lanes], ahead, is_within=is_within
+            )
             return inserted(self.builder, masked)
         count = self.copy.in_memory("src", lanes)
         type = vector_type(self.source_element, count)
         value: SSAValue = inserted(self.builder, vector_ops.load(self.copy.tile_source, index, type, ahead))
         share = self.plan.widths.src_per_byte
         return unpacked(self._lanes(count), value, share) if share > 1 else value
+
+    def _lanes_of(self, register: Register) -> int:
+        """Of each of its pieces, in memory."""
+        return self.program.lanes // len(register.pieces)
+
+    def _mask(self, piece: Piece, lanes: int) -> SSAValue:
+        return self.masks[lanes * self.copy.ratio, in_memory(piece.mask, self.copy.ratio)]
 
     def _store(self, register: Register, value: SSAValue) -> None:
         for number, piece in enumerate(register.pieces):
@@ -259,7 +270,7 @@ class VectorBody:
             stored = self._stored(register, number, value, index)
             self.added.append((piece.offset, stored))
             if piece.mask:
-                mask = self.masks[self.program.store_piece * self.copy.ratio, piece.mask_in_memory(self.copy.ratio)]
+                mask = self._mask(piece, self.program.store_piece)
                 insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
