@@ -58,7 +58,7 @@ class ReorderEffects(MemoryEffect):
 class ReorderOp(IRDLOperation, HasCanonicalizationPatternsInterface):
     """
     Copies every logical element of the source to its place in the destination, and zeroes the
-    destination's block padding. Gaps and borders are neither read nor written.
+    destination's block padding. Gaps and borders are not written, and nothing depends on what they hold.
 
     ```mlir
     layout.reorder %src into %dst : memref<2x17x5x4xf32> into memref<2x17x5x4xf32, #layout.tag<"nChw8c">>

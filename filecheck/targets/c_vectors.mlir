@@ -6,6 +6,13 @@
 // CHECK:       typedef float f32x4 __attribute__((vector_size(16)));
 // CHECK-NEXT:  typedef float f32x4_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
 // CHECK-NEXT:  #define load_f32x4(from) (*(const f32x4_unaligned *)(from))
+// CHECK-NEXT:  #define load_within_f32x4(from, mask) \
+// CHECK-NEXT:    __extension__ ({ \
+// CHECK-NEXT:      typedef int lanes_ __attribute__((vector_size(16))); \
+// CHECK-NEXT:      const lanes_ kept_ = {-(int)((mask) >> 0 & 1), -(int)((mask) >> 1 & 1), -(int)((mask) >> 2 & 1), \
+// CHECK-NEXT:                            -(int)((mask) >> 3 & 1)}; \
+// CHECK-NEXT:      (f32x4)((lanes_)load_f32x4(from) & kept_); \
+// CHECK-NEXT:    })
 // CHECK-NEXT:  #define store_f32x4(to, value) (*(f32x4_unaligned *)(to) = (value))
 // CHECK:       static inline void load_first_f32x4(f32x4 *lanes, const float *from, int64_t count) {
 // CHECK-NEXT:  #if defined(__AVX512F__) && defined(__AVX512VL__)
@@ -158,6 +165,34 @@ func.func @masks(%src : memref<4xf32>, %dst : memref<4xf32>) {
     vector.maskedstore %dst[%c0], %three, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
     vector.maskedstore %dst[%c0], %odd, %value : memref<4xf32>, vector<4xi1>, vector<4xf32>
   }
+  func.return
+}
+
+// Where all lanes lie in the buffer those that a mask leaves out are loaded, and become zero. First lanes are moved by
+// themselves, and others keep what is not zero.
+// CHECK-LABEL: void within(const float *restrict src, float *restrict dst) {
+// CHECK-NEXT:      const f32x4 one = {1.0f, 1.0f, 1.0f, 1.0f};
+// CHECK-NEXT:      const f32x4 value = load_within_f32x4(src, 0xdu);
+// CHECK-NEXT:      store_f32x4(dst, value);
+// CHECK-NEXT:      f32x4 value_2 = (f32x4){0};
+// CHECK-NEXT:      load_first_f32x4(&value_2, src, 3);
+// CHECK-NEXT:      store_f32x4(dst, value_2);
+// CHECK-NEXT:      f32x4 value_3 = one;
+// CHECK-NEXT:      load_some_f32x4(&value_3, src, 0xdu);
+// CHECK-NEXT:      store_f32x4(dst, value_3);
+// CHECK-NEXT:    }
+func.func @within(%src : memref<4xf32>, %dst : memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %one = arith.constant dense<1.0> : vector<4xf32>
+  %three = arith.constant dense<[true, true, true, false]> : vector<4xi1>
+  %gap = arith.constant dense<[true, false, true, true]> : vector<4xi1>
+  %value = vector.maskedload %src[%c0], %gap, %zero {layout.within} : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+  vector.store %value, %dst[%c0] : memref<4xf32>, vector<4xf32>
+  %value_2 = vector.maskedload %src[%c0], %three, %zero {layout.within} : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+  vector.store %value_2, %dst[%c0] : memref<4xf32>, vector<4xf32>
+  %value_3 = vector.maskedload %src[%c0], %gap, %one {layout.within} : memref<4xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
+  vector.store %value_3, %dst[%c0] : memref<4xf32>, vector<4xf32>
   func.return
 }
 

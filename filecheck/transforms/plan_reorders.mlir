@@ -42,10 +42,10 @@ func.func @kept(%a: memref<4xf32>, %b: memref<4xf32>) {
   func.return
 }
 
-// Axes that are flattened before they are blocked count as one axis on both sides.
+// Axes that are flattened before they are blocked count as one axis on both sides, whose elements are stored with the
+// zeros behind them.
 // CHECK-LABEL: func.func @flattened(
-// CHECK: plan ["threads 1", "copy 0 -> 0: 9x(1, 1),
-// CHECK-SAME: "fill -> 9: 3x(1, 1),
+// CHECK: plan ["threads 1", "copy 0 -> 0: 12x(1, 1)/9, {{.*}}, tile 12, merged lanes 0:12 -> 0:12,
 func.func @flattened(%a: memref<3x3xf32>, %b: memref<3x3xf32, #layout.map<(d0, d1) -> ((d0 * 3 + d1) floordiv 4, (d0 * 3 + d1) mod 4)>>) {
   layout.reorder %a into %b : memref<3x3xf32> into memref<3x3xf32, #layout.map<(d0, d1) -> ((d0 * 3 + d1) floordiv 4, (d0 * 3 + d1) mod 4)>>
   func.return

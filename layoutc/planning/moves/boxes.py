@@ -19,7 +19,7 @@ from typing import NamedTuple
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import WORD, Machine, has_boxes, has_masks, with_boxes
+from layoutc.planning.machine import WORD, Machine, has_boxes, has_masks, merges_registers, with_boxes
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
@@ -46,7 +46,7 @@ CARRIED = 1.5
 STEPS_OVER_GAPS = 2
 """steps of a digit, of which a load holds more where they lie over gaps: rows of 3 of blocks of 16 bytes"""
 NARROW = 1.5
-"""what a load of less than a word costs more where registers have no masks: its lanes go through another register"""
+"""what a load of less than a word costs more where registers are not merged: it goes through another one"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -102,7 +102,7 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
     if not has_boxes(target.vector, target.shuffles, element) or copy.is_fill:
         return None
     lanes, best, masks = target.vector // element, None, has_masks(target.vector, target.shuffles)
-    for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0):
+    for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0, masks):
         least = best[0] if best else inf
         # What merges registers is counted for those boxes alone that would be the best one without it.
         if _box_cost(copy, box, pieces) < least:
@@ -112,7 +112,7 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
     return best
 
 
-def _boxes(copy: StridedCopy, lanes: int, gap: int) -> Iterator[tuple[Box, Pieces]]:
+def _boxes(copy: StridedCopy, lanes: int, gap: int, masks: bool) -> Iterator[tuple[Box, Pieces]]:
     """
     Boxes with longer and longer runs on both sides, and their pieces; they have all of a digit loaded in part.
 
@@ -123,7 +123,7 @@ def _boxes(copy: StridedCopy, lanes: int, gap: int) -> Iterator[tuple[Box, Piece
     if prod(least) > BOX_REGISTERS * lanes:
         return
     gaps: dict[SideName, int] = {"src": gap, "dst": 0}
-    sides = [[*_tiles(copy, least, side, lanes, gaps[side])] for side in SIDES]
+    sides = [[*_tiles(copy, least, side, lanes, gaps[side], masks)] for side in SIDES]
     for source, destination in product(*sides):
         tile = tuple(map(max, source, destination))
         if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
@@ -134,14 +134,21 @@ def _boxes(copy: StridedCopy, lanes: int, gap: int) -> Iterator[tuple[Box, Piece
             yield box, found
 
 
-def _tiles(copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int, gap: int) -> Iterator[tuple[int, ...]]:
-    """Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly."""
+def _tiles(
+    copy: StridedCopy, least: Sequence[int], side: SideName, lanes: int, gap: int, masks: bool
+) -> Iterator[tuple[int, ...]]:
+    """
+    Tiles that are a run of one side: whole digits and a part of the next, which divides it evenly.
+
+    Without masks a part is not made less than registers for that; and one is whole registers, whatever is inside.
+    """
     tile = list(least)
     for position, inner in chain_of(copy, side, lanes, gap):
         extent = copy.digits[position].extent
-        for count in sorted({1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}):
+        parts = {1, -(-lanes // (4 * inner)), -(-lanes // (2 * inner)), -(-lanes // inner), extent}
+        for count in sorted(parts if masks else {*parts, lanes}):
             if max(1, least[position] - 1) < count <= extent and inner * count <= BOX_REGISTERS * lanes:
-                tile[position] = -(-extent // -(-extent // count))
+                tile[position] = -(-extent // -(-extent // count)) if masks else count
                 yield tuple(tile)
         tile[position] = extent
         if inner * copy.digits[position].steps(side, inner) > BOX_REGISTERS * lanes:
@@ -242,7 +249,8 @@ def tile_cost(plan: CopyPlan) -> float:
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
     cost += CARRIED * pieces * _carries(plan)
-    if program.load_piece * plan.widths.src < WORD and not has_masks(plan.vector_bytes, plan.shuffles):
+    merges = merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved)
+    if program.load_piece * plan.widths.src < WORD and not merges:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
 

@@ -18,7 +18,7 @@ from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
 from layoutc.targets.patterns.narrow_parts import NAME as NARROWED
 from layoutc.targets.patterns.wide_parts import NAME, UNPACKED
 from layoutc.targets.words.c_text import MAX_WIDTH, words, wrapped
-from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYPE, VectorType, native, typedef
+from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYPE, VectorType, typedef
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_((first|some|once|within)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
@@ -124,10 +124,15 @@ def _load_once(type: VectorType) -> list[str]:
 
 def _load_within(type: VectorType) -> list[str]:
     """A load of all lanes, of which those that a mask leaves out become zero."""
-    lanes = native(type.bits, type.bytes)
     kept = ", ".join(f"-(int)((mask) >> {lane} & 1)" for lane in range(type.lanes))
-    line = f"  (({type})(({lanes})load_{type}(from) & ({lanes}){{{kept}}}))"
-    lines = [f"#define load_within_{type}(from, mask)", *wrapped(line, MAX_WIDTH - 2)]
+    lines = [
+        f"#define load_within_{type}(from, mask)",
+        "  __extension__ ({",
+        f"    {typedef('lanes_', type.bits, type.bytes)};",
+        *wrapped(f"    const lanes_ kept_ = {{{kept}}};", MAX_WIDTH - 2),
+        f"    ({type})((lanes_)load_{type}(from) & kept_);",
+        "  })",
+    ]
     return [f"{line} \\" for line in lines[:-1]] + lines[-1:]
 
 

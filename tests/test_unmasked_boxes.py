@@ -1,0 +1,137 @@
+"""Boxes of registers that have no masks: whole ones and their halves, gaps that are loaded and dropped, their cost."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.conversion import Conversion
+from layoutc.errors import LayoutcError
+from layoutc.param import Param
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.shuffles.halves import instructions_by_halves
+from layoutc.planning.shuffles.merging import ANY, merge
+from layoutc.planning.shuffles.network import Network, Shuffle
+from layoutc.planning.tiles.merged_tile import MergedTile
+from tests.networks import execute
+
+DIMS = 2, 3, 20, 23
+CASES = [
+    ("nhwc", "nChw4c", "u8", "u8"),
+    ("nChw4c", "nhwc", "u8", "u8"),
+    ("nChw4c", "nchw", "s8", "s8"),
+    ("nhwc", "nChw16c", "bf16", "bf16"),
+    ("nhwc", "nChw16c", "f32", "f32"),
+    ("nhwc", "nChw4c", "f32", "f32"),
+    ("nhwc", "nChw4c", "u8", "f32"),
+    ("nhwc", "nChw16c", "u8", "f32"),
+]
+BOXES = {"avx2": CASES, "avx512": CASES[:3], "neon": CASES, "sse2": CASES[4:6]}
+
+
+def planned(source: str, destination: str, type: str, target: str, to_type: str = "") -> CopyPlan:
+    sides = layoutc.desc(source, DIMS, type), layoutc.desc(destination, DIMS, to_type or type)
+    (copy,) = choose_plan(*sides, TARGETS[target]).copies
+    return copy
+
+
+@pytest.mark.parametrize(("target", "case"), [(target, case) for target, cases in BOXES.items() for case in cases])
+def test_few_channels_beside_padding_are_boxes(target: str, case: tuple[str, str, str, str]) -> None:
+    """They went element by element, or by two: 2 to 10 times as long. All executors agree."""
+    layout, to_layout, type, to_type = case
+    sides = layoutc.desc(layout, DIMS, type), layoutc.desc(to_layout, DIMS, to_type)
+    conversion = Conversion() if type == to_type else Conversion(src_scale=Param(axes=(1,)))
+    plan = choose_plan(*sides, TARGETS[target], conversion=conversion)
+    assert all(copy.merges for copy in plan.copies if not copy.copy.is_fill)
+    assert {copy.vector_bytes for copy in plan.copies} == {32 if target == "avx512" else TARGETS[target].vector}
+    read = np.random.default_rng(0).integers(1, 100, sides[0].size_bytes, np.uint8)
+    given = {} if type == to_type else {"src_scale": np.array([0.5, 3.0, -2.0], np.float32)}
+    results: list[bytes] = []
+    for executor in ("reference", "interpret", "c"):
+        written = np.full(sides[1].size_bytes, 0xCD, np.uint8)
+        layoutc.Kernel(*sides, executor, target=target, conversion=conversion)(read, written, **given)
+        results.append(written.tobytes())
+    assert results[0] == results[1] == results[2]
+
+
+def test_rows_of_less_than_a_register_are_two_halves_that_shuffles_do_not_cross() -> None:
+    """8 pixels of 3 bytes become 8 of 4: the second half begins 8 bytes later, and has the last 4 of them."""
+    tile = MergedTile(planned("nhwc", "nChw4c", "u8", "avx2"))
+    (register,) = tile.loads([])
+    assert [piece.offset for piece in register.pieces if piece is not None] == [0, 8]
+    (step,) = tile.network.steps
+    assert all(source // 16 == lane // 16 for lane, source in enumerate(step.mask))
+    ((piece, wanted),) = tile.wanted
+    assert piece.zeros == 0x88888888
+    (row,) = execute(tile.network, [[*range(16), *range(8, 24)]])
+    assert [row[lane] for lane, element in enumerate(wanted) if element != ANY] == [*range(24)]
+
+
+def test_what_lies_between_elements_is_loaded_where_it_lies_in_the_buffer() -> None:
+    """IR has masks, which say what is data; C loads all lanes. The last load ends with the last element."""
+    sides = layoutc.desc("nChw4c", DIMS, "u8"), layoutc.desc("nhwc", DIMS, "u8")
+    kernel = layoutc.Kernel(*sides, target="avx2")
+    loads = re.findall(r"load_within_u8x(16|32)\(src[^,]*, (0x\w+)u\)", kernel.c_source)
+    assert loads
+    assert "load_some" not in kernel.c_source
+    assert all(mask in ("0x7777", "0xeeee", "0xbbbb", "0xdddd") for lanes, mask in loads if lanes == "16")
+
+
+def test_stores_between_which_there_are_gaps_have_no_boxes() -> None:
+    """These may not be written."""
+    source = layoutc.desc("ab", (45, 70), "f32")
+    destination = layoutc.desc("ab", (45, 70), "f32", strides=(140, 2))
+    assert not any(copy.merges for copy in choose_plan(source, destination, TARGETS["avx2"]).copies)
+
+
+EDITS = {
+    "tile 8x4": ("tile 4x4", "need rows of half of one in the source, and of a whole one"),
+    "any shuffles": ("unpack shuffles", "merged lanes need any shuffles of their elements"),
+}
+
+
+@pytest.mark.parametrize("text", EDITS)
+def test_rows_that_would_need_masks_are_named(text: str) -> None:
+    lines = plan_lines(choose_plan(*(layoutc.desc(name, DIMS, "u8") for name in ("nhwc", "nChw4c")), TARGETS["avx2"]))
+    becomes, message = EDITS[text]
+    edited = [line.replace(text, becomes).replace("0:8", "0:4" if text == "tile 8x4" else "0:8") for line in lines]
+    assert edited != lines
+    with pytest.raises(LayoutcError, match=re.escape(message)):
+        parse_plan(edited)
+
+
+@pytest.mark.parametrize(
+    ("mask", "element", "expected"),
+    [
+        ([*range(32)], 1, 0),
+        ([*range(15, -1, -1), *range(16, 32)], 1, 2),
+        ([*range(16, 32), *range(16)], 1, 4),
+        ([*range(31, -1, -1)], 1, 4),
+        ([31, *range(1, 32)], 1, 8),
+        ([*range(8), *range(40, 48), *range(16, 32)], 1, 2),
+        ([8, *range(1, 16)], 2, 8),
+        ([*range(8)], 4, 0),
+        ([*range(7, -1, -1)], 4, 1),
+        ([8, 1, 2, 3, 4, 5, 6, 7], 4, 1),
+        ([9, 7, 2, 3, 4, 5, 6, 0], 4, 3),
+        ([8, 7, 2, 3, 4, 5, 6, 0], 4, 2),
+    ],
+)
+def test_instructions_of_steps_that_do_not_cross_halves_at_once(mask: list[int], element: int, expected: int) -> None:
+    """A shuffle of bytes counts twice; what comes of both halves, or registers, is put together."""
+    lanes = 32 // element
+    network = Network(2, lanes, (Shuffle(0, 1, tuple(mask)),), (2,))
+    assert instructions_by_halves(network, element) == expected
+
+
+def test_elements_that_a_register_has_twice_stay_in_their_part() -> None:
+    held = ((0, 1, 2, 3, 2, 3, 4, 5),)
+    wanted = ((3, 2, ANY, ANY, 3, 2, ANY, 5),)
+    masks = [merge(held, wanted, 8, part=part).steps[0].mask for part in (0, 4)]
+    assert [(mask[:2], mask[4:6]) for mask in masks] == [((5, 4), (5, 4)), ((3, 2), (5, 4))]
