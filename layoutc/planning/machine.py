@@ -60,7 +60,7 @@ those that do so by a single shuffle are planned with
 MASKED_BYTES = 8
 """of elements that all processors with masks merge"""
 WORD = 4
-"""bytes of elements that all processors merge"""
+"""bytes of elements whose lanes are chosen from all of a register, and which all processors merge"""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,10 @@ def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = Tr
     """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
     found = best_box(copy, element, target, over_gaps)
     assert found is not None, "the copy has a box"
-    return _plan_of(copy, found[1], element, with_boxes(target, element))
+    merging = with_boxes(target, element)
+    plan = _plan_of(copy, found[1], element, merging)
+    why = f"by registers of {merging.vector} bytes, as in wider ones such elements are not merged"
+    return plan if merging == target else plan.because("rows", why)
 
 
 def _plan_of(copy: StridedCopy, box: Box, element: int, target: Machine) -> CopyPlan:

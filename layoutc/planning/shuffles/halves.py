@@ -8,10 +8,10 @@ Words are chosen from all of a register, and blended.
 
 from __future__ import annotations
 
+from layoutc.planning.machine import WORD
+from layoutc.planning.shuffles.exchanges import LANE_BYTES
 from layoutc.planning.shuffles.network import Network, Shuffle
 
-HALF, WORD = 16, 4
-"""bytes of half a register, and of lanes that are chosen from all of it"""
 SHUFFLED = 2
 """what an instruction counts that shuffles bytes: Intel's processors have one place for them"""
 
@@ -22,7 +22,7 @@ def instructions_by_halves(network: Network, element: int) -> float:
 
 
 def _instructions(step: Shuffle, element: int) -> int:
-    lanes, half = len(step.mask), HALF // element
+    lanes, half = len(step.mask), LANE_BYTES // element
     crosses: dict[int, set[bool]] = {}
     """by register: whether lanes that come of it come of their own half, of the other one, or of either"""
     moved: set[int] = set()

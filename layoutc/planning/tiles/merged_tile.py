@@ -16,7 +16,8 @@ from layoutc.once import once
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.shuffles.halves import HALF, instructions_by_halves
+from layoutc.planning.shuffles.exchanges import LANE_BYTES
+from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
@@ -66,7 +67,7 @@ class MergedTile:
     def network(self) -> Network:
         """From the registers as loaded to the registers as stored; the last input may be a register of zeros."""
         held = tuple(elements for _, elements in self.registers)
-        part = 0 if self.has_masks else HALF // self.plan.widths.moved
+        part = 0 if self.has_masks else LANE_BYTES // self.plan.widths.moved
         return merge(held, self._elements_wanted, self.lanes, self.plan.shuffles, part)
 
     @once
