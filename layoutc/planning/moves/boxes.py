@@ -23,6 +23,7 @@ from layoutc.planning.machine import WORD, Machine, has_boxes, has_masks, merges
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
+from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
 
@@ -62,9 +63,15 @@ class Box:
 
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs few enough instructions."""
-    found = best_box(copy, plan.widths.src, target) if not plan.widths.converts else None
+    found = None if plan.widths.converts or _moves_registers(plan) else best_box(copy, plan.widths.src, target)
     most = tile_cost(plan) * (BOX_GAIN if plan.is_plain else 1)
     return plan if found is None or found[0] >= most else boxed(copy, plan.widths.src, target)
+
+
+def _moves_registers(plan: CopyPlan) -> bool:
+    """Whether tiles move whole registers as they are, which a box without masks would do, too."""
+    is_filled = lane_count(plan.target_lanes) * plan.widths.dst >= plan.vector_bytes
+    return plan.keeps_rows and is_filled and not has_masks(plan.vector_bytes, plan.shuffles)
 
 
 def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = True) -> CopyPlan:

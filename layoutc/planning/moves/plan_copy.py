@@ -9,8 +9,8 @@ from math import inf
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy, without_partial
 from layoutc.planning.copies.promotion import promoted
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine
-from layoutc.planning.moves.boxes import best_box, boxed, tile_cost, waste, with_box
+from layoutc.planning.machine import Machine, has_masks
+from layoutc.planning.moves.boxes import BOX_GAIN, best_box, boxed, tile_cost, waste, with_box
 from layoutc.planning.moves.element_macros import with_element_macro
 from layoutc.planning.moves.half_lines import with_half_lines
 from layoutc.planning.moves.half_registers import half_registers, suits_half_registers
@@ -163,8 +163,9 @@ def pieces(copy: StridedCopy, element: int, target: Machine) -> Iterator[Sized]:
         yield copy, element
         return
     parts = all_pieces(without_partial(copy, apart), element, target)
-    box = best_box(copy, element, target)
-    yield from parts if box is None or box[0] * copy.elements > instructions(parts, target) else [(copy, element)]
+    box, gain = best_box(copy, element, target), 1.0 if has_masks(target.vector, target.shuffles) else BOX_GAIN
+    most = gain * instructions(parts, target)
+    yield from parts if box is None or box[0] * copy.elements > most else [(copy, element)]
 
 
 def all_pieces(copies: Iterable[StridedCopy], element: int, target: Machine) -> list[Sized]:
