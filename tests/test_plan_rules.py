@@ -31,6 +31,7 @@ NO_RULES = {
     "machine.MAX_ALIGNMENT",
     "machine.MERGED_HALF",
     "machine.MERGED_VECTOR",
+    "machine.MASKED_BYTES",
     "param_lists.BYTE",
     "pairs.WORD_BYTES",
     "padded.WORD_BYTES",

@@ -530,8 +530,8 @@ TOGETHER = [
 ]
 """a tail, padding, blocks that do not divide each other: copies that share cache lines, or pages of straight lines"""
 AVX512 = TARGETS["avx512"]
-SMALL = replace(TARGETS["avx2"], l2=1 << 11)
-"""a machine with a cache that these do not fit, and without boxes that have all of a short axis"""
+SMALL = replace(TARGETS["sse2"], l2=1 << 11)
+"""a machine with a cache that these do not fit, and without boxes of bytes that have all of a short axis"""
 
 
 @pytest.mark.parametrize("element", ["s8", "f32"])

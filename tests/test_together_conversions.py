@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
@@ -217,3 +218,16 @@ def test_what_shares_bytes_leaves_no_shared_buffer() -> None:
     assert len(parse_plan(["threads 1", loop, *copies]).copies) == 2
     with pytest.raises(PlanError, match="line 2: what shares bytes is not staged"):
         parse_plan(["threads 1", f"{loop}, staged stores", *copies])
+
+
+def test_elements_that_share_bytes_are_moved_one_by_one_in_turns() -> None:
+    """Only what is converted has tiles of elements: a plan that had them for bytes was not read back."""
+    dims = 10, 2, 121
+    blocks = "affine:(a, b, c) -> (b floordiv 8, a, c, b mod 8)", "affine:(a, b, c) -> (a, b floordiv 16, c, b mod 16)"
+    strides = (9700, 970, 8, 1), (1952, 1936, 16, 1)
+    source, destination = (
+        layoutc.desc(layout, dims, "f4_e2m1", strides=apart) for layout, apart in zip(blocks, strides, strict=True)
+    )
+    plan = choose_plan(source, destination, replace(TARGETS["sse2"], l2=1 << 12))
+    assert any(isinstance(part, Together) for part in plan.parts)
+    assert parse_plan(plan_lines(plan)) == plan

@@ -19,6 +19,8 @@ FEW_CONVERTED = 16
 """A plan whose vectors convert but one element for so many of their bytes is worth a box."""
 LEAST_FILLED = 0.25
 """of the lanes that are converted hold an element"""
+LEAST_UNMASKED = 8
+"""elements in a register of a box without masks"""
 MOST_CONVERTED = 256
 """vectors that the boxes of all copies convert: each of them is text"""
 
@@ -48,6 +50,8 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
     widens = widths.dst > widths.src
     held = max(widths.src, widths.dst)
     if widths.are_packed or copy.is_fill:
+        return None
+    if target.vector // held < LEAST_UNMASKED and not has_masks(target.vector, target.shuffles):
         return None
     if not copy.is_whole or best_box(copy, held, target) is None:
         return None

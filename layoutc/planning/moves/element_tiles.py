@@ -48,7 +48,9 @@ def with_element_tile(plan: CopyPlan, *, is_even: bool = False, turns: int = 1) 
 
 def has_few_lanes(plan: CopyPlan, turns: int = 1) -> bool:
     """Whether many elements are converted on their way between the memories, few of them at once, or each by itself."""
-    if plan.copy.is_fill or plan.gathers_converted or plan.copy.elements * turns < LEAST:
+    if not plan.widths.converts or plan.copy.is_fill or plan.gathers_converted:
+        return False
+    if plan.copy.elements * turns < LEAST:
         return False
     is_whole = plan.copy.is_whole
     lanes, half = converted_lanes(plan), plan.vector_bytes // max(CONVERTED_LANE, plan.widths.src, plan.widths.dst) // 2
