@@ -12,7 +12,7 @@ from layoutc.planning.machine import WORD
 from layoutc.planning.shuffles.exchanges import LANE_BYTES
 from layoutc.planning.shuffles.network import Network, Shuffle
 
-SHUFFLED = 2
+SHUFFLED = 1.25
 """what an instruction counts that shuffles bytes: Intel's processors have one place for them"""
 
 
@@ -21,7 +21,7 @@ def instructions_by_halves(network: Network, element: int) -> float:
     return float(sum(_instructions(step, element) for step in network.steps))
 
 
-def _instructions(step: Shuffle, element: int) -> int:
+def _instructions(step: Shuffle, element: int) -> float:
     lanes, half = len(step.mask), LANE_BYTES // element
     crosses: dict[int, set[bool]] = {}
     """by register: whether lanes that come of it come of their own half, of the other one, or of either"""
