@@ -13,6 +13,7 @@ from layoutc.errors import LayoutcError
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan_checks import check_adds
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.shuffles.halves import SHUFFLED, instructions_by_halves
@@ -135,3 +136,22 @@ def test_elements_that_a_register_has_twice_stay_in_their_part() -> None:
     wanted = ((3, 2, ANY, ANY, 3, 2, ANY, 5),)
     masks = [merge(held, wanted, 8, part=part).steps[0].mask for part in (0, 4)]
     assert [(mask[:2], mask[4:6]) for mask in masks] == [((5, 4), (5, 4)), ((3, 2), (5, 4))]
+
+
+def test_what_adds_to_its_destination_is_not_stored_twice() -> None:
+    """17 bytes in registers of 16 are two stores that overlap, 16 are one."""
+    line = (
+        "copy 0 -> 0: 4x(34, {0}) {0}x(2, 1), elements of 1 to 1 when stored, vectors of 16, any shuffles, tile 1x{0}, "
+        "merged lanes 1:{0} -> 1:{0}, macro 4x{0}, outer 0 1, inner 0 1, normal stores"
+    )
+    check_adds(parse_plan(["threads 1", line.format(16)]))
+    with pytest.raises(LayoutcError, match="have rows of whole registers there"):
+        check_adds(parse_plan(["threads 1", line.format(17)]))
+
+
+def test_short_axes_are_one_digit_of_a_box() -> None:
+    """Rows of 7 in blocks of 4: with an element, or two, at a time it took 6 times as long in DRAM."""
+    source, destination = layoutc.desc("abCd4c", (64, 8, 7, 7), "s8"), layoutc.desc("abcd", (64, 8, 7, 7), "s8")
+    (copy,) = choose_plan(source, destination, TARGETS["avx2"]).copies
+    assert copy.merges
+    assert copy.tile[-2:] == (7, 7)

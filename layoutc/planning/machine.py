@@ -53,8 +53,8 @@ bytes or more; or unpacking alone
 """
 MERGED_VECTOR, MERGED_HALF = 64, 32
 """
-bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers; also of half the width, which only
-those that do so by a single shuffle are planned with
+bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers; also of half the width, which those
+that do so by a single shuffle are planned with, and others without the masks
 """
 
 MASKED_BYTES = 8

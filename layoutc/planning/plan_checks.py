@@ -18,7 +18,7 @@ from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.lines_in_turn import lines_in_turn
-from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces, has_whole_rows
+from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces, has_whole_rows, stores_twice
 from layoutc.planning.together.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
@@ -122,6 +122,8 @@ def check_adds(plan: Plan) -> None:
     adding = [copy for copy in plan.copies if not copy.copy.is_fill]
     if not all(is_even(copy) and copy.widths.converted_at == "dst" for copy in adding):
         raise LayoutcError("a sum is made when stored, in macro tiles that divide the copy and are whole tiles")
+    if any(copy.merges and stores_twice(copy) for copy in adding):
+        raise LayoutcError("merged lanes that add to what the destination holds have rows of whole registers there")
     if staged := next((copy.store for copy in adding if copy.stages_stores), None):
         raise LayoutcError(f"copies that add to what the destination holds have no {staged} stores")
 

@@ -203,6 +203,12 @@ def has_whole_rows(plan: CopyPlan) -> bool:
     return all(2 * count >= lanes or first in ends for first, count in row)
 
 
+def stores_twice(plan: CopyPlan) -> bool:
+    """Whether a last store of a row begins earlier than where the one before ends."""
+    found = runs(plan.copy, plan.tile, "dst", [part.digit for part in plan.target_lanes])
+    return not has_masks(plan.vector_bytes, plan.shuffles) and found[0][1] % stored_lanes(plan) > 0
+
+
 def in_pieces(row: Runs, lanes: int) -> Runs:
     """Where loads, or stores, of a row's runs begin, and the elements up to their ends, gaps among them."""
     found: Runs = []
