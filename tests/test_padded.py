@@ -12,8 +12,10 @@ from layoutc.planning.plans.plan import Part
 from tests.test_planning import buffers, run_plan
 
 
-@pytest.mark.parametrize("element_type", ["s8", "bf16", "f32"])
-@pytest.mark.parametrize("target", ["sse2", "avx2", "neon"])
+@pytest.mark.parametrize(
+    ("target", "element_type"),
+    [(target, type) for target in ("sse2", "avx2") for type in ("s8", "bf16", "f32")] + [("neon", "bf16")],
+)
 def test_elements_are_stored_with_the_zeros_beside_them(target: str, element_type: str) -> None:
     """The last of 9 weights of a group, whose neighbours lie in other groups' rows, and 3 zeros: one store."""
     layouts = "openvino:goiyx", "openvino:gs_oi_yxs_gsv16_yxsv4"
@@ -38,6 +40,6 @@ def test_such_tiles_are_explained() -> None:
 def test_elements_that_lie_together_are_copied_apart_from_zeros() -> None:
     """4 channels of 8, which lie side by side: a load and a store of 4, and one of zeros."""
     source, destination = (layoutc.desc(layout, (2, 20, 7, 3), "s8") for layout in ("nChw16c", "nChw8c"))
-    plan = choose_plan(source, destination, TARGETS["avx2"])
+    plan = choose_plan(source, destination, TARGETS["sse2"])
     assert not any(copy.pads_elements for copy in plan.copies)
     assert any(copy.copy.is_fill for copy in plan.copies)

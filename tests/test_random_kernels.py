@@ -177,9 +177,10 @@ def test_large_plans_of_what_was_found(name: str) -> None:
 @needs_gcc
 def test_staged_loads_need_no_table_of_a_digit_that_carries() -> None:
     """A table that nothing reads is a warning of the C compiler."""
-    source, destination = desc("abc", (3, 5, 75), strides=(1, 373, 5)), desc("acb", (3, 5, 75))
+    dims = (3, 5, 75)
+    source, destination = (typed(of, "s8") for of in (desc("abc", dims, strides=(1, 373, 5)), desc("acb", dims)))
     # Where registers merge, a box needs no digit that carries.
-    for target in runnable(("avx2", "sse2", "neon", "generic"), GCC):
+    for target in runnable(("sse2", "generic"), GCC):
         (copy,) = choose_plan(source, destination, MACHINES[target]).copies
         assert any(digit.carries for digit in copy.copy.digits)
         plan = Plan((replace(copy, load="staged"),))
