@@ -13,8 +13,8 @@ from layoutc.planning.tiles.lanes import PIECE_BYTES, TILE_REGISTERS, choose_lan
 
 MOST_LOADED = 4
 """elements beside zeros that are put into a register one by one"""
-WORD_BYTES = 8
-"""of a general register"""
+WORD_BYTES, ODD_LOADED = 8, 3
+"""of a general register, and how many elements that lie together are put into one"""
 
 
 def padded_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[Part, ...]:
@@ -34,7 +34,9 @@ def padded_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[Part
     most = WORD_BYTES if target.shuffles == "unpack" and element == 1 else PIECE_BYTES
     fits = is_power_of_two(digit.extent) and digit.extent * element <= most
     apart = digit.loaded == 1 or (digit.src != 1 and 1 < digit.loaded <= MOST_LOADED)
-    return (Part(position, digit.extent),) if digit.dst == 1 and fits and apart else ()
+    # Three that lie together are no load; where bytes are not shuffled they are put into a word.
+    is_word = digit.loaded == ODD_LOADED and target.shuffles == "unpack" and digit.extent * element <= WORD_BYTES
+    return (Part(position, digit.extent),) if digit.dst == 1 and fits and (apart or is_word) else ()
 
 
 def with_padded_tile(plan: CopyPlan) -> CopyPlan:
