@@ -99,7 +99,8 @@ EDITS = {
 
 @pytest.mark.parametrize("text", EDITS)
 def test_rows_that_would_need_masks_are_named(text: str) -> None:
-    lines = plan_lines(choose_plan(*(layoutc.desc(name, DIMS, "u8") for name in ("nhwc", "nChw4c")), TARGETS["avx2"]))
+    source, destination = (layoutc.desc(name, DIMS, "u8") for name in ("nhwc", "nChw4c"))
+    lines = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
     becomes, message = EDITS[text]
     edited = [line.replace(text, becomes).replace("0:8", "0:4" if text == "tile 8x4" else "0:8") for line in lines]
     assert edited != lines
