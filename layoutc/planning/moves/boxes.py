@@ -1,9 +1,9 @@
 """
 Tiles that are boxes of any extents, for copies whose inner structure is small and odd: digits of 3, 5, 12 or 24.
 
-Where any lanes of two registers are one instruction, a box that is contiguous along some digits on each side is
-loaded and stored in as few pieces as it has lines, and what lies between is merged (`merging`). Powers of two need
-fewer shuffles along index bits (`synthesis`), so both are counted.
+Where any lanes of two registers are one instruction, or a few (`halves`), a box that is contiguous along some digits
+on each side is loaded and stored in as few pieces as it has lines, and what lies between is merged (`merging`). Powers
+of two need fewer shuffles along index bits (`synthesis`), so both are counted.
 """
 
 from __future__ import annotations

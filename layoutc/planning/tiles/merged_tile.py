@@ -4,6 +4,9 @@ A tile whose registers are merged in pairs: any box of elements, in pieces of an
 Each load and store takes what is contiguous: whole registers, and the first lanes of one for what is left; or lanes
 between which there are gaps. Zeros beside what a digit has in the source come out of the lanes that a masked load
 leaves, or out of a register of zeros.
+
+Registers without masks are stored whole, the last one of a row where it still is, and loaded so, or as two halves that
+overlap; zeros are put into them when they are stored.
 """
 
 from __future__ import annotations

@@ -257,7 +257,7 @@ class VectorBody:
         return unpacked(self._lanes(count), value, share) if share > 1 else value
 
     def _lanes_of(self, register: Register) -> int:
-        """Of each of its pieces, in memory."""
+        """How many each of its pieces has."""
         return self.program.lanes // len(register.pieces)
 
     def _mask(self, piece: Piece, lanes: int) -> SSAValue:
