@@ -148,7 +148,7 @@ def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
 
 def with_boxes(target: Machine, element: int) -> Machine:
     """The machine, or with registers of half the width, where it merges elements of so many bytes in those alone."""
-    is_half = target.vector == MERGED_VECTOR and not has_boxes(target.vector, target.shuffles, element)
+    is_half = target.shuffles == "words" and not has_boxes(target.vector, target.shuffles, element)
     return replace(target, vector=MERGED_HALF, shuffles="any") if is_half else target
 
 
