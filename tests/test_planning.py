@@ -1374,7 +1374,8 @@ STAGED = [
 def staged_plan(source: str, destination: str, dims: tuple[int, ...], element: str, target: str) -> Plan:
     """The plan of a machine whose caches these do not fit, and that does not merge registers, as no box would do."""
     pair = layoutc.desc(source, dims, element), layoutc.desc(destination, dims, element)
-    return choose_plan(*pair, replace(TARGETS[target], l2=1 << 14, llc=1 << 12, shuffles="unpack"))
+    small = replace(TARGETS[target], l2=1 << 14, llc=1 << 12, shuffles="unpack", halves_boxes=False)
+    return choose_plan(*pair, small)
 
 
 @pytest.mark.parametrize("element", ["s8", "bf16", "f32"])

@@ -51,6 +51,7 @@ def test_few_channels_beside_padding_are_boxes(target: str, case: tuple[str, str
     plan = choose_plan(*sides, TARGETS[target], conversion=conversion)
     assert all(copy.merges for copy in plan.copies if not copy.copy.is_fill)
     assert {copy.vector_bytes for copy in plan.copies} == {32 if target == "avx512" else TARGETS[target].vector}
+    layoutc.Kernel(*sides, target=target, conversion=conversion, plan=tuple(plan_lines(plan)))
     read = np.random.default_rng(0).integers(1, 100, sides[0].size_bytes, np.uint8)
     given = {} if type == to_type else {"src_scale": np.array([0.5, 3.0, -2.0], np.float32)}
     results: list[bytes] = []
@@ -88,7 +89,14 @@ def test_stores_between_which_there_are_gaps_have_no_boxes() -> None:
     """These may not be written."""
     source = layoutc.desc("ab", (45, 70), "f32")
     destination = layoutc.desc("ab", (45, 70), "f32", strides=(140, 2))
-    assert not any(copy.merges for copy in choose_plan(source, destination, TARGETS["avx2"]).copies)
+    plan = choose_plan(source, destination, TARGETS["avx2"])
+    assert not any(copy.merges for copy in plan.copies)
+    line = (
+        "copy 0 -> 0: 45x(70, 140) 70x(1, 2), elements of 4, vectors of 32, any shuffles, tile 1x70, merged lanes "
+        "1:70 -> 1:70, macro 45x70, outer 0 1, inner 0 1, normal stores"
+    )
+    with pytest.raises(LayoutcError, match="need rows of half of one in the source, and of a whole one, with nothing"):
+        parse_plan(["threads 1", line])
 
 
 EDITS = {
@@ -156,3 +164,15 @@ def test_short_axes_are_one_digit_of_a_box() -> None:
     (copy,) = choose_plan(source, destination, TARGETS["avx2"]).copies
     assert copy.merges
     assert copy.tile[-2:] == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("layouts", "dims", "types"),
+    [("ba->bA32a", (100, 33), "s8->u8"), ("a->A4a", (255,), "f32->f8_e5m2"), ("ab->aB16b", (14, 38), "u2->u2")],
+)
+def test_conversions_have_registers_of_one_width(layouts: str, dims: tuple[int, ...], types: str) -> None:
+    """Who reads their plans back takes those of the first copy for all."""
+    sides = [layoutc.desc(*each) for each in zip(layouts.split("->"), [dims] * 2, types.split("->"), strict=True)]
+    lines = tuple(plan_lines(choose_plan(sides[0], sides[1], TARGETS["avx512"])))
+    assert not any("vectors of 32" in line for line in lines)
+    assert layoutc.Kernel(sides[0], sides[1], target="avx512", plan=lines).plan == lines

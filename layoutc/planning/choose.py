@@ -73,7 +73,9 @@ def _with_running_sums(reorder: Reorder, target: Machine, threads: int) -> Plan 
 
 def _plan(reorder: Reorder, how: Converting) -> Plan:
     """The plan of copies that, with a compensation, say which sums their elements go into."""
-    target, moves = how.target, how.moves
+    target, moves = replace(how.target, halves_boxes=False), how.moves
+    # The copies of what converts, or shares bytes, are read back by the registers of the first one.
+    moving, how = how, replace(how, target=target)
     straight = None if moves else copies_that_convert(reorder, target)
     buffered = best_buffer(reorder, target, straight and len(straight[0]))
     if buffered is not None:
@@ -89,7 +91,7 @@ def _plan(reorder: Reorder, how: Converting) -> Plan:
         copies, widths = (), how.widths
     how = replace(how, widths=widths)
     if moves and not widths.are_packed:
-        return _moving_plan(reorder, copies, how)
+        return _moving_plan(reorder, copies, replace(moving, widths=widths))
     how = replace(how, computed=COMPUTED if not moves_between(reorder) else 0 if moves else 1)
     return _converting_plan(reorder, copies, images, how)
 

@@ -69,7 +69,8 @@ class Machine:
     Sizes in bytes. `vector` is the widest register whose shuffles the C compiler does not take apart, `alignment`
     what every destination's address is a multiple of. A last cache that is far is little faster than memory. A
     processor that waits for lines holds up its stores behind one whose line is not in the first cache; one that fetches
-    rows is held up by what is asked for ahead of long ones; one that halves registers moves those of a line in two.
+    rows is held up by what is asked for ahead of long ones; one that halves registers moves those of a line in two; one
+    that halves boxes merges elements in registers of half the width where it does not in those of a line.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Machine:
     waits_for_lines: bool = True
     fetches_rows: bool = False
     halves_registers: bool = False
+    halves_boxes: bool = False
     alignment: int = ALIGNMENT
 
     @property
@@ -102,7 +104,7 @@ class Machine:
 
 
 TARGETS = {
-    "avx512": Machine("avx512", 64, "words"),
+    "avx512": Machine("avx512", 64, "words", halves_boxes=True),
     "avx2": Machine("avx2", 32),
     "sse2": Machine("sse2", 16, "unpack"),
     "neon": Machine("neon", 16),
@@ -140,7 +142,7 @@ def has_masks(vector: int, shuffles: Shuffles) -> bool:
 
 
 def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
-    """Whether a few instructions take any lanes of two registers, for elements of so many bytes."""
+    """Whether a few instructions take any lanes of two registers, for elements of so many bytes; of words all do."""
     if vector == MERGED_VECTOR or shuffles == "single":
         return merges_registers(vector, shuffles, element)
     return shuffles == "any" or element >= WORD
@@ -148,7 +150,7 @@ def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
 
 def with_boxes(target: Machine, element: int) -> Machine:
     """The machine, or with registers of half the width, where it merges elements of so many bytes in those alone."""
-    is_half = target.shuffles == "words" and not has_boxes(target.vector, target.shuffles, element)
+    is_half = target.halves_boxes and not has_boxes(target.vector, target.shuffles, element)
     return replace(target, vector=MERGED_HALF, shuffles="any") if is_half else target
 
 

@@ -16,7 +16,7 @@ from itertools import repeat
 from math import prod
 
 from layoutc.once import once
-from layoutc.planning.copies.copy_digits import SIDES, CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.exchanges import LANE_BYTES
@@ -197,19 +197,24 @@ def has_whole_rows(plan: CopyPlan) -> bool:
 
     What lies between elements of a row is loaded with them, and dropped; nothing lies between those that are stored.
     """
-    copy, tile, lanes = plan.copy, plan.tile, plan.vector_bytes // plan.widths.moved
-    source, target = (runs(copy, tile, side, [part.digit for part in plan.lanes(side)]) for side in SIDES)
+    lanes, target = plan.vector_bytes // plan.widths.moved, _runs_along(plan, "dst")
     if len(target) > 1 or target[0][1] < stored_lanes(plan):
         return False
-    row = in_pieces(source, lanes)
+    row = in_pieces(_runs_along(plan, "src"), lanes)
     ends = {first + lanes for first, _ in row}
     return all(2 * count >= lanes or first in ends for first, count in row)
 
 
 def stores_twice(plan: CopyPlan) -> bool:
     """Whether a last store of a row begins earlier than where the one before ends."""
-    found = runs(plan.copy, plan.tile, "dst", [part.digit for part in plan.target_lanes])
-    return not has_masks(plan.vector_bytes, plan.shuffles) and found[0][1] % stored_lanes(plan) > 0
+    if has_masks(plan.vector_bytes, plan.shuffles):
+        return False
+    return any(count % stored_lanes(plan) > 0 for _, count in _runs_along(plan, "dst"))
+
+
+def _runs_along(plan: CopyPlan, side: SideName) -> Runs:
+    """The contiguous elements of a tile along its lanes on a side."""
+    return runs(plan.copy, plan.tile, side, [part.digit for part in plan.lanes(side)])
 
 
 def in_pieces(row: Runs, lanes: int) -> Runs:
