@@ -76,7 +76,7 @@ def test_rows_of_less_than_a_register_are_two_halves_that_shuffles_do_not_cross(
 
 
 def test_what_lies_between_elements_is_loaded_where_it_lies_in_the_buffer() -> None:
-    """IR has masks, which say what is data; C loads all lanes. The last load ends with the last element."""
+    """IR has masks, which say what is data; C loads all lanes."""
     sides = layoutc.desc("nChw4c", DIMS, "u8"), layoutc.desc("nhwc", DIMS, "u8")
     kernel = layoutc.Kernel(*sides, target="avx2")
     loads = re.findall(r"load_within_u8x(16|32)\(src[^,]*, (0x\w+)u\)", kernel.c_source)

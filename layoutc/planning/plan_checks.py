@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from math import prod
 
 from layoutc.errors import LayoutcError
+from layoutc.planning.box_checks import check_merged
 from layoutc.planning.conversions.even_copies import is_even
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, taken_apart
 from layoutc.planning.conversions.shared_bytes import first_inside_a_byte
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName
-from layoutc.planning.machine import has_boxes, has_masks
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CONVERTED_LANE, ELEMENT_TILE, CopyPlan, Part, Plan
@@ -18,7 +18,7 @@ from layoutc.planning.plans.turns import Through, Together
 from layoutc.planning.shuffles.synthesis import ELEMENT_BYTES, REGISTER_LIMIT
 from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.lines_in_turn import lines_in_turn
-from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces, has_whole_rows, stores_twice
+from layoutc.planning.tiles.merged_tile import stores_twice
 from layoutc.planning.together.unions import unions
 
 VECTOR_BYTES = (16, 32, 64)
@@ -48,7 +48,7 @@ def check_parts(plan: CopyPlan) -> None:
     _check_chain(plan, "src", plan.source_lanes)
     _check_chain(plan, "dst", plan.target_lanes)
     if plan.merges:
-        _check_merged(plan)
+        check_merged(plan)
     elif any(not is_power_of_two(part.extent) for part in (*plan.source_lanes, *plan.target_lanes)):
         _check_channels(plan)
     else:
@@ -254,53 +254,6 @@ def _held_bytes(plan: CopyPlan, side: SideName) -> int:
     """Bytes of the registers that the pixels of one channel fill on a side."""
     pixels = plan.lanes(side)[-1]
     return pixels.extent * plan.widths.held(side)
-
-
-def _check_merged(plan: CopyPlan) -> None:
-    """Any box of elements, contiguous on both sides along some of its digits."""
-    if not has_boxes(plan.vector_bytes, plan.shuffles, plan.widths.moved) or not _converts_merged(plan):
-        raise LayoutcError(
-            "merged lanes need any shuffles of their elements, a byte of a buffer for each that shares one, and are "
-            "converted, if at all, when stored, or to wider ones when loaded"
-        )
-    if plan.copy.is_fill or not (plan.source_lanes and plan.target_lanes):
-        raise LayoutcError("merged lanes need contiguous elements on both sides")
-    if not (has_masks(plan.vector_bytes, plan.shuffles) or has_whole_rows(plan)):
-        raise LayoutcError(
-            f"merged lanes in vectors of {plan.vector_bytes} bytes, which have no masks, need rows of half of one in "
-            "the source, and of a whole one, with nothing in between, in the destination"
-        )
-    _check_box(plan)
-    if prod(plan.tile) > REGISTER_LIMIT * plan.vector_bytes // plan.widths.moved:
-        raise LayoutcError(f"tile {_text(plan.tile)} does not fit {REGISTER_LIMIT} registers")
-    if converts_twice(plan):
-        raise LayoutcError("merged lanes that are converted when loaded overlap in the source")
-    for side, name in zip(SIDES, ("loads", "stores"), strict=True):
-        if (count := count_pieces(plan, side)) > REGISTER_LIMIT:
-            raise LayoutcError(f"tile {_text(plan.tile)} has {count} {name}, expected at most {REGISTER_LIMIT}")
-
-
-def _check_box(plan: CopyPlan) -> None:
-    """All of a digit that carries or is loaded in part, and lanes of all that a tile has of theirs."""
-    for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):
-        if (digit.carries or not digit.is_whole) and extent != digit.extent:
-            raise LayoutcError(
-                f"merged lanes have all {digit.extent} of a digit that carries or is loaded in part, got {extent}"
-            )
-    for part in (*plan.source_lanes, *plan.target_lanes):
-        if part.extent != plan.tile[part.digit]:
-            raise LayoutcError(f"got merged lanes {part.digit}:{part.extent}, expected all {plan.tile[part.digit]}")
-
-
-def _converts_merged(plan: CopyPlan) -> bool:
-    """Whether what is merged is moved, or converted when stored, or to wider elements when loaded; in whole bytes."""
-    widths = plan.widths
-    is_late = widths.converted_at == "dst"
-    is_early = widths.converted_at == "src" and widths.dst > widths.src
-    # What rows are converted into a buffer has a byte for each element, too.
-    in_bytes = {"src": plan.is_buffered("src"), "dst": plan.has_byte_buffer("dst")}
-    has_bytes = all(widths.per_byte(side) == 1 or in_bytes[side] for side in SIDES)
-    return has_bytes and (not plan.widths.converts or is_late or is_early)
 
 
 def _check_buffers(plan: CopyPlan) -> None:

@@ -19,7 +19,7 @@ from layoutc.planning.moves.fetched_lines import line_ends
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import side_by_side
 from layoutc.planning.tiles.packed_tile import PackedTile, tile_program
-from layoutc.planning.tiles.tile import Piece, Register, in_memory, pieces_of, runs_of
+from layoutc.planning.tiles.tile import Piece, Register, pieces_of, runs_of
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import insert, inserted
 from layoutc.transforms.building.joined_lanes import all_in_pairs, all_joined
@@ -28,7 +28,7 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
 from layoutc.transforms.planned.last_loads import begin_earlier
 from layoutc.transforms.planned.step_table import Place
-from layoutc.transforms.planned.tile_constants import lanes_of_zeros, masks_of, without
+from layoutc.transforms.planned.tile_constants import TileMasks, lanes_of_zeros, without
 from layoutc.transforms.planned.tile_site import TileSite, further
 from layoutc.transforms.sums.running_sums import TileAdder
 from layoutc.transforms.values.lane_params import PieceParams
@@ -70,16 +70,13 @@ class VectorBody:
         self.calls = Calls.of(plan, self.loads, self.stores)
         self.zeros: dict[int, SSAValue] = {}
         """registers of zeros, and pieces of them, by their lanes"""
-        self.beside: dict[int, SSAValue] = {}
-        """zeros beside what a masked load takes, of the source, by their lanes of memory"""
         sums = copy.memory.sums if copy.adds_up else None
         self.adder = None if sums is None else TileAdder(copy.nest, plan, sums)
         self.added: list[tuple[int, SSAValue]] = []
         """what a tile has stored, and where, in elements of the plan"""
         self.fetched = self._fetched() if plan.fetches else []
         """where the lines end that a tile stores into: the step of a digit that carries, and how far from its start"""
-        self.masks: dict[tuple[int, int], SSAValue] = {}
-        """of some of so many lanes of memory, by their bits"""
+        self.masks = TileMasks(copy.nest, copy.ratio)
 
     def prepare(self) -> None:
         """The zeros that are stored, or joined with what is loaded, and masks."""
@@ -89,21 +86,12 @@ class VectorBody:
         self._prepare_masks()
 
     def _prepare_masks(self) -> None:
-        """The masks of pieces that are less than a register, and the zeros beside what such a load takes."""
-        loaded = {
-            (self._lanes_of(register), piece.mask)
-            for register in chain(*self.loads)
-            for piece in pieces_of([register])
-            if piece.mask
-        }
-        stored = {(self.program.store_piece, piece.mask) for piece in pieces_of(self.stores) if piece.mask}
-        for lanes in sorted({lanes for lanes, _ in loaded}):
-            source = vector_type(self.source_element, lanes * self.copy.ratio)
-            self.beside[lanes] = zeros(self.copy.nest, source)
-            if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
-                self.zeros[lanes] = self.beside[lanes]
-        ratio = self.copy.ratio
-        self.masks = masks_of(self.copy.nest, {(n * ratio, in_memory(bits, ratio)) for n, bits in loaded | stored})
+        """Those of pieces that are less than a register; the zeros beside what is loaded so are those of registers."""
+        loaded = ((piece, self._lanes_of(each)) for each in chain(*self.loads) for piece in pieces_of([each]))
+        stored = ((piece, self.program.store_piece) for piece in pieces_of(self.stores))
+        self.masks.prepare(loaded, stored, self.source_element)
+        if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
+            self.zeros |= self.masks.beside
 
     def build(self, builder: Builder, src: Place | None, dst: Place) -> Operation:
         """A tile, or one after the other along digits that are loaded in part; returns the first operation."""
@@ -245,11 +233,10 @@ class VectorBody:
         last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
         ahead = 0 if self.plan.asks == "by tiles" else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
-            mask, is_within = self._mask(piece, lanes), not has_masks(self.plan.vector_bytes, self.plan.shuffles)
-            masked = vector_ops.load_masked(
-                self.copy.tile_source, index, mask, self.beside[lanes], ahead, is_within=is_within
-            )
-            return inserted(self.builder, masked)
+            mask, beside = self.masks.of(piece, lanes), self.masks.beside[lanes]
+            is_within = not has_masks(self.plan.vector_bytes, self.plan.shuffles)
+            load = vector_ops.load_masked(self.copy.tile_source, index, mask, beside, ahead, is_within=is_within)
+            return inserted(self.builder, load)
         count = self.copy.in_memory("src", lanes)
         type = vector_type(self.source_element, count)
         value: SSAValue = inserted(self.builder, vector_ops.load(self.copy.tile_source, index, type, ahead))
@@ -260,9 +247,6 @@ class VectorBody:
         """How many each of its pieces has."""
         return self.program.lanes // len(register.pieces)
 
-    def _mask(self, piece: Piece, lanes: int) -> SSAValue:
-        return self.masks[lanes * self.copy.ratio, in_memory(piece.mask, self.copy.ratio)]
-
     def _store(self, register: Register, value: SSAValue) -> None:
         for number, piece in enumerate(register.pieces):
             assert piece is not None
@@ -270,7 +254,7 @@ class VectorBody:
             stored = self._stored(register, number, value, index)
             self.added.append((piece.offset, stored))
             if piece.mask:
-                mask = self._mask(piece, self.program.store_piece)
+                mask = self.masks.of(piece, self.program.store_piece)
                 insert(self.builder, vector_ops.store_masked(stored, self.copy.target, index, mask))
                 continue
             streams = self.plan.store == "nontemporal"
