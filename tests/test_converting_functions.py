@@ -86,8 +86,8 @@ def test_registers_of_several_pieces_have_one_call() -> None:
     text = layoutc.Kernel(source, destination, target="avx512", conversion=Conversion(dst_scale=0.25)).c_source
     assert "reorder_convert(given, given_2, given_3, given_4)" in text
     macro, tiles = text.split("void reorder(")
-    assert "low_bytes_of_pair(bits_5_in, bits_6_in)" in macro
-    assert "low_bytes_of_pair(" not in tiles.split("#undef")[0]
+    assert "saturated_f32x16_i8x64(" in macro.split("#define reorder_convert")[1]
+    assert "saturated_" not in tiles.split("#undef")[0]
 
 
 def test_functions_of_two_reorders_have_names_of_their_own() -> None:

@@ -13,6 +13,7 @@ import pytest
 from layoutc.errors import LayoutcError
 from layoutc.targets.c import emit_c
 from layoutc.targets.helpers.c_lane_helpers import OPERATIONS, lane_helpers
+from layoutc.targets.helpers.c_saturated import saturated_prelude
 from layoutc.targets.helpers.c_word_tables import WORDS_OF, word_tables_prelude
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8, float_numbers_prelude
 from layoutc.targets.patterns.mask_choices import CHOICES
@@ -22,8 +23,9 @@ from tests.c_programs import COMPILERS, compiled, compiler_named, emitted, parse
 LOCAL = re.compile(r"(?:const )?[a-z]\w* (?:\w+_t )?(\w+) (?:=[^=]|__attribute__)")
 """a variable or type that a line of a macro declares"""
 RESIZED = [f"resize_i{a}x{lanes}_i{b}x{lanes}" for a, b, lanes in product((8, 16, 32), (8, 16, 32), (4, 16)) if a != b]
-HELPERS = {*(f"{name}_f32x{lanes}" for name in OPERATIONS if name != "fused" for lanes in (4, 16, 32)), *RESIZED}
+HELPERS = {*(f"{name}_f32x{lanes}" for name in OPERATIONS if name != "fused" for lanes in (8, 16)), *RESIZED}
 HELPERS |= {f"{name}_i32x4" for name in ("select", "min", "max", *CHOICES)}
+SATURATED = {f"saturated_{words}f32x8_i8x{lanes}" for words in ("", "quotient_shifted_limited_") for lanes in (16, 32)}
 
 
 def locals_of(text: str) -> set[str]:
@@ -31,9 +33,13 @@ def locals_of(text: str) -> set[str]:
 
 
 def test_no_name_is_one_of_a_helpers_variables() -> None:
-    texts = (*lane_helpers(HELPERS), *float_numbers_prelude({NUMBER_OF_F8, NUMBER_OF_F4}))
+    texts = (
+        *lane_helpers(HELPERS),
+        *float_numbers_prelude({NUMBER_OF_F8, NUMBER_OF_F4}),
+        *saturated_prelude(SATURATED),
+    )
     found = locals_of("\n".join(texts))
-    assert {"yes_", "no_", "mask_", "x_", "bits_", "lanes_", "register_"} <= found
+    assert {"yes_", "no_", "mask_", "x_", "bits_", "lanes_", "register_", "a_by_", "mixed_"} <= found
     assert {name: Names().fresh(name, "value") for name in found if Names().fresh(name, "value") in found} == {}
 
 

@@ -69,10 +69,21 @@ def expected(x: np.ndarray, scales: np.ndarray, zero_point: int | None, type: st
     ("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else "".join(part)
 )
 @pytest.mark.parametrize(
-    ("type", "zero_point"),
-    [("s8", None), ("s8", -100), ("u8", 2**31 - 1), ("u8", 7), ("s16", -(2**20)), ("u8", None), ("s32", None)],
+    ("type", "zero_point", "made"),
+    [
+        ("s8", None, "saturated_quotient_f32x16_i8x64("),
+        ("s8", -100, "saturated_quotient_shifted_f32x16_i8x64("),
+        ("u8", 2**31 - 1, "saturated_quotient_shifted_f32x16_u8x64("),
+        ("u8", 7, "saturated_quotient_shifted_f32x16_u8x64("),
+        ("u8", None, "saturated_quotient_f32x16_u8x64("),
+        ("s16", None, "whole_f32x16("),
+        ("s16", -(2**20), "whole_shifted_f32x16("),
+        ("s32", None, "quotient_f32x16("),
+    ],
 )
-def test_any_divisor(compiler: str, flags: tuple[str, ...], type: str, zero_point: int | None, tmp_path: Path) -> None:
+def test_any_divisor(
+    compiler: str, flags: tuple[str, ...], type: str, zero_point: int | None, made: str, tmp_path: Path
+) -> None:
     path = compiler_named(compiler)
     if path is None:
         pytest.skip(f"{compiler} is not here")
@@ -82,7 +93,7 @@ def test_any_divisor(compiler: str, flags: tuple[str, ...], type: str, zero_poin
     source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
     conversion = layoutc.Conversion(dst_scale=layoutc.Param(axes=0), dst_zero_point=zero_point)
     text = layoutc.Kernel(source, destination, target="avx512", conversion=conversion).c_source
-    assert ("quotient_f32x16(" if type == "s32" else "whole_") in text
+    assert made in text
     got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "s32": np.int32}[type])
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales))
     compiled(text, path, tmp_path, *flags, "-Wno-psabi")("reorder", [ctypes.c_void_p] * 3)(*pointers)
@@ -173,22 +184,23 @@ def test_where_products_are_taken() -> None:
     shifted = layoutc.Conversion(dst_scale=0.1, dst_zero_point=layoutc.Param())
     assert "quotient_usual_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=0.1))
     assert "quotient_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=1e-30))
-    assert "whole_known_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
-    assert "whole_known_shifted_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=1))
-    assert "whole_shifted_f32x16(" in text_of("s8", "avx512", shifted)
-    assert "whole_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
+    assert "product_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
+    assert "product_f32x8(" in text_of("s8", "avx2", layoutc.Conversion(dst_scale=0.1))
+    assert "saturated_quotient_shifted_f32x16_i8x64(" in text_of("s8", "avx512", shifted)
+    assert "saturated_quotient_f32x16_i8x64(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
     assert "whole_f32x16(" in text_of("s16", "avx512", layoutc.Conversion(dst_scale=0.1))
-    assert "whole_f32x16(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
-    assert "whole_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=columns))
+    assert "saturated_quotient_limited_f32x16_i8x64(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
+    assert "saturated_quotient_f32x16_i8x64(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=columns))
     for type, target, conversion in (
-        ("s8", "avx2", layoutc.Conversion(dst_scale=0.1)),
+        ("s8", "sse2", layoutc.Conversion(dst_scale=0.1)),
+        ("s16", "avx2", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=each)),
         ("f16", "avx512", layoutc.Conversion(dst_scale=0.1)),
         ("boolean", "avx512", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=0.1, dst_zero_point=fraction)),
     ):
-        assert not re.search("quotient|whole_", text_of(type, target, conversion))
-    assert "whole_known_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)
+        assert not re.search("quotient|whole_|product", text_of(type, target, conversion))
+    assert "product_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), rows=1 << 18)
 
 
 @pytest.mark.parametrize("group", [1, 3, 24])

@@ -42,6 +42,7 @@ from layoutc.targets.functions.c_inlined import LocalNames, Macro, end_of_names,
 from layoutc.targets.functions.effects import Effects
 from layoutc.targets.helpers.c_byte_tables import byte_tables_prelude
 from layoutc.targets.helpers.c_helpers import prelude, without_comments
+from layoutc.targets.helpers.c_saturated import saturated_prelude
 from layoutc.targets.helpers.c_word_tables import word_tables_prelude
 from layoutc.targets.patterns.c_float_numbers import float_numbers_prelude
 from layoutc.targets.patterns.c_low_bytes import low_bytes_prelude
@@ -65,6 +66,7 @@ PRELUDES = (
     low_bytes_prelude,
     wide_parts_prelude,
     narrow_parts_prelude,
+    saturated_prelude,
     float_numbers_prelude,
     byte_tables_prelude,
     word_tables_prelude,

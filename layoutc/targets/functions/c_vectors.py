@@ -11,10 +11,12 @@ from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
+from layoutc.targets.helpers.c_saturated import spell_saturated
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_low_bytes import LOW_BYTES, low_bytes
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
+from layoutc.targets.patterns.saturated import saturated
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import read_as, result_name, typed
 from layoutc.targets.words.c_expressions import (
@@ -45,6 +47,8 @@ def _spell_shuffle(site: Site) -> Expression:
     types = [operand.type for operand in operands(op)]
     if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
+    if (packed := saturated(op)) is not None:
+        return spell_cast(result_name(site), spell_saturated(packed, site.operands))
     if low_bytes(op) is not None:
         return spell_cast(result_name(site), call(LOW_BYTES, *site.operands))
     if (found := narrowed(op)) is not None:

@@ -263,7 +263,7 @@ OPERATIONS = (*_TEXTS, "fused")
 def lane_helpers(used: set[str]) -> list[str]:
     """The macros among the names that code uses, in a fixed order."""
     used = used | whole_needs(used) | bf16_needs(used)
-    found = (re.fullmatch(rf"({'|'.join(OPERATIONS)})_({VECTOR_TYPE})", name) for name in used)
+    found = (re.fullmatch(rf"({'|'.join(_TEXTS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
     resizes = [resize_helper(*types) for types in _named_types(RESIZED, used)]
     numbers = [number_helper(*types) for types in _named_types(NUMBER_AS, used)]

@@ -12,7 +12,9 @@ import re
 from layoutc.targets.helpers.c_byte_tables import BYTE_OF
 from layoutc.targets.helpers.c_lane_helpers import OPERATIONS, lane_helpers
 from layoutc.targets.helpers.c_number_helpers import NUMBER_AS
+from layoutc.targets.helpers.c_packed import PART
 from layoutc.targets.helpers.c_resize_helpers import RESIZED
+from layoutc.targets.helpers.c_saturated import NAME as SATURATED
 from layoutc.targets.helpers.c_word_tables import WORD_OF
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F4, NUMBER_OF_F8
 from layoutc.targets.patterns.narrow_parts import NAME as NARROWED
@@ -23,7 +25,7 @@ from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYP
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_((first|some|once|within)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
     rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$|{NUMBER_AS}$"
-    rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$|{WORD_OF}$"
+    rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$|{WORD_OF}$|{SATURATED}$|{PART}$"
     rf"|(all|rounded_\w+)_{VECTOR_TYPE}$|\w+_{VECTOR_TYPE}_table$"
 )
 """a regular expression for the names that are, or might be, defined here"""

@@ -14,6 +14,8 @@ which is asked of each register: a branch that is never taken costs less than an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from layoutc.targets.patterns.c_quotient import USUAL, with_fused
 from layoutc.targets.patterns.whole_ops import TO_LOW_BITS
 from layoutc.targets.words.c_vector_types import VectorType, macro
@@ -38,7 +40,7 @@ def _parameters(shift: str, *others: str) -> str:
     return ", ".join(("x", "s", *([shift] if shift else []), *others))
 
 
-def _clamped(type: VectorType, quotient: str, shift: str) -> tuple[str, ...]:
+def clamped(type: VectorType, quotient: str, shift: str = "") -> tuple[str, ...]:
     """A number that NaN is not left in where the least is 0: a helper chooses its second one then."""
     return (
         f"const {type} scaled_ = {quotient}",
@@ -58,14 +60,14 @@ def _rounded(type: VectorType, number: str) -> tuple[str, ...]:
     )
 
 
-def _rounded_clamped(type: VectorType) -> tuple[str, ...]:
+def rounded_clamped(type: VectorType) -> tuple[str, ...]:
     """The same of a number that is clamped; where the least is 0 it is not NaN."""
     sum, kept = _rounded(type, "clamped_")
     return sum, f"(low) < 0 ? {kept} : ({type})bits_"
 
 
 def _plain(type: VectorType, name: str, parameters: str, shift: str) -> str:
-    steps = (*_given(type, shift), *_clamped(type, "x_ / s_", shift), *_rounded_clamped(type))
+    steps = (*_given(type, shift), *clamped(type, "x_ / s_", shift), *rounded_clamped(type))
     return macro(f"{name}_{type}", parameters, *steps)
 
 
@@ -76,7 +78,7 @@ def whole_known(type: VectorType, shift: str = "") -> str:
     quotient = f"{fused}(x_, (h) - ({type}){{0}}, x_ * (l))"
     dividend, _, *others = _given(type, shift)
     # Compilers want variables to be used.
-    steps = (dividend, "(void)(s)", *others, *_clamped(type, quotient, shift), *_rounded_clamped(type))
+    steps = (dividend, "(void)(s)", *others, *clamped(type, quotient, shift), *rounded_clamped(type))
     text = macro(f"{name}_{type}", parameters, *steps)
     return with_fused(type, text, _plain(type, name, parameters, shift))
 
@@ -93,7 +95,7 @@ def whole(type: VectorType, shift: str = "") -> str:
         f"const {type} r_ = {fused}(-q_, s_, inside_)",
         f"number_ = {fused}(r_, y_, q_){' + z_' if shift else ''}",
     )
-    by_division = (*_clamped(type, "x_ / s_", shift), "number_ = clamped_")
+    by_division = (*clamped(type, "x_ / s_", shift), "number_ = clamped_")
     text = macro(
         f"{name}_{type}",
         parameters,
@@ -105,35 +107,44 @@ def whole(type: VectorType, shift: str = "") -> str:
         f"const {type} last_ = max_{type}(one_end_, other_end_)",
         f"const {type} y_ = 1.0f / s_",
         f"{type} number_",
-        f"if (__builtin_expect(all_{type.mask}(usual_), 1)) {_block(by_products)} else {_block(by_division)}",
+        f"if (__builtin_expect(all_{type.mask}(usual_), 1)) {block(by_products)} else {block(by_division)}",
         *_rounded(type, "number_"),
     )
     return f"{all_lanes(type)}\n\n{with_fused(type, text, _plain(type, name, parameters, shift))}"
 
 
-def _block(statements: tuple[str, ...]) -> str:
+def block(statements: Sequence[str]) -> str:
+    """Statements of a macro that stand or fall together."""
     return " \\\n".join(("{", *(f"      {statement};" for statement in statements), "    }"))
 
 
 def _usual(type: VectorType, shift: str) -> tuple[str, ...]:
     """Lanes whose divisor and zero point the proof holds for."""
-    whole = type.mask
-    least, most = ((bound + BIAS) << MANTISSA for bound in (USUAL[0], USUAL[-1]))
-    size = f"const {whole} size_ = ({whole})s_ & {2**31 - 1:#x}"
-    within = f"({whole})(size_ >= {least:#x}) & ({whole})(size_ <= {most:#x})"
+    size, within = usual_divisor(type, "s_")
     if not shift:
-        return size, f"const {whole} usual_ = {within}"
-    near = f"({whole})(z_ >= -{MOST_SHIFT}.0f) & ({whole})(z_ <= {MOST_SHIFT}.0f)"
-    return size, f"const {whole} near_ = {near}", f"const {whole} usual_ = {within} & near_"
+        return size, f"const {type.mask} usual_ = {within}"
+    near = f"({type.mask})(z_ >= -{MOST_SHIFT}.0f) & ({type.mask})(z_ <= {MOST_SHIFT}.0f)"
+    return size, f"const {type.mask} near_ = {near}", f"const {type.mask} usual_ = {within} & near_"
+
+
+def usual_divisor(type: VectorType, divisor: str) -> tuple[str, str]:
+    """What the proof asks of the size of a divisor, and the lanes where that holds."""
+    least, most = ((bound + BIAS) << MANTISSA for bound in (USUAL[0], USUAL[-1]))
+    size = f"const {type.mask} size_ = ({type.mask}){divisor} & {2**31 - 1:#x}"
+    return size, f"({type.mask})(size_ >= {least:#x}) & ({type.mask})(size_ <= {most:#x})"
 
 
 def all_lanes(type: VectorType) -> str:
     """Whether a mask has all of its lanes."""
     name = f"all_{type.mask}"
+    asked = {
+        16: f"(__builtin_ia32_cmpd512_mask(mask, ({type.mask}){{0}}, 4, -1) == 0xffff)",
+        8: f"(__builtin_ia32_movmskps256(({type})(mask)) == 0xff)",
+    }
     lines = (
         f"#ifndef {name}",
         "#ifndef __clang__",
-        f"#define {name}(mask) (__builtin_ia32_cmpd512_mask(mask, ({type.mask}){{0}}, 4, -1) == 0xffff)",
+        f"#define {name}(mask) {asked[type.lanes]}",
         "#else",
         f"#define {name}(mask) (__builtin_reduce_and(mask) == -1)",
         "#endif",

@@ -14,6 +14,7 @@ from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_of_pair
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.nan_choices import nan_choice
 from layoutc.targets.patterns.narrow_parts import narrow_parts
+from layoutc.targets.patterns.saturated import saturated
 from layoutc.targets.patterns.whole_ops import WHOLE, whole
 from layoutc.targets.patterns.wide_parts import WIDENING, wide_part
 from layoutc.walk import operands
@@ -24,12 +25,10 @@ ENDS = (*NARROWING, *WHOLE, *WIDENING, arith.TruncIOp, arith.SIToFPOp, arith.Mul
 
 def operands_of(op: Operation) -> Sequence[SSAValue]:
     """The operands of an op, or what its text is made from instead: lanes of bf16, low bytes, codes, and others."""
+    if (packed := saturated(op)) is not None:
+        return packed.operands
     if op.__class__ in NARROWING:
-        if (found := narrowed(op)) is not None:
-            return found.operands
-        if (parts := narrow_parts(op)) is not None:
-            return parts.registers
-        return low_bytes(op) or operands(op)
+        return _narrowed_of(op)
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
     if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:
@@ -43,3 +42,12 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
     if (code := code_of(op)) is not None:
         return (code,)
     return low_bytes_of_pair(op) or operands(op)
+
+
+def _narrowed_of(op: Operation) -> Sequence[SSAValue]:
+    """The same of an op that narrows, or joins what was narrowed."""
+    if (found := narrowed(op)) is not None:
+        return found.operands
+    if (parts := narrow_parts(op)) is not None:
+        return parts.registers
+    return low_bytes(op) or operands(op)

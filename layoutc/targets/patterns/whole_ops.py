@@ -30,35 +30,53 @@ WHOLE = (arith.SelectOp, arith.AddfOp)
 """ops that such a chain may end with"""
 
 
-class Whole(NamedTuple):
-    """What integers are made from, and their range."""
+class Rounded(NamedTuple):
+    """The number that is clamped and rounded, and its limits."""
+
+    number: SSAValue
+    low: float
+    high: float
+
+
+class Quotient(NamedTuple):
+    """What a number is divided by, and what is added then, if anything is."""
 
     dividend: SSAValue
     divisor: SSAValue
     zero_point: SSAValue | None
+
+    def factors(self, low: float, high: float) -> tuple[float, float] | None:
+        """The two products that are as good as the quotient, if the divisor is known and they are."""
+        divisor = splat(self.divisor)
+        zero_point = 0.0 if self.zero_point is None else splat(self.zero_point)
+        if divisor is None or zero_point is None:
+            return None
+        return two_products(divisor, Integers(int(low), int(high), zero_point))
+
+
+class Whole(NamedTuple):
+    """What integers are made from, and their range."""
+
+    quotient: Quotient
     low: float
     high: float
 
     @property
     def operands(self) -> tuple[SSAValue, ...]:
         """What the text mentions."""
-        given = (self.dividend, self.divisor)
-        return given if self.zero_point is None else (*given, self.zero_point)
+        return tuple(value for value in self.quotient if value is not None)
 
     @property
     def factors(self) -> tuple[float, float] | None:
-        """The two products that are as good as the quotient, if the divisor is known and they are."""
-        divisor = splat(self.divisor)
-        zero_point = 0.0 if self.zero_point is None else splat(self.zero_point)
-        if divisor is None or zero_point is None:
-            return None
-        return two_products(divisor, Integers(int(self.low), int(self.high), zero_point))
+        """The two products that are as good as the quotient, if there are such."""
+        return self.quotient.factors(self.low, self.high)
 
     @property
     def helper(self) -> str:
         """The macro that makes them."""
         word = "whole" if self.factors is None else "whole_known"
-        return f"{word}_f32x{F32_LANES}" if self.zero_point is None else f"{word}_shifted_f32x{F32_LANES}"
+        shifted = "" if self.quotient.zero_point is None else "_shifted"
+        return f"{word}{shifted}_f32x{F32_LANES}"
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -67,36 +85,45 @@ class Whole(NamedTuple):
 
 
 def whole(op: Operation) -> Whole | None:
-    """The chain that an op ends, if it is one and products make it; unsigned integers have no choice at its end."""
+    """The chain that an op ends, if it is one and products make it."""
+    found = rounded(op)
+    divided = None if found is None else division_of(found.number)
+    if found is None or divided is None or not is_by_products(divided):
+        return None
+    return Whole(quotient_of(found.number, divided), found.low, found.high)
+
+
+def rounded(op: Operation) -> Rounded | None:
+    """The number whose integer an op has as its low bits; unsigned integers have no choice at the end."""
     if op.__class__ is arith.SelectOp and splat(operands(op)[1]) == 0.0:
         asked, total = operands(op)[0].owner, operands(op)[2].owner
         if not (isinstance(asked, arith.CmpfOp) and isinstance(total, arith.AddfOp)) or relation(asked) != "uno":
             return None
-        found = _chain(total)
-        return found if found and asked.lhs is asked.rhs and asked.lhs is _clamped(total)[0] else None
-    found = _chain(op) if op.__class__ is arith.AddfOp else None
+        found = _rounded(total)
+        return found if found and asked.lhs is asked.rhs and asked.lhs is found.number else None
+    found = _rounded(op) if op.__class__ is arith.AddfOp else None
     return found if found and found.low >= 0 else None
 
 
-def _chain(total: Operation) -> Whole | None:
+def _rounded(total: Operation) -> Rounded | None:
     """What a sum whose low bits are integers is made from."""
     if splat(operands(total)[1]) != TO_LOW_BITS:
         return None
-    number, low, high = _clamped(total)
-    if number is None or low is None or high is None:
-        return None
-    zero_point = number.owner.rhs if isinstance(number.owner, arith.AddfOp) else None
-    scaled = number.owner.lhs.owner if isinstance(number.owner, arith.AddfOp) else number.owner
-    if not isinstance(scaled, arith.DivfOp) or not is_by_products(scaled):
-        return None
-    return Whole(scaled.lhs, scaled.rhs, zero_point, low, high)
-
-
-def _clamped(total: Operation) -> tuple[SSAValue | None, float | None, float | None]:
-    """The number that is clamped, and to what."""
     above, high = _extremum(operands(total)[0], "olt")
     number, low = _extremum(above, "ogt")
-    return number, low, high
+    return None if number is None or low is None or high is None else Rounded(number, low, high)
+
+
+def division_of(number: SSAValue) -> arith.DivfOp | None:
+    """The division that makes a number, before something may be added."""
+    scaled = number.owner.lhs.owner if isinstance(number.owner, arith.AddfOp) else number.owner
+    return scaled if isinstance(scaled, arith.DivfOp) else None
+
+
+def quotient_of(number: SSAValue, division: arith.DivfOp) -> Quotient:
+    """The parts of a number that a division makes."""
+    zero_point = number.owner.rhs if isinstance(number.owner, arith.AddfOp) else None
+    return Quotient(division.lhs, division.rhs, zero_point)
 
 
 def _extremum(value: SSAValue | None, word: str) -> tuple[SSAValue | None, float | None]:

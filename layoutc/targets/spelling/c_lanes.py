@@ -15,12 +15,14 @@ from xdsl.ir import Operation
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_number_helpers import is_by_parts
+from layoutc.targets.helpers.c_saturated import spell_saturated
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
 from layoutc.targets.patterns.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
 from layoutc.targets.patterns.c_quotient import quotient_helper
 from layoutc.targets.patterns.nan_choices import nan_choice
+from layoutc.targets.patterns.saturated import saturated
 from layoutc.targets.patterns.whole_ops import whole
 from layoutc.targets.patterns.wide_parts import wide_part
 from layoutc.targets.spelling.c_context import Site, Spelling
@@ -178,7 +180,9 @@ def _or_wide_part(spelling: Spelling) -> Spelling:
 
 
 def _spell_trunci(site: Site) -> Expression:
-    """Of low bytes of two registers, the macro for all."""
+    """Of clamped lanes of two registers, or of their low bytes, the macro for all."""
+    if (packed := saturated(site.op)) is not None:
+        return spell_cast(result_name(site), spell_saturated(packed, site.operands))
     if low_bytes_of_pair(site.op) is None:
         return _resized("i")(site)
     return spell_cast(result_name(site), call(LOW_BYTES_OF_PAIR, *site.operands))

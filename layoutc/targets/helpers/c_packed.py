@@ -1,0 +1,122 @@
+"""What macros that narrow clamped lanes are made from (`c_saturated`): one step of a processor each, or a few."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from layoutc.targets.helpers.c_whole import all_lanes, clamped, rounded_clamped, usual_divisor
+from layoutc.targets.patterns.c_quotient import with_fused
+from layoutc.targets.patterns.saturated import BYTE, PAIR
+from layoutc.targets.words.c_text import either
+from layoutc.targets.words.c_vector_types import NATIVE_LANES, VECTOR_TYPE, VectorType, macro, native
+
+FEATURES = {16: "SSE2", 32: "AVX2", 64: "AVX512BW"}
+"""bytes of a register -> the macro of processors with these instructions"""
+SIZES = {16: "128", 32: "256", 64: "512"}
+"""what the compilers' names for them end with"""
+LEAST, MOST = -(1 << PAIR - 1), (1 << PAIR - 1) - 1
+"""of pairs of bytes"""
+PACKING = {("i", PAIR): "packssdw", ("i", BYTE): "packsswb", ("u", BYTE): "packuswb"}
+"""what two registers of lanes twice as wide become -> the instruction"""
+
+
+def _integers(type: VectorType) -> str:
+    """Of f32, half to even; the least one for NaN and what is too large."""
+    called = {
+        16: "__builtin_ia32_cvtps2dq(x)",
+        32: "__builtin_ia32_cvtps2dq256(x)",
+        64: "__builtin_ia32_cvtps2dq512_mask(x, (i32x16){0}, (uint16_t)-1, 4)",
+    }
+    return f"#define integers_{type}(x) (({type.mask}){called[type.bytes]})"
+
+
+def _packed(type: VectorType) -> str:
+    """Two registers as one, each 16 bytes of both by themselves."""
+    wide = f"({native(2 * type.bits, type.bytes)})"
+    name, given = f"__builtin_ia32_{PACKING[type.kind, type.bits]}{SIZES[type.bytes]}", f"{wide}(a), {wide}(b)"
+    head = f"#define packed_{type}(a, b) (({type}){{}})"
+    plain = head.format(f"{name}({given})")
+    if type.bytes < 64:
+        return plain
+    zeros = f"({native(type.bits, type.bytes)}){{0}}, (uint{type.lanes}_t)-1"
+    return either("defined(__clang__)", plain, head.format(f"{name}_mask( \\\n          {given}, {zeros})"))
+
+
+def _has_least(type: VectorType) -> str:
+    """Whether a lane of two registers is the least number."""
+    least = f"({type}){{0}} + (int16_t){LEAST}"
+    if type.bytes == 64:
+        lanes = f"({NATIVE_LANES[PAIR]} __attribute__((vector_size({type.bytes}))))"
+        asked = f"__builtin_ia32_cmpw512_mask({lanes}least_, {lanes}({least}), 0, (uint32_t)-1)"
+    else:
+        bytes = native(BYTE, type.bytes)
+        asked = f"__builtin_ia32_pmovmskb{SIZES[type.bytes]}(({bytes})(least_ == {least}))"
+    return macro(f"has_least_{type}", "a, b", f"const {type} least_ = min_{type}(a, b)", f"{asked} != 0")
+
+
+def _near(type: VectorType) -> str:
+    """A number that fits a pair of bytes as an integer, 0 for NaN."""
+    return macro(
+        f"near_{type}",
+        "x",
+        f"const {type} x_ = (x)",
+        f"const {type} above_ = max_{type}(x_, ({type}){{0}} + {LEAST}.0f)",
+        f"const {type} near_ = min_{type}(above_, ({type}){{0}} + {MOST}.0f)",
+        f"({type})(({type.mask})near_ & ({type.mask})(x_ == x_))",
+    )
+
+
+def _low_bits(type: VectorType) -> str:
+    """Words whose low bits are those of clamped numbers."""
+    if type.kind == "f":
+        steps = *clamped(type, "(x)"), *rounded_clamped(type)
+        return macro(f"low_bits_{type}", "x, low, high", *steps[:-1], f"({type.mask})({steps[-1]})")
+    low, high = (f"({type}){{0}} + (int32_t)({limit})" for limit in ("low", "high"))
+    return macro(f"low_bits_{type}", "x, low, high", f"min_{type}(max_{type}(x, {low}), {high})")
+
+
+def _by_product(type: VectorType) -> str:
+    """The quotient by a usual divisor, of which y is the reciprocal."""
+    steps = f"const {type} x_ = (x)", f"const {type} q_ = x_ * (y)", f"const {type} r_ = fused_{type}(-q_, s, x_)"
+    return macro(f"by_product_{type}", "x, s, y", *steps, f"fused_{type}(r_, y, q_)")
+
+
+def _usual(type: VectorType) -> str:
+    """The lanes of a divisor that is usual."""
+    return f"{all_lanes(type)}\n\n{macro(f'usual_{type}', 's', *usual_divisor(type, '(s)'))}"
+
+
+def _product(type: VectorType) -> str:
+    """The quotient by a known divisor, as good as two products make it."""
+    name, fused = f"product_{type}(x, s, h, l)", f"fused_{type}"
+    steps = f"const {type} x_ = (x)", "(void)(s)", f"{fused}(x_, ({type}){{0}} + (h), x_ * (l))"
+    return with_fused(type, macro(f"product_{type}", "x, s, h, l", *steps), f"#define {name} ((x) / (s))")
+
+
+_TEXTS: dict[str, Callable[[VectorType], str]] = {
+    "integers": _integers,
+    "packed": _packed,
+    "has_least": _has_least,
+    "near": _near,
+    "low_bits": _low_bits,
+    "product": _product,
+    "by_product": _by_product,
+    "usual": _usual,
+}
+"""each macro by the first part of its name"""
+PART = rf"({'|'.join(_TEXTS)})_({VECTOR_TYPE})"
+"""a regular expression for the names"""
+NATIVE = ("integers", "packed", "has_least")
+"""those that only processors with the instructions have"""
+
+
+def packed_prelude(used: set[str]) -> list[str]:
+    """The macros that are among the words that code uses."""
+    found = (re.fullmatch(PART, name) for name in sorted(used))
+    return [_text(match[1], VectorType.named(match[2])) for match in found if match]
+
+
+def _text(name: str, type: VectorType) -> str:
+    text = _TEXTS[name](type)
+    return f"#if defined(__{FEATURES[type.bytes]}__)\n{text}\n#endif" if name in NATIVE else text

@@ -1,0 +1,121 @@
+"""Clamped lanes of several registers become bytes at once, whatever numbers are among them."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc.targets.patterns.saturated import LANES
+from tests.c_programs import compiled, compiler_named, emitted
+
+BUILDS = [("gcc", "-march=native"), ("clang", "-march=native"), ("gcc", "-march=x86-64"), ("gcc", "-mavx2")]
+LARGE = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**31), 2147483520, 32767.5, 32768, -32768, -32768.5]
+SMALL = [-0.0, 1e-40, -1e-40, 0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, 128.5, -127.5, -128.5, -129, 254.5, 255.5, -8.5]
+SPECIAL = np.array([*LARGE, *SMALL], np.float32)
+"""what is no number, too large for 32 or 16 bits, as near as can be to that, tiny, midway between integers"""
+FUNCTIONS = {"avx512": 16, "avx2": 8, "sse2": 4}
+"""targets, and the lanes of their registers"""
+
+
+def numbers(type: str, shape: tuple[int, int], scale: float) -> np.ndarray:
+    """Mostly usual ones; every row but the first has one special number, or several, anywhere."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(0, 40 * scale, shape).astype(np.float32)
+    for row in range(1, shape[0]):
+        at = rng.integers(0, shape[1], 1 + row % 3)
+        x[row, at] = rng.choice(SPECIAL, len(at)) * np.float32(scale)
+    if type == "s32":
+        edges = np.array([-(2**31), 2**31 - 1, -32769, -32768, 32767, 32768, -129, 127, 128, 255, 256], np.int64)
+        whole = rng.integers(-300, 300, shape)
+        return np.where(rng.integers(0, 9, shape) == 0, rng.choice(edges, shape), whole).astype(np.int32)
+    with np.errstate(over="ignore"):
+        return x.astype(layoutc.desc("a", (1,), type).element_type.numpy)
+
+
+@pytest.mark.parametrize(("compiler", "flag"), BUILDS)
+@pytest.mark.parametrize("target", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("type", "to_type", "scale", "zero_point"),
+    [
+        ("f32", "s8", None, None),
+        ("f32", "u8", 0.37, None),
+        ("f32", "u8", "argument", 3),
+        ("f32", "s8", "rows", -100),
+        ("f32", "s4", "rows", None),
+        ("f32", "u4", 0.37, 7),
+        ("bf16", "s8", None, None),
+        ("f16", "u2", None, None),
+        ("s32", "s8", None, None),
+        ("s32", "u8", None, None),
+        ("s32", "s4", None, None),
+        ("s32", "s8", "argument", None),
+    ],
+)
+def test_numbers_of_all_kinds(
+    type: str,
+    to_type: str,
+    scale: object,
+    zero_point: int | None,
+    target: str,
+    compiler: str,
+    flag: str,
+    tmp_path: Path,
+) -> None:
+    if (path := compiler_named(compiler)) is None:
+        pytest.skip(f"{compiler} is not here")
+    shape = (48, 256)
+    source, destination = layoutc.desc("ab", shape, type), layoutc.desc("ab", shape, to_type)
+    given = {"rows": layoutc.Param(axes=(0,)), "argument": layoutc.Param()}.get(str(scale), scale)
+    conversion = layoutc.Conversion(dst_scale=given, dst_zero_point=zero_point)
+    text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
+    is_moved_by_shuffles = type == "s32" and scale is None and FUNCTIONS[target] == LANES[-1]
+    assert ("saturated_" in text) != is_moved_by_shuffles
+    size = 1.0 if scale is None else 0.37
+    x = numbers(type, shape, size)
+    scales = np.full({"rows": 48, "argument": 1}.get(str(scale), 0), size, np.float32)
+    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales)][: 2 + bool(len(scales))]
+    function = compiled(text, path, tmp_path, "-O2", flag, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+    function("reorder", [ctypes.c_void_p] * len(pointers))(*pointers)
+    reference = layoutc.Kernel(source, destination, "reference", conversion=conversion)
+    reference(x.view(np.uint8).reshape(-1), expected, **({"dst_scale": scales} if len(scales) else {}))
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_two_registers_are_half_of_one() -> None:
+    source, destination = layoutc.desc("ab", (256, 512), "f32"), layoutc.desc("ba", (256, 512), "s4")
+    text = layoutc.Kernel(source, destination, target="avx512", conversion=layoutc.Conversion(dst_scale=0.4)).c_source
+    assert "saturated_limited_f32x16_i8x32(" in text
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_lanes_that_something_else_uses_too(stored: bool) -> None:
+    """They are clamped by themselves then, once."""
+    lines: list[str] = []
+    for number in range(2):
+        lines += [
+            f"%x{number} = vector.load %source[%c{8 * number}] : memref<16xi32>, vector<8xi32>",
+            f"%above{number} = arith.maxsi %x{number}, %low : vector<8xi32>",
+            f"%clamped{number} = arith.minsi %above{number}, %high : vector<8xi32>",
+            f"%byte{number} = arith.trunci %clamped{number} : vector<8xi32> to vector<8xi8>",
+        ]
+    also = "vector.store %clamped0, %source[%c0] : memref<16xi32>, vector<8xi32>" if stored else ""
+    lanes = ", ".join(map(str, range(16)))
+    body = "\n".join(lines)
+    text = emitted(f"""func.func @f(%source : memref<16xi32>, %target : memref<16xi8>) {{
+      %c0 = arith.constant 0 : index
+      %c8 = arith.constant 8 : index
+      %low = arith.constant dense<-128> : vector<8xi32>
+      %high = arith.constant dense<127> : vector<8xi32>
+      {body}
+      {also}
+      %all = vector.shuffle %byte0, %byte1 [{lanes}] {{layout.inserted}} : vector<8xi8>, vector<8xi8>
+      vector.store %all, %target[%c0] : memref<16xi8>, vector<16xi8>
+      func.return
+    }}""")
+    code = text.split("void f(")[1].split("#undef")[0]
+    assert ("saturated_i32x8_i8x16(" in code, code.count("max_i32x8(")) == ((False, 2) if stored else (True, 0))
