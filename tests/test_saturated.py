@@ -17,7 +17,8 @@ LARGE = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**31), 2147483520, 
 SMALL = [-0.0, 1e-40, -1e-40, 0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, 128.5, -127.5, -128.5, -129, 254.5, 255.5, -8.5]
 SPECIAL = np.array([*LARGE, *SMALL], np.float32)
 """what is no number, too large for 32 or 16 bits, as near as can be to that, tiny, midway between integers"""
-FUNCTIONS = {"avx512": 16, "avx2": 8, "sse2": 4}
+NAMED = {"rows": layoutc.Param(axes=(0,)), "argument": layoutc.Param()}
+TARGETS = {"avx512": 16, "avx2": 8, "sse2": 4}
 """targets, and the lanes of their registers"""
 
 
@@ -37,7 +38,7 @@ def numbers(type: str, shape: tuple[int, int], scale: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("compiler", "flag"), BUILDS)
-@pytest.mark.parametrize("target", FUNCTIONS)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("type", "to_type", "scale", "zero_point"),
     [
@@ -69,10 +70,10 @@ def test_numbers_of_all_kinds(
         pytest.skip(f"{compiler} is not here")
     shape = (48, 256)
     source, destination = layoutc.desc("ab", shape, type), layoutc.desc("ab", shape, to_type)
-    given = {"rows": layoutc.Param(axes=(0,)), "argument": layoutc.Param()}.get(str(scale), scale)
+    given = NAMED[scale] if isinstance(scale, str) else scale
     conversion = layoutc.Conversion(dst_scale=given, dst_zero_point=zero_point)
     text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
-    is_moved_by_shuffles = type == "s32" and scale is None and FUNCTIONS[target] == LANES[-1]
+    is_moved_by_shuffles = type == "s32" and scale is None and TARGETS[target] == LANES[-1]
     assert ("saturated_" in text) != is_moved_by_shuffles
     size = 1.0 if scale is None else 0.37
     x = numbers(type, shape, size)
