@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
+import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import pytest
 import layoutc
 from layoutc.targets.patterns.saturated import LANES
 from tests.c_programs import compiled, compiler_named, emitted
+from tests.random_kernels import CROSS, EMULATOR
 
 BUILDS = [("gcc", "-march=native"), ("clang", "-march=native"), ("gcc", "-march=x86-64"), ("gcc", "-mavx2")]
 LARGE = [np.nan, np.inf, -np.inf, 3e38, -3e38, 2.0**31, -(2.0**31), 2147483520, 32767.5, 32768, -32768, -32768.5]
@@ -18,6 +22,7 @@ SMALL = [-0.0, 1e-40, -1e-40, 0.5, 1.5, 2.5, -0.5, -1.5, 126.5, 127.5, 128.5, -1
 SPECIAL = np.array([*LARGE, *SMALL], np.float32)
 """what is no number, too large for 32 or 16 bits, as near as can be to that, tiny, midway between integers"""
 NAMED = {"rows": layoutc.Param(axes=(0,)), "argument": layoutc.Param()}
+SHAPE = (48, 256)
 TARGETS = {"avx512": 16, "avx2": 8, "sse2": 4}
 """targets, and the lanes of their registers"""
 
@@ -37,29 +42,54 @@ def numbers(type: str, shape: tuple[int, int], scale: float) -> np.ndarray:
         return x.astype(layoutc.desc("a", (1,), type).element_type.numpy)
 
 
+CASES = [
+    ("f32", "s8", None, None),
+    ("f32", "u8", 0.37, None),
+    ("f32", "u8", "argument", 3),
+    ("f32", "s8", "rows", -100),
+    ("f32", "s8", "rows", -(2**31)),
+    ("f32", "s4", "rows", None),
+    ("f32", "u4", 0.37, 7),
+    ("bf16", "s8", None, None),
+    ("f16", "u2", None, None),
+    ("s32", "s8", None, None),
+    ("s32", "u8", None, None),
+    ("s32", "s4", None, None),
+    ("s32", "s8", "argument", None),
+]
+"""element types, scales of the destination, and its zero points"""
+CASE = pytest.mark.parametrize(("type", "to_type", "scale", "zero_point"), CASES)
+
+
+class Job(NamedTuple):
+    """A kernel, what it is given, and what it has to write."""
+
+    text: str
+    given: list[np.ndarray]
+    expected: np.ndarray
+
+    @classmethod
+    def of(cls, type: str, to_type: str, scale: float | str | None, zero_point: int | None, target: str) -> Job:
+        source, destination = layoutc.desc("ab", SHAPE, type), layoutc.desc("ab", SHAPE, to_type)
+        given = NAMED[scale] if isinstance(scale, str) else scale
+        conversion = layoutc.Conversion(dst_scale=given, dst_zero_point=zero_point)
+        text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
+        size = 1.0 if scale is None else 0.37
+        x = numbers(type, SHAPE, size)
+        scales = [np.full(SHAPE[0] if scale == "rows" else 1, size, np.float32)] if isinstance(scale, str) else []
+        expected = np.empty(destination.size_bytes, np.uint8)
+        reference = layoutc.Kernel(source, destination, "reference", conversion=conversion)
+        reference(x.view(np.uint8).reshape(-1), expected, **({"dst_scale": scales[0]} if scales else {}))
+        return cls(text, [x, *scales], expected)
+
+
 @pytest.mark.parametrize(("compiler", "flag"), BUILDS)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(
-    ("type", "to_type", "scale", "zero_point"),
-    [
-        ("f32", "s8", None, None),
-        ("f32", "u8", 0.37, None),
-        ("f32", "u8", "argument", 3),
-        ("f32", "s8", "rows", -100),
-        ("f32", "s4", "rows", None),
-        ("f32", "u4", 0.37, 7),
-        ("bf16", "s8", None, None),
-        ("f16", "u2", None, None),
-        ("s32", "s8", None, None),
-        ("s32", "u8", None, None),
-        ("s32", "s4", None, None),
-        ("s32", "s8", "argument", None),
-    ],
-)
+@CASE
 def test_numbers_of_all_kinds(
     type: str,
     to_type: str,
-    scale: object,
+    scale: float | str | None,
     zero_point: int | None,
     target: str,
     compiler: str,
@@ -68,23 +98,39 @@ def test_numbers_of_all_kinds(
 ) -> None:
     if (path := compiler_named(compiler)) is None:
         pytest.skip(f"{compiler} is not here")
-    shape = (48, 256)
-    source, destination = layoutc.desc("ab", shape, type), layoutc.desc("ab", shape, to_type)
-    given = NAMED[scale] if isinstance(scale, str) else scale
-    conversion = layoutc.Conversion(dst_scale=given, dst_zero_point=zero_point)
-    text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
+    job = Job.of(type, to_type, scale, zero_point, target)
     is_moved_by_shuffles = type == "s32" and scale is None and TARGETS[target] == LANES[-1]
-    assert ("saturated_" in text) != is_moved_by_shuffles
-    size = 1.0 if scale is None else 0.37
-    x = numbers(type, shape, size)
-    scales = np.full({"rows": 48, "argument": 1}.get(str(scale), 0), size, np.float32)
-    got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales)][: 2 + bool(len(scales))]
-    function = compiled(text, path, tmp_path, "-O2", flag, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+    assert ("saturated_" in job.text) != is_moved_by_shuffles
+    x, *scales = job.given
+    got = np.empty_like(job.expected)
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (x, got, *scales)]
+    function = compiled(job.text, path, tmp_path, "-O2", flag, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
     function("reorder", [ctypes.c_void_p] * len(pointers))(*pointers)
-    reference = layoutc.Kernel(source, destination, "reference", conversion=conversion)
-    reference(x.view(np.uint8).reshape(-1), expected, **({"dst_scale": scales} if len(scales) else {}))
-    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(got, job.expected)
+
+
+@CASE
+def test_in_neon(type: str, to_type: str, scale: float | str | None, zero_point: int | None, tmp_path: Path) -> None:
+    """NEON saturates without a question."""
+    if shutil.which(CROSS) is None or shutil.which(EMULATOR[0]) is None:
+        pytest.skip("no aarch64-linux-gnu-gcc and qemu-aarch64")
+    job = Job.of(type, to_type, scale, zero_point, "neon")
+    names = ["src", "dst", *(["scales"] if len(job.given) > 1 else [])]
+    sizes = [job.given[0].nbytes, job.expected.nbytes, *(each.nbytes for each in job.given[1:])]
+    lines = [
+        f"static char {name}[{size}] __attribute__((aligned(64)));" for name, size in zip(names, sizes, strict=True)
+    ]
+    reads = [f"if (fread({name}, sizeof({name}), 1, stdin) != 1) return 1;" for name in names if name != "dst"]
+    call = f"reorder({', '.join(f'(void *){name}' for name in names)});"
+    writes = "return fwrite(dst, sizeof(dst), 1, stdout) != 1;"
+    main = "\n".join(["#include <stdio.h>", *lines, "int main(void) {", *reads, call, writes, "}"])
+    (tmp_path / "program.c").write_text(f"{job.text}\n{main}\n")
+    program = tmp_path / "program"
+    flags = ("-O2", "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
+    subprocess.run([CROSS, *flags, "-o", program, tmp_path / "program.c"], check=True)
+    given = b"".join(each.tobytes() for each in job.given)
+    got = subprocess.run([*EMULATOR, program], input=given, capture_output=True, check=True).stdout
+    np.testing.assert_array_equal(np.frombuffer(got, np.uint8), job.expected)
 
 
 def test_two_registers_are_half_of_one() -> None:

@@ -198,6 +198,11 @@ _INTRINSICS = """#if defined(__F16C__) || defined(__AVX512F__)
 #endif"""
 """what converts f16; with gcc AVX512F brings no F16C, whose 8 lanes it has as 16"""
 
+_NEON = """#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif"""
+_OF_NEON = {"vcvtnq_s32_f32", "vqmovn_s32", "vfmaq_f32"}
+"""of NEON's instructions those that what uses any uses"""
 
 _UNKNOWN_PRAGMAS = """#ifndef _OPENMP
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
@@ -216,6 +221,7 @@ def prelude(used: set[str], helpers: Iterable[str], *, has_pragmas: bool, has_fl
     used = used | words(without_comments("\n".join(functions)))
     includes = sorted({f"#include <{header}>" for header, names in _HEADERS if names & used})
     includes += [_INTRINSICS] if "__F16C__" in used else []
+    includes += [_NEON] if "__aarch64__" in used and _OF_NEON & used else []
     checks = ([_EXACT] if has_floats else []) + ([_UNKNOWN_PRAGMAS] if has_pragmas else [])
     return "\n\n".join((*(["\n".join(includes)] if includes else []), *checks, *functions))
 

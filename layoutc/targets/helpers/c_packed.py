@@ -8,7 +8,7 @@ from collections.abc import Callable
 from layoutc.targets.helpers.c_whole import all_lanes, clamped, rounded_clamped, usual_divisor
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, PAIR
-from layoutc.targets.words.c_text import either
+from layoutc.targets.words.c_text import choice
 from layoutc.targets.words.c_vector_types import NATIVE_LANES, VECTOR_TYPE, VectorType, macro, native
 
 FEATURES = {16: "SSE2", 32: "AVX2", 64: "AVX512BW"}
@@ -21,29 +21,45 @@ PACKING = {("i", PAIR): "packssdw", ("i", BYTE): "packsswb", ("u", BYTE): "packu
 """what two registers of lanes twice as wide become -> the instruction"""
 
 
-def _integers(type: VectorType) -> str:
-    """Of f32, half to even; the least one for NaN and what is too large."""
+ARM, ARM_BYTES = "defined(__aarch64__)", 16
+"""the condition of processors with NEON, and bytes of their registers"""
+
+
+def x86(type: VectorType) -> str:
+    """The condition of those with x86's instructions for registers of a type."""
+    return f"defined(__{FEATURES[type.bytes]}__)"
+
+
+def _integers(type: VectorType) -> dict[str, str]:
+    """Of f32, half to even; x86 gives the least one for NaN and what is too large, NEON 0 and the nearest."""
     called = {
         16: "__builtin_ia32_cvtps2dq(x)",
         32: "__builtin_ia32_cvtps2dq256(x)",
         64: "__builtin_ia32_cvtps2dq512_mask(x, (i32x16){0}, (uint16_t)-1, 4)",
     }
-    return f"#define integers_{type}(x) (({type.mask}){called[type.bytes]})"
+    head = f"#define integers_{type}(x) (({type.mask}){{}})"
+    neon = {ARM: head.format("vcvtnq_s32_f32((float32x4_t)(x))")} if type.bytes == ARM_BYTES else {}
+    return {x86(type): head.format(called[type.bytes])} | neon
 
 
-def _packed(type: VectorType) -> str:
+def _packed(type: VectorType) -> dict[str, str]:
     """Two registers as one, each 16 bytes of both by themselves."""
     wide = f"({native(2 * type.bits, type.bytes)})"
     name, given = f"__builtin_ia32_{PACKING[type.kind, type.bits]}{SIZES[type.bytes]}", f"{wide}(a), {wide}(b)"
-    head = f"#define packed_{type}(a, b) (({type}){{}})"
+    head = f"#define packed_{type}(a, b) \\\n  (({type}){{}})"
     plain = head.format(f"{name}({given})")
+    if type.bytes == ARM_BYTES:
+        wider, moved = f"s{2 * type.bits}", "vqmovun" if type.kind == "u" else "vqmovn"
+        a, b = (f"(int{2 * type.bits}x{type.lanes // 2}_t)({each})" for each in "ab")
+        return {x86(type): plain, ARM: head.format(f"{moved}_high_{wider}({moved}_{wider}({a}), {b})")}
     if type.bytes < 64:
-        return plain
+        return {x86(type): plain}
     zeros = f"({native(type.bits, type.bytes)}){{0}}, (uint{type.lanes}_t)-1"
-    return either("defined(__clang__)", plain, head.format(f"{name}_mask( \\\n          {given}, {zeros})"))
+    by_gcc = head.format(f"{name}_mask( \\\n          {given}, {zeros})")
+    return {f"{x86(type)} && defined(__clang__)": plain, x86(type): by_gcc}
 
 
-def _has_least(type: VectorType) -> str:
+def _has_least(type: VectorType) -> dict[str, str]:
     """Whether a lane of two registers is the least number."""
     least = f"({type}){{0}} + (int16_t){LEAST}"
     if type.bytes == 64:
@@ -52,7 +68,19 @@ def _has_least(type: VectorType) -> str:
     else:
         bytes = native(BYTE, type.bytes)
         asked = f"__builtin_ia32_pmovmskb{SIZES[type.bytes]}(({bytes})(least_ == {least}))"
-    return macro(f"has_least_{type}", "a, b", f"const {type} least_ = min_{type}(a, b)", f"{asked} != 0")
+    return {x86(type): macro(f"has_least_{type}", "a, b", f"const {type} least_ = min_{type}(a, b)", f"{asked} != 0")}
+
+
+def _bound(type: VectorType) -> str:
+    """A dividend whose quotient is about 2^64."""
+    return f"#define bound_{type}(s) (({type})(({type.mask})(s) & {2**31 - 1:#x}) * 0x1p64f)"
+
+
+def _bounded(type: VectorType) -> dict[str, str]:
+    """A dividend that is at most as large; NaN stays NaN."""
+    lanes = f"(float{type.bits}x{type.lanes}_t)"
+    moved = f"vminq_f32(vmaxq_f32({lanes}(x), -{lanes}(bound)), {lanes}(bound))"
+    return {ARM: f"#define bounded_{type}(x, bound) \\\n  (({type}){moved})"}
 
 
 def _near(type: VectorType) -> str:
@@ -94,21 +122,24 @@ def _product(type: VectorType) -> str:
     return with_fused(type, macro(f"product_{type}", "x, s, h, l", *steps), f"#define {name} ((x) / (s))")
 
 
-_TEXTS: dict[str, Callable[[VectorType], str]] = {
+_NATIVE: dict[str, Callable[[VectorType], dict[str, str]]] = {
     "integers": _integers,
     "packed": _packed,
     "has_least": _has_least,
+    "bounded": _bounded,
+}
+"""each macro that only processors with the instructions have, by the first part of its name, with its conditions"""
+_TEXTS: dict[str, Callable[[VectorType], str]] = {
     "near": _near,
+    "bound": _bound,
     "low_bits": _low_bits,
     "product": _product,
     "by_product": _by_product,
     "usual": _usual,
 }
-"""each macro by the first part of its name"""
-PART = rf"({'|'.join(_TEXTS)})_({VECTOR_TYPE})"
+"""each of the others"""
+PART = rf"({'|'.join((*_NATIVE, *_TEXTS))})_({VECTOR_TYPE})"
 """a regular expression for the names"""
-NATIVE = ("integers", "packed", "has_least")
-"""those that only processors with the instructions have"""
 
 
 def packed_prelude(used: set[str]) -> list[str]:
@@ -118,5 +149,4 @@ def packed_prelude(used: set[str]) -> list[str]:
 
 
 def _text(name: str, type: VectorType) -> str:
-    text = _TEXTS[name](type)
-    return f"#if defined(__{FEATURES[type.bytes]}__)\n{text}\n#endif" if name in NATIVE else text
+    return choice(_NATIVE[name](type)) if name in _NATIVE else _TEXTS[name](type)

@@ -11,29 +11,32 @@ nothing overflows). What overflows in the correction becomes NaN, and so does an
 once more, in the branch that is hardly ever taken. Below 2^-40 a quotient may have other last bits. By itself it
 becomes 0 all the same; so does its sum with a zero point below 1/4, and any other has places too large for that to
 count. By a divisor that is not usual, all are divided.
+
+NEON makes NaN 0 itself, and what is too large the nearest integer. There the dividend is bounded first, by 2^64 times
+the divisor: what is beyond saturates like that, whatever zero point of 32 bits is added.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 
-from layoutc.targets.helpers.c_packed import FEATURES, packed_prelude
+from layoutc.targets.helpers.c_packed import ARM, ARM_BYTES, packed_prelude, x86
 from layoutc.targets.helpers.c_whole import block
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, LIMITS, PAIR, WORD, Saturated
 from layoutc.targets.words.c_expressions import Expression, binary, call, floating
-from layoutc.targets.words.c_text import broken, either, listed, words
+from layoutc.targets.words.c_text import broken, choice, listed, words
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 NAME = rf"saturated_((?:quotient_)?(?:shifted_)?(?:limited_)?)({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for the names: what is narrowed is group 1, the types are groups 2 and 4"""
 LETTERS = "abcd"
-LEAST_OF_BYTES = 32
-"""bytes of a register from which on all processors have the lesser of signed bytes, not only of pairs"""
+WORDS_ONLY = 16
+"""bytes of the registers of which some x86 has the lesser of signed pairs of bytes, but not of signed bytes"""
 
 
 # --- calls -------------------------------------------------------------------------------------------------------
@@ -109,33 +112,43 @@ class Macro(NamedTuple):
         return listed([*(f"{each}{end}" for end in self.groups for each in self.registers), "low", "high"])
 
     def text(self) -> str:
-        condition = f"defined(__{FEATURES[self.wide.bytes]}__)"
         if not self.is_quotient:
-            return either(condition, self._native(), self._portable())
+            return choice(self._by_condition(), self._portable())
         divided = (f"({each}) / ({each}_by){f' + ({each}_more)' * self.is_shifted}" for each in self.registers)
         plain = self._replace(is_quotient=False, is_shifted=False)
         portable = f"#define {self.name}({self.parameters}) \\\n  {plain.name}({listed(divided)}, low, high)"
-        return with_fused(self.wide, either(condition, self._native(), portable), portable)
+        return with_fused(self.wide, choice(self._by_condition(), portable), portable)
 
-    def _native(self) -> str:
-        pairs = VectorType("i", PAIR, 2 * self.wide.lanes)
-        is_float, letters = self.wide.kind == "f", self.registers
+    def _by_condition(self) -> dict[str, str]:
+        """The texts for processors with instructions for such registers."""
+        native = {x86(self.wide): self._native(has_nan=False, clamps_bytes=self.wide.bytes > WORDS_ONLY)}
+        return native | ({ARM: self._native(has_nan=True, clamps_bytes=True)} if self.wide.bytes == ARM_BYTES else {})
+
+    def _native(self, *, has_nan: bool, clamps_bytes: bool) -> str:
+        """
+        By saturating. Where that does not make NaN 0, `has_nan`, and floats that are too large the nearest integer,
+        pairs of bytes show it.
+        """
+        asks = self.wide.kind == "f" and not has_nan
+        pairs, letters = VectorType("i", PAIR, 2 * self.wide.lanes), self.registers
         numbers = [f"number_{each}_" if self.is_quotient else f"{each}_" for each in letters]
-        steps = [*self._given(), *(self._divided() if self.is_quotient else ())]
-        narrowed = self._narrowed(pairs, [f"integers_{self.wide}({each})" if is_float else each for each in numbers])
-        steps += [f"{pairs} {statement}" for statement in narrowed]
+        steps = [*self._given(), *(self._divided(bounds=has_nan) if self.is_quotient else ())]
+        steps += [f"{pairs} {statement}" for statement in self._narrowed(pairs, map(self._integers, numbers))]
         first, last = f"{letters[:2]}_", f"{letters[-2:]}_"
-        if is_float:
-            near = [f"integers_{self.wide}(near_{self.wide}({self._number(each)}))" for each in letters]
+        if asks:
+            near = [self._integers(f"near_{self.wide}({self._number(each)})") for each in letters]
             again = block(self._narrowed(pairs, near))
             steps.append(f"if (__builtin_expect(has_least_{pairs}({first}, {last}), 0)) {again}")
-        if self.is_limited and self.wide.bytes < LEAST_OF_BYTES:
+        if self.is_limited and not clamps_bytes:
             steps += [f"{each} = {_within(each, pairs)}" for each in dict.fromkeys((first, last))]
         packed = f"packed_{self._bytes}({first}, {last})"
-        if self.is_limited and self.wide.bytes >= LEAST_OF_BYTES:
+        if self.is_limited and clamps_bytes:
             steps.append(f"const {self._bytes} bytes_ = {packed}")
             packed = _within("bytes_", self._bytes)
         return macro(self.name, self.parameters, *steps, self._in_order(packed))
+
+    def _integers(self, number: str) -> str:
+        return f"integers_{self.wide}({number})" if self.wide.kind == "f" else number
 
     @property
     def _bytes(self) -> VectorType:
@@ -151,25 +164,27 @@ class Macro(NamedTuple):
         quotient = f"{letter}_ / {letter}_by_" if self.is_quotient else f"{letter}_"
         return f"{quotient} + {letter}_more_" if self.is_shifted else quotient
 
-    def _divided(self) -> list[str]:
-        """The numbers that are quotients, by products where all divisors are usual."""
+    def _divided(self, *, bounds: bool) -> list[str]:
+        """The numbers that are quotients, by products where all divisors are usual; `bounds` keep these finite."""
         type, letters = self.wide, self.registers
         usual = " & ".join(f"usual_{type}({each}_by_)" for each in letters)
         shifts = [f" + {each}_more_" if self.is_shifted else "" for each in letters]
+        dividends = [f"bounded_{type}({each}_, bound_{each}_)" if bounds else f"{each}_" for each in letters]
         by_products = [
-            f"number_{each}_ = by_product_{type}({each}_, {each}_by_, part_{each}_){shift}"
-            for each, shift in zip(letters, shifts, strict=True)
+            f"number_{each}_ = by_product_{type}({dividend}, {each}_by_, part_{each}_){shift}"
+            for each, dividend, shift in zip(letters, dividends, shifts, strict=True)
         ]
         by_division = [f"number_{each}_ = {self._number(each)}" for each in letters]
         return [
             *(f"const {type} part_{each}_ = 1.0f / {each}_by_" for each in letters),
+            *(f"const {type} bound_{each}_ = bound_{type}({each}_by_)" for each in letters if bounds),
             f"{type} {', '.join(f'number_{each}_' for each in letters)}",
             f"if (__builtin_expect(all_{type.mask}({usual}), 1)) {block(by_products)} else {block(by_division)}",
         ]
 
-    def _narrowed(self, pairs: VectorType, numbers: Sequence[str]) -> list[str]:
+    def _narrowed(self, pairs: VectorType, numbers: Iterable[str]) -> list[str]:
         """Two registers as one of pairs of bytes."""
-        letters = self.registers
+        letters, numbers = self.registers, list(numbers)
         return [
             broken(f"{letters[at : at + 2]}_ = packed_{pairs}({numbers[at]}, {numbers[at + 1]})")
             for at in range(0, len(letters), 2)

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from layoutc.targets.patterns.c_quotient import USUAL, with_fused
 from layoutc.targets.patterns.whole_ops import TO_LOW_BITS
+from layoutc.targets.words.c_text import choice
 from layoutc.targets.words.c_vector_types import VectorType, macro
 
 MOST_SHIFT = 1 << 20
@@ -137,17 +138,14 @@ def usual_divisor(type: VectorType, divisor: str) -> tuple[str, str]:
 def all_lanes(type: VectorType) -> str:
     """Whether a mask has all of its lanes."""
     name = f"all_{type.mask}"
-    asked = {
-        16: f"(__builtin_ia32_cmpd512_mask(mask, ({type.mask}){{0}}, 4, -1) == 0xffff)",
-        8: f"(__builtin_ia32_movmskps256(({type})(mask)) == 0xff)",
+    by_gcc = {
+        16: {"defined(__AVX512F__)": f"__builtin_ia32_cmpd512_mask(mask, ({type.mask}){{0}}, 4, -1) == 0xffff"},
+        8: {"defined(__AVX__)": f"__builtin_ia32_movmskps256(({type})(mask)) == 0xff"},
+        4: {
+            "defined(__SSE__)": f"__builtin_ia32_movmskps(({type})(mask)) == 0xf",
+            "defined(__aarch64__)": "vminvq_u32((uint32x4_t)(mask)) == UINT32_MAX",
+        },
     }
-    lines = (
-        f"#ifndef {name}",
-        "#ifndef __clang__",
-        f"#define {name}(mask) {asked[type.lanes]}",
-        "#else",
-        f"#define {name}(mask) (__builtin_reduce_and(mask) == -1)",
-        "#endif",
-        "#endif",
-    )
-    return "\n".join(lines)
+    asked = {"defined(__clang__)": "__builtin_reduce_and(mask) == -1", **by_gcc[type.lanes]}
+    texts = {condition: f"#define {name}(mask) ({text})" for condition, text in asked.items()}
+    return f"#ifndef {name}\n{choice(texts)}\n#endif"

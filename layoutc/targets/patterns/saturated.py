@@ -102,21 +102,23 @@ def saturated(op: Operation) -> Saturated | None:
     if not is_float and lanes == LANES[-1]:
         return None
     made = Saturated(numbers, (low, high), Named("f" if is_float else "i", WORD, lanes))
-    quotients = [quotient for number in numbers if (quotient := _by_products(number)) is not None]
-    if not is_float or len(quotients) != len(numbers) or len({each.zero_point is None for each in quotients}) > 1:
+    return _with_quotients(made) if is_float else made
+
+
+def _with_quotients(made: Saturated) -> Saturated:
+    """The same with the parts of its numbers, if all are quotients."""
+    quotients = [quotient for number in made.numbers if (quotient := _by_products(number)) is not None]
+    if len(quotients) != len(made.numbers) or len({each.zero_point is None for each in quotients}) > 1:
         return made
-    factors = [factors for each in quotients if (factors := each.factors(low, high)) is not None]
+    factors = [factors for each in quotients if (factors := each.factors(*made.limits)) is not None]
     is_known = len(factors) == len(quotients)
     return made._replace(quotients=tuple(quotients), factors=tuple(factors) if is_known else ())
 
 
 def _by_products(number: SSAValue) -> Quotient | None:
-    """
-    The parts of a quotient by what divides more than it. Of few lanes division takes no longer than products, and by a
-    power of two it is one.
-    """
+    """The parts of a quotient by what divides more than it; by a power of two it is a product."""
     division = division_of(number)
-    if division is None or lanes_in(number) == LANES[0] or not becomes_integer(division):
+    if division is None or not becomes_integer(division):
         return None
     divisor = splat(division.rhs)
     if divisor is not None and abs(frexp(divisor)[0]) == HALF:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 INDENT = "  "
 MAX_WIDTH = 110
@@ -63,6 +63,14 @@ def listed(numbers: Iterable[int | str]) -> str:
 def either(condition: str, text: str, otherwise: str) -> str:
     """One of two texts, as the preprocessor finds a condition."""
     return f"#if {condition}\n{text}\n#else\n{otherwise}\n#endif"
+
+
+def choice(texts: Mapping[str, str], otherwise: str = "") -> str:
+    """The text of the first condition that the preprocessor finds, or another one, if there is one."""
+    lines: list[str] = []
+    for condition, text in texts.items():
+        lines += (f"#elif {condition}" if lines else f"#if {condition}", text)
+    return "\n".join((*lines, *(("#else", otherwise) if otherwise else ()), "#endif"))
 
 
 def by_gcc(feature: str) -> str:
