@@ -178,7 +178,7 @@ def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 
 
 
 def test_where_products_are_taken() -> None:
-    """Where a register holds 16, the divisor is used again, and only the integer counts."""
+    """Where a register holds 16, or becomes bytes, the divisor is used again, and only the integer counts."""
     rows, columns, each = (layoutc.Param(axes=axes) for axes in ((0,), (1,), (0, 1)))
     fraction = layoutc.Param(0.5, dtype="f32")
     shifted = layoutc.Conversion(dst_scale=0.1, dst_zero_point=layoutc.Param())
@@ -186,13 +186,13 @@ def test_where_products_are_taken() -> None:
     assert "quotient_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=1e-30))
     assert "product_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
     assert "product_f32x8(" in text_of("s8", "avx2", layoutc.Conversion(dst_scale=0.1))
+    assert "product_f32x4(" in text_of("s8", "neon", layoutc.Conversion(dst_scale=0.1))
     assert "saturated_quotient_shifted_f32x16_i8x64(" in text_of("s8", "avx512", shifted)
     assert "saturated_quotient_f32x16_i8x64(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=1e-30))
     assert "whole_f32x16(" in text_of("s16", "avx512", layoutc.Conversion(dst_scale=0.1))
     assert "saturated_quotient_limited_f32x16_i8x64(" in text_of("s4", "avx512", layoutc.Conversion(dst_scale=rows))
     assert "saturated_quotient_f32x16_i8x64(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=columns))
     for type, target, conversion in (
-        ("s8", "sse2", layoutc.Conversion(dst_scale=0.1)),
         ("s16", "avx2", layoutc.Conversion(dst_scale=0.1)),
         ("s8", "avx512", layoutc.Conversion(dst_scale=each)),
         ("f16", "avx512", layoutc.Conversion(dst_scale=0.1)),
