@@ -1,4 +1,4 @@
-"""Registers of 16 bytes: their parts become wider lanes, and lanes of several are joined narrow; any bits."""
+"""Registers of 16 and 32 bytes: their parts become wider lanes, lanes of several are joined narrow; any bits."""
 
 from __future__ import annotations
 
@@ -32,12 +32,16 @@ REORDERS = [
     ("bf16", "f32", Conversion(), "upper_part_u16x8_u32x4("),
     ("s8", "s16", Conversion(), "signed_part_i8x16_i16x8("),
     ("s4", "f32", Conversion(src_scale=0.5), "low_part_u8x16_u32x4("),
-    ("s32", "s8", Conversion(), "narrowed_i32x4_i8x16("),
+    ("s32", "s8", Conversion(), "saturated_i32x4_i8x16("),
+    ("f32", "f8_e4m3", Conversion(), "narrowed_i32x4_i8x16("),
     ("s32", "u16", Conversion(), "narrowed_i32x4_i16x8("),
     ("u16", "u8", Conversion(), "narrowed_i16x8_i8x16("),
     ("f32", "bf16", Conversion(), "narrowed_bf16_f32x4_i16x8("),
+    ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x4_i16x8("),
+    ("f32", "bf16", Conversion(), "narrowed_bf16_f32x8_i16x16("),
+    ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x8_i16x16("),
 ]
-MOVES = [("ab", "ab"), ("ab", "ba")]
+MOVES = [("ab", "ab"), ("ab", "ba"), ("Ab24a", "ab")]
 
 
 @pytest.mark.parametrize(("compiler", "flags"), BUILDS, ids=lambda part: part if isinstance(part, str) else part[-1])
@@ -65,11 +69,13 @@ def test_any_bits(
         codes = (codes.view(np.int32) >> np.arange(codes.size // 4) % 28).astype(np.int32).view(np.uint8)
     for tag, to_tag in MOVES:
         source, destination = layoutc.desc(tag, (256, 272), type), layoutc.desc(to_tag, (256, 272), to_type)
-        text = layoutc.Kernel(source, destination, target="sse2", conversion=conversion).c_source
+        target = "avx2" if "x8_i16x16" in helper else "sse2"
+        text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
         assert helper in text or tag != to_tag
+        assert "narrow_bf16_f32x8(r" in text or (tag, target, conversion) != ("Ab24a", "avx2", Conversion())
         got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
         pointers = (ctypes.c_void_p(array.ctypes.data) for array in (codes, got))
-        folder = tmp_path / to_tag
+        folder = tmp_path / f"{tag}_{to_tag}"
         folder.mkdir()
         library = compiled(text, path, folder, *flags, "-Wall", "-Wextra", "-Werror", "-Wno-psabi")
         library("reorder", [ctypes.c_void_p] * 2)(*pointers)

@@ -19,6 +19,9 @@ MOST_PARAMS = 2
 """of a register: what integers are less, and times"""
 LEAST_USUAL, INFINITY = 0x2B800000, 0x7F800000
 """the bits of 2^-40 and of infinity"""
+HALF_LANES, HALF_CONDITION = 8, "defined(__AVX2__)"
+"""f32 in half such a register, and the condition of processors that pack those"""
+IS_NAN = "__builtin_ia32_movmskps256((f32x8)(x_ != x_))"
 CONDITION = "defined(__AVX512BF16__) && defined(__AVX512DQ__)"
 
 
@@ -83,7 +86,9 @@ def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "
     rounded, called = f"rounded_{name}_bf16_{part}", f"{name}_bf16_{type}"
     rule, more = _rule(rounded, part, nan), "".join(f", {param}" for param in params)
     if type.lanes < F32_LANES:
-        return f"{rule}\n\n#define {called}(x) {rounded}(x)"
+        portable = f"#define {called}(x) {rounded}(x)"
+        is_half = type.lanes == HALF_LANES
+        return f"{rule}\n\n{either(HALF_CONDITION, _packed(called, rounded), portable) if is_half else portable}"
     if type.lanes == F32_LANES:
         portable = f"#define {called}(x{more}) {rounded}(x)"
         native = _native(called, "x", type.lanes, f"{rounded}(number_)", classes, params)
@@ -96,6 +101,21 @@ def _narrow(name: str, type: VectorType, nan: str, classes: int, params: str = "
     # The rule is one text, also where a file narrows registers and pairs of them.
     guard = f"#ifndef {rounded}\n{rule}\n#endif"
     return f"{guard}\n\n{either(CONDITION, native, portable)}"
+
+
+def _packed(name: str, rounded: str) -> str:
+    """Half as many lanes by packing, where none is NaN."""
+    return macro(
+        name,
+        "x",
+        "f32x8 x_ = (x)",
+        "const u32x8 bits_ = (u32x8)x_",
+        "const i32x8 upper_ = (i32x8)(bits_ + (((bits_ >> 16) & 1) + 0x7fff)) >> 16",
+        "const u64x4 twice_ = (u64x4)__builtin_ia32_packssdw256(upper_, upper_)",
+        "u16x8 code_ = (u16x8)__builtin_shufflevector(twice_, twice_, 0, 2)",
+        f'if (__builtin_expect({IS_NAN}, 0)) {{ __asm__("" : "+x"(x_)); code_ = {rounded}(x_); }}',
+        "code_",
+    )
 
 
 def _rule(name: str, type: VectorType, nan: str) -> str:

@@ -80,7 +80,7 @@ def _truncated(op: arith.TruncFOp) -> Narrowed | None:
     (given,) = operands(op)
     if not (is_f32_register(given.type) and _is_bf16(op.results[0].type)):
         return None
-    number = _with_any_nan(given)
+    number = with_any_nan(given)
     if number is None:
         return Narrowed((given,), False, IS_NORMAL in op.attributes)
     return Narrowed((number,), True, False, _scaled_by(number, op) if IS_SCALED in op.attributes else ())
@@ -103,7 +103,7 @@ def _is_bf16(type: Attribute) -> bool:
     return isinstance(type, VectorType) and isinstance(cast("VectorType[Any]", type).element_type, BFloat16Type)
 
 
-def _with_any_nan(value: SSAValue) -> SSAValue | None:
+def with_any_nan(value: SSAValue) -> SSAValue | None:
     """The numbers of which NaN were replaced by the usual one, if that is what a value is."""
     op = value.owner
     if not isinstance(op, arith.SelectOp):

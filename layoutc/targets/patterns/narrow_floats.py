@@ -11,7 +11,7 @@ for one register, where the sum of two lanes is NaN.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import NamedTuple, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import bf16, f16, f32
@@ -26,6 +26,24 @@ from layoutc.targets.words.vectors import lane_type
 BREAK = "\\\n          "
 """a new line of a macro"""
 FORMATS: dict[str, Attribute] = {"f16": f16, "bf16": bf16}
+USUAL_BF16 = "usual_bf16"
+"""bf16 all of whose NaN become the one without sign and payload"""
+WORDS = (*FORMATS, USUAL_BF16)
+"""what macros are named after"""
+
+
+class X86(NamedTuple):
+    """The condition of processors that pack two registers, and what says that a lane of one is NaN, or may be."""
+
+    condition: str
+    is_rare: str
+
+
+BY_BYTES = {
+    16: X86("defined(__SSE2__)", "__builtin_ia32_movmskps(({0})((a_ + b_) != (a_ + b_)))"),
+    32: X86("defined(__AVX2__)", "__builtin_ia32_movmskps256(__builtin_ia32_cmpps256(a_, b_, 3))"),
+}
+"""the same by the bytes of a register"""
 
 
 def format_of(op: Operation) -> str:
@@ -46,31 +64,42 @@ def narrow_floats(name: str, format: str, wide: Named, narrow: Named) -> str:
         rule = f"#ifndef {called}\n{narrow_floats(called, format, whole, narrow)}\n#endif"
         return f"{rule}\n\n#define {name}(a, b, c, d) \\\n  {called}( \\\n      {a}, \\\n      {b})"
     rounded, i = f"rounded_{format}_{wide}", wide.mask
-    pack = f"({narrow})__builtin_ia32_packssdw128"
-    codes, statements = f"{pack}({rounded}(a_), {rounded}(b_))", [f"{wide} a_ = (a), b_ = (b)"]
+    x86 = BY_BYTES[wide.bytes]
+    pack = f"({narrow})__builtin_ia32_packssdw{8 * wide.bytes}"
+    codes = _in_order(f"{pack}({rounded}(a_), {rounded}(b_))", narrow)
+    statements = [f"{wide} a_ = (a), b_ = (b)"]
     if format == "f16":
         statements.append(f"const {narrow} signs_ = {pack}(({i})a_, ({i})b_) & INT16_MIN")
         codes += " | signs_"
-    is_rare = f"__builtin_ia32_movmskps(({wide})(sum_ != sum_))"
     apart = '__asm__("" : "+x"(a_), "+x"(b_))'
     # Without that compilers would keep what the rule has in common with the rest in registers, and copy it there.
     ruled = f"{{ {apart}; codes_ = {_joined(format, wide, narrow, '_')}; }}"
     statements += (
         f"{narrow} codes_ = {codes}",
-        f"const {wide} sum_ = a_ + b_",
-        f"if (__builtin_expect({is_rare}, 0)) \\\n      {ruled}",
+        f"if (__builtin_expect({x86.is_rare.format(wide)}, 0)) \\\n      {ruled}",
         "codes_",
     )
     native = macro(name, "a, b", *statements)
     portable = f"#define {name}(a, b) \\\n  ({_joined(format, wide, narrow)})"
     one = macro(rounded, "x", *(_half(wide) if format == "f16" else _upper_half(wide)))
-    return either(WITHOUT_F16 if format == "f16" else "defined(__SSE2__)", f"{one}\n\n{native}", portable)
+    return either(WITHOUT_F16 if format == "f16" else x86.condition, f"{one}\n\n{native}", portable)
+
+
+def _in_order(codes: str, narrow: Named) -> str:
+    """Packed ones: of larger registers each half of 16 bytes by itself."""
+    if narrow.bytes == 16:
+        return codes
+    return f"({narrow})__builtin_shufflevector( \\\n          (u64x4){codes}, \\\n          (u64x4){{0}}, 0, 2, 1, 3)"
 
 
 def _joined(format: str, wide: Named, narrow: Named, end: str = "") -> str:
     """Both registers by the macro for one."""
-    codes = (f"(uint64_t)narrow_{format}_{wide}({each}{end})" for each in "ab")
-    return f"({narrow})(u64x2){{ \\\n          {f', {BREAK}'.join(codes)}}}"
+    codes = [f"narrow_{format}_{wide}({each}{end})" for each in "ab"]
+    if wide.bytes > 16:
+        taken = f", {BREAK}".join((*codes, listed(range(narrow.lanes))))
+        return f"({narrow})__builtin_shufflevector( \\\n          {taken})"
+    lanes = (f"(uint64_t){code}" for code in codes)
+    return f"({narrow})(u64x2){{ \\\n          {f', {BREAK}'.join(lanes)}}}"
 
 
 def _half(wide: Named) -> list[str]:

@@ -19,7 +19,8 @@ from typing import NamedTuple, cast
 from xdsl.dialects import arith, vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.patterns.narrow_floats import FORMATS, format_of, narrow_floats
+from layoutc.targets.patterns.bf16_ops import with_any_nan
+from layoutc.targets.patterns.narrow_floats import USUAL_BF16, WORDS, format_of, narrow_floats
 from layoutc.targets.patterns.wide_parts import SMALL_BITS
 from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
@@ -32,7 +33,7 @@ HALF = 16
 """bits of a pair of bytes"""
 UPPER = "upper"
 """in place of a format: the upper halves of integers"""
-NAME = rf"narrowed_((?:{'|'.join((*FORMATS, UPPER))})_)?({VECTOR_TYPE})_({VECTOR_TYPE})"
+NAME = rf"narrowed_((?:{'|'.join((*WORDS, UPPER))})_)?({VECTOR_TYPE})_({VECTOR_TYPE})"
 """a regular expression for the names of the macros; floats' format is group 1, the types are groups 2 and 4"""
 PACKING = {32: "packssdw", 16: "packuswb"}
 """bits of a lane -> how two registers of such are packed"""
@@ -62,16 +63,30 @@ def narrow_parts(op: Operation) -> NarrowParts | None:
     if len(formats) > 1 or len(sizes) > 1:
         return None
     (format,), (size,) = formats, sizes
-    shifted = [upper for each in registers if (upper := _upper_half_of(each)) is not None]
-    if not format and len(shifted) == len(registers):
-        registers, format = shifted, UPPER
-    wide, narrow = (
-        Named("f" if format in FORMATS else "i", *size),
-        Named("i", lane_bits(op.results[0].type), lanes_in(op.results[0])),
-    )
-    is_whole = wide.bytes in ((REGISTER, REGISTER // 2) if format == "f16" else (REGISTER,))
-    are_registers = is_whole and narrow.bytes == REGISTER and wide.bits in PACKING
-    return NarrowParts(registers, wide, narrow, format) if are_registers else None
+    found = NarrowParts(registers, Named("f" if format else "i", *size), _type(op.results[0]), format)
+    return _of_what_is_behind(found) if _are_registers(found) else None
+
+
+def _type(value: SSAValue) -> Named:
+    return Named("i", lane_bits(value.type), lanes_in(value))
+
+
+def _are_registers(found: NarrowParts) -> bool:
+    """Whether what is narrowed and what it becomes are such as are packed: larger ones of bf16 too, halves of f16."""
+    wide, narrow = found.wide, found.narrow
+    if found.format == "bf16" and narrow.bytes == 2 * REGISTER:
+        return wide.bytes == narrow.bytes
+    is_whole = wide.bytes in ((REGISTER, REGISTER // 2) if found.format == "f16" else (REGISTER,))
+    return is_whole and narrow.bytes == REGISTER and wide.bits in PACKING
+
+
+def _of_what_is_behind(found: NarrowParts) -> NarrowParts:
+    """The same of lanes whose upper halves were taken, and of numbers all of whose NaN were made the usual one."""
+    look = {"": _upper_half_of, "bf16": with_any_nan}.get(found.format)
+    behind = [] if look is None else [value for each in found.registers if (value := look(each)) is not None]
+    if len(behind) != len(found.registers):
+        return found
+    return found._replace(registers=behind, format=USUAL_BF16 if found.format else UPPER)
 
 
 def _upper_half_of(value: SSAValue) -> SSAValue | None:
@@ -111,9 +126,7 @@ def narrow_parts_prelude(used: set[str]) -> list[str]:
 
 def _text(name: str, format: str | None, wide: Named, narrow: Named) -> str:
     word = (format or "").rstrip("_")
-    return (
-        narrow_floats(name, word, wide, narrow) if word in FORMATS else _definition(name, wide, narrow, word == UPPER)
-    )
+    return narrow_floats(name, word, wide, narrow) if word in WORDS else _definition(name, wide, narrow, word == UPPER)
 
 
 def _definition(name: str, wide: Named, narrow: Named, are_upper: bool) -> str:

@@ -26,7 +26,7 @@ def format_of(name: str) -> FloatFormat:
 
 
 SINGLE, DOUBLE, HALF = format_of("f32"), format_of("f64"), format_of("f16")
-BF16_LANES, BF16_PAIRED = 16, 4
+BF16_LANES, BF16_PAIRED = 16, (4, 8)
 """
 f32 in a register of processors that may have an instruction for bf16, and of those that narrow two at once, and ask
 for NaN of both; others need the rule step by step
@@ -161,12 +161,14 @@ class Facts(NamedTuple):
     """
     What is known of numbers that are narrowed.
 
-    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others. That no
-    number is subnormal (`is_normal`) spares a question where processors make zero of those; of integers that were
-    scaled (`is_scaled`) it may be asked of what scales them. Numbers that bf16 has (`is_exact`) are not rounded to it.
+    The bits of a quiet NaN without payload are rounded to such a one, if it is known that there are no others: of all
+    NaN one was made, just before (`has_usual_nan`), or there is none. That no number is subnormal (`is_normal`) spares
+    a question where processors make zero of those; of integers that were scaled (`is_scaled`) it may be asked of what
+    scales them. Numbers that bf16 has (`is_exact`) are not rounded to it.
     """
 
     is_nan_quiet: bool = False
+    has_usual_nan: bool = False
     is_normal: bool = False
     is_scaled: bool = False
     is_exact: bool = False
@@ -176,7 +178,7 @@ def narrow_to_code(lanes: Lanes, number: SSAValue, format: FloatFormat, facts: F
     """The code that an f32 or f64 becomes, as an integer of 8 or 16 bits."""
     wide = SINGLE if lanes.bits(number) == 32 else DOUBLE
     width, code_width = lanes.bits(number), max(8, width_of(format))
-    is_paired = lanes.count == BF16_PAIRED and not facts.is_nan_quiet
+    is_paired = lanes.count in BF16_PAIRED and (facts.has_usual_nan or not facts.is_nan_quiet)
     if wide is SINGLE and _is_upper_half(format, wide) and (lanes.count == BF16_LANES or is_paired):
         code = lanes.narrow(number, bf16, "code")
         for name, is_so in ((IS_NORMAL, facts.is_normal), (IS_SCALED, facts.is_scaled)):

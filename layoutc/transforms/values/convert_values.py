@@ -100,7 +100,8 @@ def convert(
                 number = lanes.select(lanes.compare("uno", number, number), quiet, number, "number")
                 if destination.name == "bf16":
                     is_scaled = source.is_integer and conversion.scales_alone
-                    return _from_float(lanes, number, destination, Facts(is_nan_quiet=True, is_scaled=is_scaled))
+                    facts = Facts(is_nan_quiet=True, has_usual_nan=True, is_scaled=is_scaled)
+                    return _from_float(lanes, number, destination, facts)
             return convert_directly(lanes, number, element_type("f32"), destination)
 
 
