@@ -669,3 +669,28 @@ def test_lanes_have_what_memory_was_when_they_were_loaded(compiler: str, tmp_pat
         program("f", [POINTER, POINTER, ctypes.c_float])(pointer(memory), pointer(target), 9)
         assert target.tolist() == [9, 0, 3, 1]
         assert memory.tolist() == [9, 9, 9, 4, 5, 6, 7, 8]
+
+
+def test_parts_of_lists_that_are_cast(compiler: str, tmp_path: Path) -> None:
+    """gcc 12 broke down."""
+    rows, numbers = 3, range(12)
+    named = ["zeros", *(f"v{n}" for n in numbers)]
+    lines = [f"%x{n} = memref.load %source[%i, %c{n}] : memref<{rows}x12xi8>" for n in numbers]
+    lines += [f"%{named[n + 1]} = vector.insert %x{n}, %{named[n]}[{n}] : i8 into vector<16xi8>" for n in numbers]
+    constants = "\n".join(f"%c{n} = arith.constant {n} : index" for n in numbers)
+    body = "\n".join(lines)
+    text = emitted(f"""func.func @f(%source : memref<{rows}x12xi8>, %target : memref<{rows}x4xui8>) {{
+      {constants}
+      %zeros = arith.constant dense<0> : vector<16xi8>
+      scf.for %i = %c0 to %c{rows} step %c1 {{
+        {body}
+        %cast = vector.bitcast %v11 : vector<16xi8> to vector<16xui8>
+        %part = vector.shuffle %cast, %cast [8, 9, 10, 11] : vector<16xui8>, vector<16xui8>
+        vector.store %part, %target[%i, %c0] : memref<{rows}x4xui8>, vector<4xui8>
+      }}
+      func.return
+    }}""")
+    source, target = np.arange(12 * rows, dtype=np.int8) - 20, np.zeros((rows, 4), np.uint8)
+    function = compiled(text, compiler, tmp_path, "-O2")("f", [POINTER] * 2)
+    function(source.ctypes.data, target.ctypes.data)
+    np.testing.assert_array_equal(target, source.view(np.uint8).reshape(rows, 12)[:, 8:])

@@ -9,7 +9,7 @@ from typing import Any
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects.builtin import IndexType, UnrealizedConversionCastOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from layoutc.discardable import COMMENT
 from layoutc.targets.errors import no_spelling
@@ -124,10 +124,12 @@ class FunctionPrinter:
         """Whether a value has a text: not if all that use it leave it out, as affine.apply may."""
         return id(value.owner) in self.live or isinstance(value.owner, Block)
 
-    def declare(self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0) -> str:
-        """A variable for a value, which may be a mask; its name."""
+    def declare(
+        self, value: SSAValue, text: str, qualifier: str = "const ", mask_bits: int = 0, cast: Attribute | None = None
+    ) -> str:
+        """A variable for a value, which may be a mask, or of the type that it is cast to; its name."""
         name = self.names.fresh(value.name_hint, "value")
-        type = mask_name(value.type, mask_bits) if mask_bits else type_name(value.type)
+        type = mask_name(value.type, mask_bits) if mask_bits else type_name(cast or value.type)
         self.long_line(f"{qualifier}{type} {name} = {text};")
         self.values[value] = Expression(name, mask_bits=mask_bits)
         return name

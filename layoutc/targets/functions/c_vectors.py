@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
@@ -36,6 +36,7 @@ from layoutc.targets.words.c_types import (
     lane_count,
     vector_name,
 )
+from layoutc.targets.words.vectors import lanes_in
 from layoutc.walk import operands
 
 if TYPE_CHECKING:
@@ -115,6 +116,18 @@ def _lanes(values: DenseIntOrFPElementsAttr) -> list[str]:
     return [literal(value, type).text for value in cast("Sequence[int | float]", values.get_values())]
 
 
+def _type_of_its_cast(value: SSAValue) -> Attribute | None:
+    """
+    The type that the one use of a value gives its lanes, if it changes but their sign.
+
+    gcc 12 breaks down where a part is taken of a list of lanes that was cast.
+    """
+    user = value.get_user_of_unique_use()
+    if not isinstance(user, vector.BitcastOp) or lanes_in(user.result) != lanes_in(value):
+        return None
+    return user.result.type
+
+
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     """A list of lanes, or a copy of a vector some of whose lanes are then set."""
     if (found := lane_list(op)) is None:
@@ -122,7 +135,8 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     lanes = {number: printer.take(value).text for number, value in found.lanes.items()}
     if found.others is None:
         count = lane_count(typed(op.result))
-        printer.declare(op.result, f"{{{', '.join(lanes.get(number, '0') for number in range(count))}}}")
+        text = ", ".join(lanes.get(number, "0") for number in range(count))
+        printer.declare(op.result, f"{{{text}}}", cast=_type_of_its_cast(op.result))
         return
     name = printer.declare(op.result, printer.take(found.others).text, qualifier="")
     for number, text in lanes.items():
