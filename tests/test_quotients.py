@@ -20,6 +20,7 @@ BUILDS = [
     ("gcc", ("-O3", "-march=native", "-ffp-contract=fast")),
     ("clang", ("-O3", "-march=native", "-ffp-contract=fast")),
     ("gcc", ("-O2",)),
+    ("gcc", ("-O2", "-march=x86-64-v3")),
 ]
 ROW = 4096
 SPECIAL = (
@@ -79,6 +80,8 @@ def expected(x: np.ndarray, scales: np.ndarray, zero_point: int | None, type: st
         ("s16", None, "whole_f32x16("),
         ("s16", -(2**20), "whole_shifted_f32x16("),
         ("s32", None, "quotient_f32x16("),
+        ("s8", None, "saturated_quotient_f32x8_i8x32("),
+        ("u8", -(2**31), "saturated_quotient_shifted_f32x8_u8x32("),
     ],
 )
 def test_any_divisor(
@@ -92,7 +95,8 @@ def test_any_divisor(
     x = dividends(scales, rng)
     source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
     conversion = layoutc.Conversion(dst_scale=layoutc.Param(axes=0), dst_zero_point=zero_point)
-    text = layoutc.Kernel(source, destination, target="avx512", conversion=conversion).c_source
+    target = "avx2" if "f32x8" in made else "avx512"
+    text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
     assert made in text
     got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8, "s16": np.int16, "s32": np.int32}[type])
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, got, scales))

@@ -139,30 +139,72 @@ def test_two_registers_are_half_of_one() -> None:
     assert "saturated_limited_f32x16_i8x32(" in text
 
 
-@pytest.mark.parametrize("stored", [False, True])
-def test_lanes_that_something_else_uses_too(stored: bool) -> None:
-    """They are clamped by themselves then, once."""
+def joined(kind: str, low: float, high: float, also: str = "") -> str:
+    """Two registers of 8 that are clamped, become bytes and lie side by side."""
     lines: list[str] = []
     for number in range(2):
-        lines += [
-            f"%x{number} = vector.load %source[%c{8 * number}] : memref<16xi32>, vector<8xi32>",
-            f"%above{number} = arith.maxsi %x{number}, %low : vector<8xi32>",
-            f"%clamped{number} = arith.minsi %above{number}, %high : vector<8xi32>",
-            f"%byte{number} = arith.trunci %clamped{number} : vector<8xi32> to vector<8xi8>",
-        ]
-    also = "vector.store %clamped0, %source[%c0] : memref<16xi32>, vector<8xi32>" if stored else ""
+        lines += [f"%x{number} = vector.load %source[%c{8 * number}] : memref<16x{kind}>, vector<8x{kind}>"]
+        lines += _clamped(number) if kind == "i32" else _rounded(number)
+        lines += [f"%byte{number} = arith.trunci %clamped{number} : vector<8xi32> to vector<8xi8>"]
     lanes = ", ".join(map(str, range(16)))
     body = "\n".join(lines)
-    text = emitted(f"""func.func @f(%source : memref<16xi32>, %target : memref<16xi8>) {{
+    return emitted(f"""func.func @f(%source : memref<16x{kind}>, %target : memref<16xi8>) {{
       %c0 = arith.constant 0 : index
       %c8 = arith.constant 8 : index
-      %low = arith.constant dense<-128> : vector<8xi32>
-      %high = arith.constant dense<127> : vector<8xi32>
+      %low = arith.constant dense<{low}> : vector<8x{kind}>
+      %high = arith.constant dense<{high}> : vector<8x{kind}>
+      %zero = arith.constant dense<0.0> : vector<8xf32>
+      %magic = arith.constant dense<12582912.0> : vector<8xf32>
       {body}
       {also}
       %all = vector.shuffle %byte0, %byte1 [{lanes}] {{layout.inserted}} : vector<8xi8>, vector<8xi8>
       vector.store %all, %target[%c0] : memref<16xi8>, vector<16xi8>
       func.return
     }}""")
-    code = text.split("void f(")[1].split("#undef")[0]
+
+
+def _clamped(number: int) -> list[str]:
+    return [
+        f"%above{number} = arith.maxsi %x{number}, %low : vector<8xi32>",
+        f"%clamped{number} = arith.minsi %above{number}, %high : vector<8xi32>",
+    ]
+
+
+def _rounded(number: int) -> list[str]:
+    return [
+        f"%greater{number} = arith.cmpf ogt, %x{number}, %low : vector<8xf32>",
+        f"%above{number} = arith.select %greater{number}, %x{number}, %low : vector<8xi1>, vector<8xf32>",
+        f"%less{number} = arith.cmpf olt, %above{number}, %high : vector<8xf32>",
+        f"%within{number} = arith.select %less{number}, %above{number}, %high : vector<8xi1>, vector<8xf32>",
+        f"%sum{number} = arith.addf %within{number}, %magic : vector<8xf32>",
+        f"%nan{number} = arith.cmpf uno, %x{number}, %x{number} : vector<8xf32>",
+        f"%rounded{number} = arith.select %nan{number}, %zero, %sum{number} : vector<8xi1>, vector<8xf32>",
+        f"%clamped{number} = arith.bitcast %rounded{number} : vector<8xf32> to vector<8xi32>",
+    ]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_lanes_that_something_else_uses_too(stored: bool) -> None:
+    """They are clamped by themselves then, once."""
+    also = "vector.store %clamped0, %source[%c0] : memref<16xi32>, vector<8xi32>" if stored else ""
+    code = joined("i32", -128, 127, also).split("void f(")[1].split("#undef")[0]
     assert ("saturated_i32x8_i8x16(" in code, code.count("max_i32x8(")) == ((False, 2) if stored else (True, 0))
+
+
+@pytest.mark.parametrize("flag", ["-march=x86-64", "-march=x86-64-v3"])
+@pytest.mark.parametrize("kind", ["i32", "f32"])
+@pytest.mark.parametrize(
+    ("low", "high"), [(-128, 127), (0, 255), (-7, 100), (0, 200), (-200, 127), (-128, 255), (0, 1000), (0.5, 126.6)]
+)
+def test_other_limits(low: float, high: float, kind: str, flag: str, tmp_path: Path) -> None:
+    """Bytes are the low ones of what was clamped, also where that is more than a byte, or no whole number."""
+    if kind == "i32" and low % 1:
+        return
+    if (path := compiler_named("gcc")) is None:
+        pytest.skip("gcc is not here")
+    x = np.array([-40000, -300, -200, -129, -128, -7, 0, 1, 99, 126, 127, 150, 201, 256, 999, 40000])
+    given, got = x.astype(np.int32 if kind == "i32" else np.float32), np.zeros(16, np.int8)
+    text = joined(kind, *((low, high) if kind == "i32" else (float(low), float(high))))
+    function = compiled(text, path, tmp_path, "-O2", flag, "-Wno-psabi")
+    function("f", [ctypes.c_void_p] * 2)(given.ctypes.data, got.ctypes.data)
+    np.testing.assert_array_equal(got, np.rint(np.clip(x, low, high)).astype(np.int64).astype(np.int8))

@@ -43,6 +43,8 @@ LEAST_HALF = 16
 """bytes of a register, below which a half of one is none"""
 LIMITS = {(-128, 127): "i", (0, 255): "u"}
 """what bytes saturate to by themselves -> their kind"""
+SIGNED = range(-128, 128)
+"""other limits: whole numbers that bytes with a sign have"""
 EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (8, 16, 32, 64)}
 """every second lane of two registers of so many"""
 SIDE_BY_SIDE = {count: as_shuffled(range(2 * count)) for count in (4, 8, 16, 32)}
@@ -52,8 +54,8 @@ class Clamped(NamedTuple):
     """The number that is clamped, and to what."""
 
     number: SSAValue
-    low: int
-    high: int
+    low: float
+    high: float
 
 
 class Saturated(NamedTuple):
@@ -89,19 +91,18 @@ def saturated(op: Operation) -> Saturated | None:
     registers = _registers(op)
     if registers is None or len(registers) not in REGISTERS:
         return None
-    counts = {lanes_in(register) for register in registers}
     found = [clamped for register in registers if (clamped := _clamped(register)) is not None]
-    limits = {(each.low, each.high) for each in found}
-    if len(found) != len(registers) or len(counts) > 1 or len(limits) > 1:
+    kinds = {(lanes_in(each.number), lane_type(each.number.type) == f32, each.low, each.high) for each in found}
+    if len(found) != len(registers) or len(kinds) > 1:
         return None
-    (lanes,), ((low, high),) = counts, limits
-    if lanes not in LANES or lanes * len(registers) < LEAST_HALF:
+    ((lanes, is_float, low, high),) = kinds
+    is_narrow = (low, high) in LIMITS or (low in SIGNED and high in SIGNED)
+    if lanes not in LANES or lanes * len(registers) < LEAST_HALF or not is_narrow:
         return None
-    numbers = tuple(each.number for each in found)
-    is_float = lane_type(numbers[0].type) == f32
     if not is_float and lanes == LANES[-1]:
         return None
-    made = Saturated(numbers, (low, high), Named("f" if is_float else "i", WORD, lanes))
+    numbers, limits = tuple(each.number for each in found), (int(low), int(high))
+    made = Saturated(numbers, limits, Named("f" if is_float else "i", WORD, lanes))
     return _with_quotients(made) if is_float else made
 
 
@@ -184,10 +185,10 @@ def _clamped(words: SSAValue) -> Clamped | None:
     if words.owner.__class__ is arith.BitcastOp:
         (sum,) = operands(words.owner)
         found = rounded(sum.owner) if isinstance(sum.owner, Operation) and sum.has_one_use() else None
-        return None if found is None else Clamped(found.number, int(found.low), int(found.high))
+        return None if found is None else Clamped(found.number, found.low, found.high)
     above, high = _limited(words, arith.MinSIOp)
     number, low = (None, None) if above is None else _limited(above, arith.MaxSIOp)
-    return None if number is None or low is None or high is None else Clamped(number, int(low), int(high))
+    return None if number is None or low is None or high is None else Clamped(number, low, high)
 
 
 def _limited(value: SSAValue, kind: type[Operation]) -> tuple[SSAValue | None, float | None]:
