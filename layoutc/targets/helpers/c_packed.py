@@ -76,14 +76,11 @@ def _bound(type: VectorType) -> str:
     return f"#define bound_{type}(s) (({type})(({type.mask})(s) & {2**31 - 1:#x}) * 0x1p64f)"
 
 
-def _bounded(type: VectorType) -> str:
+def _bounded(type: VectorType) -> dict[str, str]:
     """A dividend that is at most as large; NaN stays NaN."""
-    head, lanes = f"#define bounded_{type}(x, bound)", f"(float{type.bits}x{type.lanes}_t)"
-    by_neon = f"(({type})vminq_f32(vmaxq_f32({lanes}(x), -{lanes}(bound)), {lanes}(bound)))"
-    texts = {ARM: f"{head} \\\n  {by_neon}"} if type.bytes == ARM_BYTES else {}
-    # Of a NaN and something else both helpers choose what is named last.
-    portable = f"{head} min_{type}(bound, max_{type}(-(bound), x))"
-    return choice(texts, portable) if texts else portable
+    lanes = f"(float{type.bits}x{type.lanes}_t)"
+    moved = f"vminq_f32(vmaxq_f32({lanes}(x), -{lanes}(bound)), {lanes}(bound))"
+    return {ARM: f"#define bounded_{type}(x, bound) \\\n  (({type}){moved})"}
 
 
 def _near(type: VectorType) -> str:
@@ -129,12 +126,12 @@ _NATIVE: dict[str, Callable[[VectorType], dict[str, str]]] = {
     "integers": _integers,
     "packed": _packed,
     "has_least": _has_least,
+    "bounded": _bounded,
 }
 """each macro that only processors with the instructions have, by the first part of its name, with its conditions"""
 _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "near": _near,
     "bound": _bound,
-    "bounded": _bounded,
     "low_bits": _low_bits,
     "product": _product,
     "by_product": _by_product,
