@@ -40,7 +40,11 @@ REORDERS = [
     ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x4_i16x8("),
     ("f32", "bf16", Conversion(), "narrowed_bf16_f32x8_i16x16("),
     ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x8_i16x16("),
+    ("f32", "f8_e4m3", Conversion(), "low_bytes_of_half("),
 ]
+OF_AVX2 = {helper for *_, helper in REORDERS if re.search("f32x8|of_half", helper)}
+ONE_BY_ONE = "Ab24a", "bf16", "avx2", Conversion()
+"""what is narrowed a register at a time"""
 MOVES = [("ab", "ab"), ("ab", "ba"), ("Ab24a", "ab")]
 
 
@@ -69,10 +73,10 @@ def test_any_bits(
         codes = (codes.view(np.int32) >> np.arange(codes.size // 4) % 28).astype(np.int32).view(np.uint8)
     for tag, to_tag in MOVES:
         source, destination = layoutc.desc(tag, (256, 272), type), layoutc.desc(to_tag, (256, 272), to_type)
-        target = "avx2" if "x8_i16x16" in helper else "sse2"
+        target = "avx2" if helper in OF_AVX2 else "sse2"
         text = layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
         assert helper in text or tag != to_tag
-        assert "narrow_bf16_f32x8(r" in text or (tag, target, conversion) != ("Ab24a", "avx2", Conversion())
+        assert "narrow_bf16_f32x8(r" in text or (tag, to_type, target, conversion) != ONE_BY_ONE
         got, expected = (np.empty(destination.size_bytes, np.uint8) for _ in range(2))
         given = codes[: source.size_bytes]
         pointers = (ctypes.c_void_p(array.ctypes.data) for array in (given, got))

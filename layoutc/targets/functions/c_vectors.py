@@ -13,7 +13,7 @@ from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_saturated import spell_saturated
 from layoutc.targets.patterns.bf16_ops import narrowed
-from layoutc.targets.patterns.c_low_bytes import LOW_BYTES, low_bytes
+from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_helper
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.patterns.saturated import saturated
@@ -51,7 +51,7 @@ def _spell_shuffle(site: Site) -> Expression:
     if (packed := saturated(op)) is not None:
         return spell_cast(result_name(site), spell_saturated(packed, site.operands))
     if low_bytes(op) is not None:
-        return spell_cast(result_name(site), call(LOW_BYTES, *site.operands))
+        return spell_cast(result_name(site), call(low_bytes_helper(op), *site.operands))
     if (found := narrowed(op)) is not None:
         together, type = spell_narrowed(found, site.operands), result_name(site)
         return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)

@@ -9,18 +9,14 @@ from layoutc.targets.helpers.c_whole import all_lanes, clamped, rounded_clamped,
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, PAIR
 from layoutc.targets.words.c_text import choice
-from layoutc.targets.words.c_vector_types import NATIVE_LANES, VECTOR_TYPE, VectorType, macro, native
+from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro, native
 
 FEATURES = {16: "SSE2", 32: "AVX2", 64: "AVX512BW"}
 """bytes of a register -> the macro of processors with these instructions"""
-SIZES = {16: "128", 32: "256", 64: "512"}
-"""what the compilers' names for them end with"""
 LEAST, MOST = -(1 << PAIR - 1), (1 << PAIR - 1) - 1
 """of pairs of bytes"""
 PACKING = {("i", PAIR): "packssdw", ("i", BYTE): "packsswb", ("u", BYTE): "packuswb"}
 """what two registers of lanes twice as wide become -> the instruction"""
-
-
 ARM, ARM_BYTES = "defined(__aarch64__)", 16
 """the condition of processors with NEON, and bytes of their registers"""
 
@@ -44,31 +40,27 @@ def _integers(type: VectorType) -> dict[str, str]:
 
 def _packed(type: VectorType) -> dict[str, str]:
     """Two registers as one, each 16 bytes of both by themselves."""
-    wide = f"({native(2 * type.bits, type.bytes)})"
-    name, given = f"__builtin_ia32_{PACKING[type.kind, type.bits]}{SIZES[type.bytes]}", f"{wide}(a), {wide}(b)"
-    head = f"#define packed_{type}(a, b) \\\n  (({type}){{}})"
-    plain = head.format(f"{name}({given})")
+    head, name = f"#define packed_{type}(a, b) \\\n  (({type}){{}})", f"__builtin_ia32_{PACKING[type.kind, type.bits]}"
+    plain = head.format(f"{name}{8 * type.bytes}(a, b)")
     if type.bytes == ARM_BYTES:
-        wider, moved = f"s{2 * type.bits}", "vqmovun" if type.kind == "u" else "vqmovn"
+        moved, wide = "vqmovun" if type.kind == "u" else "vqmovn", f"s{2 * type.bits}"
         a, b = (f"(int{2 * type.bits}x{type.lanes // 2}_t)({each})" for each in "ab")
-        return {x86(type): plain, ARM: head.format(f"{moved}_high_{wider}({moved}_{wider}({a}), {b})")}
+        return {x86(type): plain, ARM: head.format(f"{moved}_high_{wide}({moved}_{wide}({a}), {b})")}
     if type.bytes < 64:
         return {x86(type): plain}
-    zeros = f"({native(type.bits, type.bytes)}){{0}}, (uint{type.lanes}_t)-1"
-    by_gcc = head.format(f"{name}_mask( \\\n          {given}, {zeros})")
+    others = f"({native(type.bits, type.bytes)}){{0}}, (uint{type.lanes}_t)-1"
+    by_gcc = head.format(f"{name}512_mask(a, b, {others})")
     return {f"{x86(type)} && defined(__clang__)": plain, x86(type): by_gcc}
 
 
 def _has_least(type: VectorType) -> dict[str, str]:
     """Whether a lane of two registers is the least number."""
-    least = f"({type}){{0}} + (int16_t){LEAST}"
+    given = f"const {type} least_ = min_{type}(a, b)", f"const {type} all_ = ({type}){{0}} + (int16_t){LEAST}"
     if type.bytes == 64:
-        lanes = f"({NATIVE_LANES[PAIR]} __attribute__((vector_size({type.bytes}))))"
-        asked = f"__builtin_ia32_cmpw512_mask({lanes}least_, {lanes}({least}), 0, (uint32_t)-1)"
+        asked = "__builtin_ia32_cmpw512_mask(least_, all_, 0, (uint32_t)-1)"
     else:
-        bytes = native(BYTE, type.bytes)
-        asked = f"__builtin_ia32_pmovmskb{SIZES[type.bytes]}(({bytes})(least_ == {least}))"
-    return {x86(type): macro(f"has_least_{type}", "a, b", f"const {type} least_ = min_{type}(a, b)", f"{asked} != 0")}
+        asked = f"__builtin_ia32_pmovmskb{8 * type.bytes}(({native(BYTE, type.bytes)})(least_ == all_))"
+    return {x86(type): macro(f"has_least_{type}", "a, b", *given, f"{asked} != 0")}
 
 
 def _bound(type: VectorType) -> str:

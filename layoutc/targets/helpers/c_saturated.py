@@ -30,7 +30,7 @@ from layoutc.targets.helpers.c_whole import block
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, LIMITS, PAIR, WORD, Saturated
 from layoutc.targets.words.c_expressions import Expression, binary, call, floating
-from layoutc.targets.words.c_text import broken, choice, listed, words
+from layoutc.targets.words.c_text import BREAK, broken, choice, listed, words
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 NAME = rf"saturated_((?:quotient_)?(?:shifted_)?(?:limited_)?)({VECTOR_TYPE})_({VECTOR_TYPE})"
@@ -110,14 +110,17 @@ class Macro(NamedTuple):
 
     @property
     def parameters(self) -> str:
-        return listed([*(f"{each}{end}" for end in self.groups for each in self.registers), "low", "high"])
+        groups = (listed(f"{each}{end}" for each in self.registers) for end in self.groups)
+        return f", {BREAK}".join((*groups, "low, high"))
 
     def text(self) -> str:
         if not self.is_quotient:
             return choice(self._by_condition(), self._portable())
         divided = (f"({each}) / ({each}_by){f' + ({each}_more)' * self.is_shifted}" for each in self.registers)
         plain = self._replace(is_quotient=False, is_shifted=False)
-        portable = f"#define {self.name}({self.parameters}) \\\n  {plain.name}({listed(divided)}, low, high)"
+        portable = (
+            f"#define {self.name}({self.parameters}) \\\n  {plain.name}({f', {BREAK}'.join((*divided, 'low, high'))})"
+        )
         return with_fused(self.wide, choice(self._by_condition(), portable), portable)
 
     def _by_condition(self) -> dict[str, str]:
@@ -179,8 +182,9 @@ class Macro(NamedTuple):
         return [
             *(f"const {type} part_{each}_ = 1.0f / {each}_by_" for each in letters),
             *(f"const {type} bound_{each}_ = bound_{type}({each}_by_)" for each in letters if bounds),
+            broken(f"const {type.mask} usual_ = {usual}"),
             f"{type} {', '.join(f'number_{each}_' for each in letters)}",
-            f"if (__builtin_expect(all_{type.mask}({usual}), 1)) {block(by_products)} else {block(by_division)}",
+            f"if (__builtin_expect(all_{type.mask}(usual_), 1)) {block(by_products)} else {block(by_division)}",
         ]
 
     def _narrowed(self, pairs: VectorType, numbers: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ The low bytes of four registers of words in one, or of two in half of one, as C 
 Pairs of bytes of two registers, then bytes of two of those, are three shuffles of two registers, which Intel's
 processors do in three steps each, AMD's in one. Four shuffles of one register, each into the lanes that the others
 leave, are four: for Intel's. Of two registers they are two, in place of three steps and two of making lanes narrow.
+Registers of half the size are cut and packed, within 16 bytes each, and put in order then.
 """
 
 from __future__ import annotations
@@ -18,27 +19,35 @@ from xdsl.ir import Operation, SSAValue
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
 from layoutc.targets.words.c_text import listed
 from layoutc.targets.words.c_vector_types import native
-from layoutc.targets.words.vectors import as_shuffled, shuffled
+from layoutc.targets.words.vectors import as_shuffled, lane_bits, lanes_in, shuffled
 
-LOW_BYTES, LOW_BYTES_OF_PAIR = "low_bytes", "low_bytes_of_pair"
-REGISTER, WORD, REGISTERS = 64, 4, 4
-"""bytes of a register, bytes of a word, and how many registers become one"""
+LOW_BYTES, LOW_BYTES_OF_PAIR, LOW_BYTES_OF_HALF = "low_bytes", "low_bytes_of_pair", "low_bytes_of_half"
+REGISTER, WORD, REGISTERS, BYTE = 64, 4, 4, 8
+"""bytes of a register and of a word, how many registers become one, and bits of a byte"""
 LANES = REGISTER // WORD
-EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (32, 64)}
+EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (16, 32, 64)}
 """every second lane of two registers"""
+HALF = REGISTER // 2
+HELPERS = {EVEN[REGISTER]: LOW_BYTES, EVEN[HALF]: LOW_BYTES_OF_HALF}
+"""lanes of the shuffle that joins four registers' bytes -> the macro"""
 BYTES, PAIRS = native(8, REGISTER), native(16, REGISTER)
 
 
 def low_bytes(op: Operation) -> Sequence[SSAValue] | None:
     """The four registers of pairs whose every fourth byte a shuffle leaves, if nobody else uses what is between."""
-    if op.__class__ is not vector.ShuffleOp or shuffled(op) != EVEN[REGISTER]:
+    if op.__class__ is not vector.ShuffleOp or shuffled(op) not in HELPERS or lane_bits(op.results[0].type) != BYTE:
         return None
-    pairs = [_even_pairs(operand) for operand in op.operands]
+    pairs = [_even_pairs(operand, lanes_in(operand) // 2) for operand in op.operands]
     return None if None in pairs else [value for pair in pairs for value in cast("Sequence[SSAValue]", pair)]
 
 
-def _even_pairs(value: SSAValue) -> Sequence[SSAValue] | None:
-    """The two registers of which a value has every second pair of bytes."""
+def low_bytes_helper(op: Operation) -> str:
+    """The macro that makes one register of them."""
+    return HELPERS[shuffled(op)]
+
+
+def _even_pairs(value: SSAValue, count: int) -> Sequence[SSAValue] | None:
+    """The two registers of so many pairs of bytes of which a value has every second one."""
     if not isinstance(value.owner, vector.BitcastOp) or not value.has_one_use():
         return None
     pairs = value.owner.source
@@ -46,7 +55,7 @@ def _even_pairs(value: SSAValue) -> Sequence[SSAValue] | None:
         return None
     # Words that are looked at as pairs: what was loaded as pairs has no text where nothing mentions it directly.
     are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.owner.operands)
-    return pairs.owner.operands if are_words and shuffled(pairs.owner) == EVEN[REGISTER // 2] else None
+    return pairs.owner.operands if are_words and shuffled(pairs.owner) == EVEN[count] else None
 
 
 def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
@@ -57,13 +66,13 @@ def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
     if not isinstance(pairs, vector.ShuffleOp) or not pairs.result.has_one_use() or type.element_type.bitwidth != 8:
         return None
     are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.operands)
-    return pairs.operands if are_words and shuffled(pairs) == EVEN[REGISTER // 2] else None
+    return pairs.operands if are_words and shuffled(pairs) == EVEN[HALF] else None
 
 
 def low_bytes_prelude(used: set[str]) -> list[str]:
     """The macros that are among the words that code uses."""
     of_one = [_OF_ONE] if used & {LOW_BYTES, LOW_BYTES_OF_PAIR} else []
-    found = {LOW_BYTES: _definition, LOW_BYTES_OF_PAIR: _definition_of_pair}
+    found = {LOW_BYTES: _definition, LOW_BYTES_OF_PAIR: _definition_of_pair, LOW_BYTES_OF_HALF: _definition_of_half}
     return [*of_one, *(text() for name, text in found.items() if name in used)]
 
 
@@ -81,6 +90,28 @@ def _definition_of_pair() -> str:
       ({PAIRS})(a), \\
       ({PAIRS})(b), \\
           {_lines(range(0, REGISTER, 2))}))
+#endif"""
+
+
+def _definition_of_half() -> str:
+    words = listed(4 * part + each for each in range(REGISTERS) for part in range(HALF // 16))
+    pairs, bytes = (_lines(range(0, 2 * count, 2)) for count in (HALF // 2, HALF))
+    return f"""#if defined(__AVX2__) && !defined(__clang__)
+#define {LOW_BYTES_OF_HALF}(a, b, c, d) \\
+  __extension__ ({{ \\
+    const i16x16 ab_ = (i16x16)__builtin_ia32_packusdw256((i32x8)(a) & 0xff, (i32x8)(b) & 0xff); \\
+    const i16x16 cd_ = (i16x16)__builtin_ia32_packusdw256((i32x8)(c) & 0xff, (i32x8)(d) & 0xff); \\
+    const i32x8 mixed_ = (i32x8)__builtin_ia32_packuswb256(ab_, cd_); \\
+    (i8x32)__builtin_shufflevector(mixed_, mixed_, {words}); \\
+  }})
+#else
+#define {LOW_BYTES_OF_HALF}(a, b, c, d) \\
+  __builtin_shufflevector( \\
+      (i8x32)__builtin_shufflevector((i16x16)(a), (i16x16)(b), \\
+          {pairs}), \\
+      (i8x32)__builtin_shufflevector((i16x16)(c), (i16x16)(d), \\
+          {pairs}), \\
+          {bytes})
 #endif"""
 
 

@@ -18,13 +18,11 @@ from xdsl.dialects.builtin import bf16, f16, f32
 from xdsl.ir import Attribute, Operation
 
 from layoutc.targets.patterns.wide_parts import WITHOUT_F16
-from layoutc.targets.words.c_text import either, listed
+from layoutc.targets.words.c_text import BREAK, either, listed
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
 from layoutc.targets.words.vectors import lane_type
 
-BREAK = "\\\n          "
-"""a new line of a macro"""
 FORMATS: dict[str, Attribute] = {"f16": f16, "bf16": bf16}
 USUAL_BF16 = "usual_bf16"
 """bf16 all of whose NaN become the one without sign and payload"""

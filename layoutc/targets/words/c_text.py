@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 INDENT = "  "
+BREAK = "\\\n          "
+"""a new line of a macro"""
 MAX_WIDTH = 110
 _GAPS = bytes(byte if chr(byte).isalnum() or byte == ord("_") or byte >= 128 else ord(" ") for byte in range(256))
 """each byte of UTF-8, with blanks for those that are in no word"""
