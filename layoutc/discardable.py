@@ -24,6 +24,9 @@ INSERTED = "layout.inserted"
 INLINED = "layout.inlined"
 """of a function: it stands for its text, and what it gives is stored as it is"""
 
+EXACT = "layout.exact"
+"""of a product: it has no more places than its type, so that it may be left unrounded where it is added"""
+
 TO_INTEGER = "layout.to_integer"
 """of a division: all it gives becomes integers, after integers of at most 32 bits were added"""
 

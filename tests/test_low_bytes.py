@@ -35,6 +35,8 @@ BUILDS = [
         ("aB16b", "s32", "s8", " = (i8x64)low_bytes("),
         ("ba", "s32", "s8", "(i8x32)low_bytes_of_pair("),
         ("ab", "f32", "s4", "resize_i16x32_i8x32("),
+        ("ab", "f32", "f8_e4m3", " = (i8x64)low_bytes_signed("),
+        ("ab", "f32", "e8m0", " = (i8x64)low_bytes("),
     ],
 )
 def test_low_bytes(

@@ -40,7 +40,8 @@ REORDERS = [
     ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x4_i16x8("),
     ("f32", "bf16", Conversion(), "narrowed_bf16_f32x8_i16x16("),
     ("f32", "bf16", Conversion(src_scale=0.75), "narrowed_usual_bf16_f32x8_i16x16("),
-    ("f32", "f8_e4m3", Conversion(), "low_bytes_of_half("),
+    ("f32", "f8_e4m3", Conversion(), "low_bytes_of_half_signed("),
+    ("f32", "e8m0", Conversion(), "low_bytes_of_half("),
 ]
 OF_AVX2 = {helper for *_, helper in REORDERS if re.search("f32x8|of_half", helper)}
 ONE_BY_ONE = "Ab24a", "bf16", "avx2", Conversion()

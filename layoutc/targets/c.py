@@ -47,6 +47,7 @@ from layoutc.targets.helpers.c_word_tables import word_tables_prelude
 from layoutc.targets.patterns.c_float_numbers import float_numbers_prelude
 from layoutc.targets.patterns.c_low_bytes import low_bytes_prelude
 from layoutc.targets.patterns.narrow_parts import narrow_parts_prelude
+from layoutc.targets.patterns.signed_bytes import signed_bytes_prelude
 from layoutc.targets.patterns.wide_parts import wide_parts_prelude
 from layoutc.targets.spelling.c_arith import FLOAT_SPELLINGS
 from layoutc.targets.spelling.c_memory import constant_array, parameter
@@ -64,6 +65,7 @@ PRELUDES = (
     joining_prelude,
     covering_prelude,
     low_bytes_prelude,
+    signed_bytes_prelude,
     wide_parts_prelude,
     narrow_parts_prelude,
     saturated_prelude,

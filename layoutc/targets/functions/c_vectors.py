@@ -17,6 +17,7 @@ from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_helper
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.patterns.saturated import saturated
+from layoutc.targets.patterns.signed_bytes import signed_bytes, signed_bytes_helper
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import read_as, result_name, typed
 from layoutc.targets.words.c_expressions import (
@@ -50,6 +51,8 @@ def _spell_shuffle(site: Site) -> Expression:
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
     if (packed := saturated(op)) is not None:
         return spell_cast(result_name(site), spell_saturated(packed, site.operands))
+    if signed_bytes(op) is not None:
+        return spell_cast(result_name(site), call(signed_bytes_helper(op), *site.operands))
     if low_bytes(op) is not None:
         return spell_cast(result_name(site), call(low_bytes_helper(op), *site.operands))
     if (found := narrowed(op)) is not None:

@@ -24,7 +24,7 @@ from layoutc.targets.words.c_vector_types import MODES, NATIVE_LANES, VECTOR_TYP
 
 RESERVED_NAME = (
     rf"((load|store|stream|broadcast)_((first|some|once|within)_)?)?{VECTOR_TYPE}(_unaligned)?$|(stream|bytes|shuffle)_\d+$"
-    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair|half))?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$|{NUMBER_AS}$"
+    rf"|cover_(bytes|pairs)$|low_bytes(_of_(one|two|pair|half))?(_signed)?$|{NAME}$|({'|'.join(OPERATIONS)})_{VECTOR_TYPE}$|{RESIZED}$|{NUMBER_AS}$"
     rf"|{UNPACKED}$|{NARROWED}$|{NUMBER_OF_F8}$|{NUMBER_OF_F4}$|{BYTE_OF}$|{WORD_OF}$|{SATURATED}$|{PART}$"
     rf"|(all|rounded_\w+)_{VECTOR_TYPE}$|\w+_{VECTOR_TYPE}_table$"
 )

@@ -28,6 +28,8 @@ LANES = REGISTER // WORD
 EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (16, 32, 64)}
 """every second lane of two registers"""
 HALF = REGISTER // 2
+SIGNED = "_signed"
+"""what the names of macros end with that give the bytes signs, too"""
 HELPERS = {EVEN[REGISTER]: LOW_BYTES, EVEN[HALF]: LOW_BYTES_OF_HALF}
 """lanes of the shuffle that joins four registers' bytes -> the macro"""
 BYTES, PAIRS = native(8, REGISTER), native(16, REGISTER)
@@ -70,7 +72,8 @@ def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
 
 
 def low_bytes_prelude(used: set[str]) -> list[str]:
-    """The macros that are among the words that code uses."""
+    """The macros that are among the words that code uses, and those that give them signs too (`signed_bytes`)."""
+    used = used | {name.removesuffix(SIGNED) for name in used}
     of_one = [_OF_ONE] if used & {LOW_BYTES, LOW_BYTES_OF_PAIR} else []
     found = {LOW_BYTES: _definition, LOW_BYTES_OF_PAIR: _definition_of_pair, LOW_BYTES_OF_HALF: _definition_of_half}
     return [*of_one, *(text() for name, text in found.items() if name in used)]
@@ -89,13 +92,13 @@ def _definition_of_pair() -> str:
   resize_i16x32_i8x32((i16x32)__builtin_shufflevector( \\
       ({PAIRS})(a), \\
       ({PAIRS})(b), \\
-          {_lines(range(0, REGISTER, 2))}))
+          {byte_lines(range(0, REGISTER, 2))}))
 #endif"""
 
 
 def _definition_of_half() -> str:
     words = listed(4 * part + each for each in range(REGISTERS) for part in range(HALF // 16))
-    pairs, bytes = (_lines(range(0, 2 * count, 2)) for count in (HALF // 2, HALF))
+    pairs, bytes = (byte_lines(range(0, 2 * count, 2)) for count in (HALF // 2, HALF))
     return f"""#if defined(__AVX2__) && !defined(__clang__)
 #define {LOW_BYTES_OF_HALF}(a, b, c, d) \\
   __extension__ ({{ \\
@@ -120,7 +123,7 @@ def _definition() -> str:
     for number, name in enumerate("abcd"):
         lanes = ((1 << LANES) - 1) << LANES * number
         merged = f"{LOW_BYTES}_of_one({name}, {lanes:#x}, \\\n      {merged})"
-    evens = _lines(range(0, REGISTER, 2))
+    evens = byte_lines(range(0, REGISTER, 2))
     return f"""#if defined(__AVX512VBMI__) && !defined(__clang__) && \\
     !{ONE_STEP}
 #define {LOW_BYTES}(a, b, c, d) \\
@@ -136,11 +139,11 @@ def _definition() -> str:
           {evens}), \\
       {LOW_BYTES}_of_two(short, c, d, \\
           {evens}), \\
-          {_lines(range(0, 2 * REGISTER, 2))})
+          {byte_lines(range(0, 2 * REGISTER, 2))})
 #endif"""
 
 
-def _lines(numbers: Sequence[int]) -> str:
+def byte_lines(numbers: Sequence[int]) -> str:
     """Sixteen to a line of a macro."""
     rows = (listed(numbers[start : start + LANES]) for start in range(0, len(numbers), LANES))
     return ", \\\n          ".join(rows)
@@ -150,6 +153,6 @@ _OF_ONE = f"""#define {LOW_BYTES}_of_one(x, lanes, others) \\
   __builtin_ia32_permvarqi512_mask( \\
       ({BYTES})(x), \\
       ({BYTES}){{ \\
-          {_lines([WORD * lane for lane in range(LANES)] * REGISTERS)}}}, \\
+          {byte_lines([WORD * lane for lane in range(LANES)] * REGISTERS)}}}, \\
       others, lanes)"""
 """a shuffle of one register into the lanes that others leave, where there is such"""

@@ -11,10 +11,12 @@ from layoutc.targets.patterns.bf16_ops import NARROWING, narrowed
 from layoutc.targets.patterns.c_code_numbers import code_of
 from layoutc.targets.patterns.c_float_numbers import float_codes
 from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_of_pair
+from layoutc.targets.patterns.exact_sums import exact_sum
 from layoutc.targets.patterns.lane_lists import lane_list
 from layoutc.targets.patterns.nan_choices import nan_choice
 from layoutc.targets.patterns.narrow_parts import narrow_parts
 from layoutc.targets.patterns.saturated import saturated
+from layoutc.targets.patterns.signed_bytes import signed_bytes
 from layoutc.targets.patterns.whole_ops import WHOLE, whole
 from layoutc.targets.patterns.wide_parts import WIDENING, wide_part
 from layoutc.walk import operands
@@ -31,6 +33,8 @@ def operands_of(op: Operation) -> Sequence[SSAValue]:
         return _narrowed_of(op)
     if op.__class__ in WHOLE and (made := whole(op)) is not None:
         return made.operands
+    if (sum := exact_sum(op)) is not None:
+        return sum
     if op.__class__ in WHOLE and (choice := nan_choice(op)) is not None:
         return choice.operands
     if op.__class__ in WIDENING and (part := wide_part(op)) is not None:
@@ -50,4 +54,4 @@ def _narrowed_of(op: Operation) -> Sequence[SSAValue]:
         return found.operands
     if (parts := narrow_parts(op)) is not None:
         return parts.registers
-    return low_bytes(op) or operands(op)
+    return signed_bytes(op) or low_bytes(op) or operands(op)

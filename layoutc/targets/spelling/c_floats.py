@@ -6,7 +6,7 @@ from xdsl.dialects import arith, func, math, memref, vector
 from xdsl.dialects.builtin import Float16Type, Float32Type
 from xdsl.ir import Operation
 
-from layoutc.discardable import INLINED
+from layoutc.discardable import EXACT, INLINED
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.patterns.c_float_numbers import float_codes
 from layoutc.targets.spelling.c_context import Site, Spelling
@@ -95,9 +95,10 @@ def is_fusible(op: Operation) -> bool:
     """
     Whether a compiler may be told to leave out the rounding of a product, as the sum that it goes into rounds.
 
-    A number that is looked up is no product.
+    A number that is looked up is no product, and one that is exact may go unrounded.
     """
-    return op.__class__ is arith.MulfOp and float_codes(op) is None and _goes_into_a_sum(op)
+    is_product = op.__class__ is arith.MulfOp and EXACT not in op.attributes
+    return is_product and float_codes(op) is None and _goes_into_a_sum(op)
 
 
 def _goes_into_a_sum(op: Operation) -> bool:

@@ -21,6 +21,7 @@ from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
 from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
 from layoutc.targets.patterns.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
 from layoutc.targets.patterns.c_quotient import quotient_helper
+from layoutc.targets.patterns.exact_sums import exact_sum, exact_sum_helper
 from layoutc.targets.patterns.nan_choices import nan_choice
 from layoutc.targets.patterns.saturated import saturated
 from layoutc.targets.patterns.whole_ops import whole
@@ -95,6 +96,8 @@ def _or_whole(spelling: Spelling) -> Spelling:
     def spell(site: Site) -> Expression:
         if (choice := nan_choice(site.op)) is not None:
             return call(choice.helper, *site.operands)
+        if exact_sum(site.op) is not None:
+            return call(exact_sum_helper(site.op), *site.operands)
         if (found := whole(site.op)) is None:
             return spelling(site)
         return call(found.helper, *site.operands, *(floating(number, f32) for number in found.numbers))

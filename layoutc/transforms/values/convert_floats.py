@@ -7,12 +7,12 @@ formats, docs/conversions.md the rules.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from xdsl.dialects.builtin import IntegerType, UnitAttr, bf16, f16, f32, f64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.discardable import IS_NORMAL, IS_SCALED
+from layoutc.discardable import EXACT, IS_NORMAL, IS_SCALED
 from layoutc.element_type import element_type
 from layoutc.float_format import FloatFormat, Specials
 from layoutc.transforms.building.lanes import Lanes
@@ -256,7 +256,10 @@ def _narrow_number(lanes: Lanes, magnitude: SSAValue, wide: FloatFormat, format:
     exponent = lanes.as_bits(power, "exponent")
     # Even, so that ties are ties to even.
     unbiased = -(least_bits >> shift) % (1 << max(8, width_of(format)))
-    place = lanes.bitcast(lanes.add(exponent, (shift << wide.fraction_bits) + unbiased, "place"), float_type)
+    # Products with a power of two are exact.
+    above = _from_bits(lanes, (wide.bias + shift << wide.fraction_bits) + unbiased, float_type)
+    place = lanes.mul(power, above, "place")
+    cast("Operation", place.owner).attributes[EXACT] = UnitAttr()
     total = lanes.as_bits(lanes.add(number, place, "total"))
     return lanes.add(total, lanes.shr(exponent, shift), "code")
 
