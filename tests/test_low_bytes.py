@@ -13,7 +13,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.helpers.c_resize_helpers import resize_helper
 from layoutc.targets.words.c_vector_types import VectorType
-from tests.c_programs import compiled, compiler_named
+from tests.c_programs import compiled, compiler_named, emitted
 
 BUILDS = [
     ("gcc", ("-O2", "-march=native")),
@@ -66,3 +66,38 @@ def test_lanes_of_one_register_become_narrow_by_one_shuffle() -> None:
     names = (("i32x16", "i8x16"), ("i16x32", "i8x32"), ("i64x8", "i8x8"), ("i16x16", "i8x16"))
     texts = [resize_helper(VectorType.named(source), VectorType.named(target)) for source, target in names]
     assert ["permvarqi512" in text for text in texts] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(("bits", "made"), [(32, True), (64, False)])
+def test_signs_are_those_of_words(bits: int, made: bool) -> None:
+    """The highest byte of a word is not that of a number of 64 bits."""
+    lanes = 512 // bits
+    wide = f"vector<{lanes}xi{bits}>"
+    lines: list[str] = []
+    for number in range(4):
+        lines += [
+            f"%c{number} = arith.constant {number * lanes} : index",
+            f"%x{number} = vector.load %source[%c{number}] : memref<{4 * lanes}xi{bits}>, {wide}",
+            f"%upper{number} = arith.shrui %x{number}, %place : {wide}",
+            f"%sign{number} = arith.andi %upper{number}, %highest : {wide}",
+            f"%code{number} = arith.addi %x{number}, %highest : {wide}",
+            f"%signed{number} = arith.ori %code{number}, %sign{number} : {wide}",
+            f"%pairs{number} = vector.bitcast %signed{number} : {wide} to vector<32xi16>",
+        ]
+    evens = {count: ", ".join(map(str, range(0, 2 * count, 2))) for count in (32, 64)}
+    for number in (0, 2):
+        pair = f"%pairs{number}, %pairs{number + 1}"
+        lines += [
+            f"%even{number} = vector.shuffle {pair} [{evens[32]}] : vector<32xi16>, vector<32xi16>",
+            f"%bytes{number} = vector.bitcast %even{number} : vector<32xi16> to vector<64xi8>",
+        ]
+    body = "\n".join(lines)
+    text = emitted(f"""func.func @f(%source : memref<{4 * lanes}xi{bits}>, %target : memref<64xi8>) {{
+      %place = arith.constant dense<24> : {wide}
+      %highest = arith.constant dense<128> : {wide}
+      {body}
+      %all = vector.shuffle %bytes0, %bytes2 [{evens[64]}] : vector<64xi8>, vector<64xi8>
+      vector.store %all, %target[%c0] : memref<64xi8>, vector<64xi8>
+      func.return
+    }}""")
+    assert ("low_bytes_signed(" in text) == made and "low_bytes" in text

@@ -694,3 +694,22 @@ def test_parts_of_lists_that_are_cast(compiler: str, tmp_path: Path) -> None:
     function = compiled(text, compiler, tmp_path, "-O2")("f", [POINTER] * 2)
     function(source.ctypes.data, target.ctypes.data)
     np.testing.assert_array_equal(target, source.view(np.uint8).reshape(rows, 12)[:, 8:])
+
+
+def test_lists_that_become_bits(compiler: str, tmp_path: Path) -> None:
+    """Floats that are cast to integers stay floats in their list, else C would make numbers of them."""
+    text = emitted("""func.func @f(%source : memref<2xf32>, %target : memref<2xi32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %a = memref.load %source[%c0] : memref<2xf32>
+      %b = memref.load %source[%c1] : memref<2xf32>
+      %zeros = arith.constant dense<0.0> : vector<2xf32>
+      %one = vector.insert %a, %zeros[0] : f32 into vector<2xf32>
+      %both = vector.insert %b, %one[1] : f32 into vector<2xf32>
+      %bits = vector.bitcast %both : vector<2xf32> to vector<2xi32>
+      vector.store %bits, %target[%c0] : memref<2xi32>, vector<2xi32>
+      func.return
+    }""")
+    source, target = np.array([1.5, -3e9], np.float32), np.zeros(2, np.int32)
+    compiled(text, compiler, tmp_path, "-O2")("f", [POINTER] * 2)(source.ctypes.data, target.ctypes.data)
+    np.testing.assert_array_equal(target, source.view(np.int32))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
@@ -37,7 +37,7 @@ from layoutc.targets.words.c_types import (
     lane_count,
     vector_name,
 )
-from layoutc.targets.words.vectors import lanes_in
+from layoutc.targets.words.vectors import lane_type, lanes_in
 from layoutc.walk import operands
 
 if TYPE_CHECKING:
@@ -126,9 +126,11 @@ def _type_of_its_cast(value: SSAValue) -> Attribute | None:
     gcc 12 breaks down where a part is taken of a list of lanes that was cast.
     """
     user = value.get_user_of_unique_use()
-    if not isinstance(user, vector.BitcastOp) or lanes_in(user.result) != lanes_in(value):
+    if not isinstance(user, vector.BitcastOp):
         return None
-    return user.result.type
+    lanes = [lane_type(each.type) for each in (value, user.result)]
+    are_integers = all(isinstance(lane, IntegerType) for lane in lanes)
+    return user.result.type if are_integers and lanes_in(user.result) == lanes_in(value) else None
 
 
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:

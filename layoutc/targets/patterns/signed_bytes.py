@@ -21,12 +21,13 @@ from layoutc.targets.patterns.c_low_bytes import (
     LOW_BYTES,
     LOW_BYTES_OF_HALF,
     SIGNED,
+    WORD,
     byte_lines,
     low_bytes,
     low_bytes_helper,
 )
 from layoutc.targets.words.c_text import BREAK
-from layoutc.targets.words.vectors import behind, uncast
+from layoutc.targets.words.vectors import behind, lane_bits, uncast
 from layoutc.walk import operands
 
 SIGN, PLACE = 128, 24
@@ -48,7 +49,8 @@ def signed_bytes(op: Operation) -> Sequence[SSAValue] | None:
 
 def _with_sign(words: SSAValue) -> tuple[SSAValue, SSAValue] | None:
     """The code and the word whose sign it gets, of words that are made for nothing else."""
-    if words.owner.__class__ is not arith.OrIOp or not words.has_one_use():
+    is_made_here = words.owner.__class__ is arith.OrIOp and words.has_one_use()
+    if not is_made_here or lane_bits(words.type) != 8 * WORD:
         return None
     code, sign = operands(cast("Operation", words.owner))
     signed = behind(sign, (arith.AndIOp, SIGN), (arith.ShRUIOp, PLACE))

@@ -75,18 +75,8 @@ def float_binary(operator: str) -> Spelling:
 HARMLESS = (
     *(arith.MulfOp, arith.DivfOp, arith.CmpfOp, arith.TruncFOp, arith.FPToSIOp, arith.FPToUIOp, math.RoundEvenOp),
     *(memref.StoreOp, vector.StoreOp, vector.MaskedStoreOp),
-    *(
-        arith.ShLIOp,
-        arith.ShRUIOp,
-        arith.ShRSIOp,
-        arith.AddiOp,
-        arith.SubiOp,
-        arith.AndIOp,
-        arith.CmpiOp,
-        arith.TruncIOp,
-    ),
 )
-"""ops that a product may go into as it is; what its bits go into ends it, but for changes of its sign"""
+"""ops that a product may go into as it is"""
 PASSING = (arith.SelectOp, arith.BitcastOp, vector.BitcastOp, vector.ShuffleOp)
 """ops that give it on to others"""
 
