@@ -49,8 +49,11 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
     def text(type: VectorType) -> str:
         relation = "<" if name == "min" else ">"
         given = f"const {type} yes_ = (a)", f"const {type} no_ = (b)"
-        compared = f"const {type.mask} mask_ = ({type.mask})(yes_ {relation} no_)"
-        portable = macro(f"{name}_{type}", "a, b", *given, compared, _chosen(type))
+        compared = f"{type.mask} mask_ = ({type.mask})(yes_ {relation} no_)"
+        portable = macro(f"{name}_{type}", "a, b", *given, f"const {compared}", _chosen(type))
+        if type.kind == "f" and type.bytes == NEON_BYTES:
+            apart = macro(f"{name}_{type}", "a, b", *given, compared, '__asm__("" : "+w"(mask_))', _chosen(type))
+            portable = either(CLANG_FOR_NEON, apart, portable)
         return (_float_extremum if type.kind == "f" else _integer_extremum)(name, type, portable)
 
     return text
@@ -58,6 +61,11 @@ def _extremum(name: str) -> Callable[[VectorType], str]:
 
 FLOAT_REGISTERS = {16: ("SSE2", ""), 32: ("AVX", "256"), 64: ("AVX512F", "512")}
 """bytes of a register -> the macro of processors that have it, and what gcc's names for it end in"""
+NEON_BYTES, CLANG_FOR_NEON = 16, "defined(__clang__) && defined(__aarch64__)"
+"""
+of its registers, and the condition of a compiler that makes its own extremum of the choice, which is another one where
+a NaN signals
+"""
 INTEGER_REGISTERS = {16: ("SSE4_1", "128"), 32: ("AVX2", "256"), 64: ("AVX512F", "512")}
 """the same for integers, but for some"""
 OF_SSE2 = (("i", 16), ("u", 8))
