@@ -106,14 +106,17 @@ def test_any_divisor(
 
 @pytest.mark.parametrize("scale", [0.43, -0.0236, 1.0, float.fromhex("0x1.fffffep-1"), 3e-18, 1e18, 1e-30, 1e38, 1e-44])
 @pytest.mark.parametrize(("type", "zero_point"), [("s8", None), ("s8", -100), ("u8", 7), ("u8", 2**31 - 1)])
-def test_constant_divisor(scale: float, type: str, zero_point: int | None) -> None:
+@pytest.mark.parametrize("tag", ["ab", "Ab3a"])
+def test_constant_divisor(scale: float, type: str, zero_point: int | None, tag: str) -> None:
+    """Of four registers at once, and of each by itself."""
     rng = np.random.default_rng(8)
     scales = np.array([scale], np.float32)
-    x = dividends(np.repeat(scales, 64), rng)
+    x = dividends(np.repeat(scales, 63), rng)
     got = np.empty(x.shape, {"s8": np.int8, "u8": np.uint8}[type])
-    source, destination = (layoutc.desc("ab", x.shape, name) for name in ("f32", type))
+    source, destination = layoutc.desc(tag, x.shape, "f32"), layoutc.desc("ab", x.shape, type)
     conversion = layoutc.Conversion(dst_scale=scale, dst_zero_point=zero_point)
-    layoutc.Kernel(source, destination, conversion=conversion)(x, got)
+    given = x if tag == "ab" else np.ascontiguousarray(x.reshape(21, 3, -1).transpose(0, 2, 1))
+    layoutc.Kernel(source, destination, conversion=conversion)(given.view(np.uint8).reshape(-1), got)
     np.testing.assert_array_equal(got, expected(x, scales, zero_point, type))
 
 
@@ -176,8 +179,8 @@ def test_what_the_proof_leaves() -> None:
         assert rounded(q + rounded(x - q * t) * y) == rounded(x / t)
 
 
-def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 64) -> str:
-    source, destination = (layoutc.desc("ab", (rows, 256), name) for name in ("f32", type))
+def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 63, tag: str = "ab") -> str:
+    source, destination = layoutc.desc(tag, (rows, 256), "f32"), layoutc.desc("ab", (rows, 256), type)
     return layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
 
 
@@ -189,6 +192,8 @@ def test_where_products_are_taken() -> None:
     assert "quotient_usual_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=0.1))
     assert "quotient_f32x16(" in text_of("s32", "avx512", layoutc.Conversion(dst_scale=1e-30))
     assert "product_f32x16(" in text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1))
+    one = text_of("s8", "avx512", layoutc.Conversion(dst_scale=0.1), tag="Ab3a")
+    assert "low_bits_f32x16(product_f32x16(" in one and "saturated_" not in one
     assert "product_f32x8(" in text_of("s8", "avx2", layoutc.Conversion(dst_scale=0.1))
     assert "product_f32x4(" in text_of("s8", "neon", layoutc.Conversion(dst_scale=0.1))
     assert "saturated_quotient_shifted_f32x16_i8x64(" in text_of("s8", "avx512", shifted)

@@ -21,13 +21,13 @@ from layoutc.targets.helpers.c_bf16_helper import (
 )
 from layoutc.targets.helpers.c_number_helpers import NUMBER_AS, number_helper
 from layoutc.targets.helpers.c_resize_helpers import RESIZED, resize_helper
-from layoutc.targets.helpers.c_whole import whole, whole_known, whole_needs
+from layoutc.targets.helpers.c_whole import whole, whole_needs
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.exact_sums import EXACT_SUM, exact_sum_text
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
-from layoutc.targets.words.c_text import broken, by_gcc, either, listed
+from layoutc.targets.words.c_text import broken, by_gcc, either, first_found, listed
 from layoutc.targets.words.c_vector_types import LETTERS, VECTOR_TYPE, VectorType, macro, native
 
 MANTISSA_BITS = {32: 23, 64: 52}
@@ -205,16 +205,11 @@ F16_LANES = {"__AVX512F__": (16,), "__F16C__": (8, 4)}
 def _by_hardware(name: str, lanes: int, portable: str, kind: str, convert: Callable[[str, int], str]) -> str:
     """The instructions of processors that have them, 16 or 8 lanes at a time."""
     natives = {
-        feature: f"#define {name}(x) \\\n{_pieces(lanes, size, kind, convert)}"
+        f"defined({feature})": f"#define {name}(x) \\\n{_pieces(lanes, size, kind, convert)}"
         for feature, sizes in F16_LANES.items()
         if (size := next((size for size in sizes if size <= lanes), 0))
     }
-    if not natives:
-        return portable
-    lines: list[str] = []
-    for feature, text in natives.items():
-        lines += (f"#elif defined({feature})" if lines else f"#ifdef {feature}", text)
-    return "\n".join((*lines, "#else", portable, "#endif"))
+    return first_found(natives, portable) if natives else portable
 
 
 def _pieces(lanes: int, size: int, kind: str, convert: Callable[[str, int], str]) -> str:
@@ -261,8 +256,6 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "quotient": quotient,
     "quotient_usual": quotient_usual,
     "whole": whole,
-    "whole_known": whole_known,
-    "whole_known_shifted": partial(whole_known, shift="z"),
     "whole_shifted": partial(whole, shift="z"),
 }
 """each macro by the first part of its name, for vectors of the type that the rest names"""

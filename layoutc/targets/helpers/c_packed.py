@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import f32
 
 from layoutc.targets.helpers.c_whole import all_lanes, clamped, rounded_clamped, usual_divisor
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, PAIR
-from layoutc.targets.words.c_text import choice
+from layoutc.targets.words.c_expressions import Expression, binary, call, floating
+from layoutc.targets.words.c_text import first_found
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro, native
 
 FEATURES = {16: "SSE2", 32: "AVX2", 64: "AVX512BW"}
@@ -114,6 +117,13 @@ def _product(type: VectorType) -> str:
     return with_fused(type, macro(f"product_{type}", "x, s, h, l", *steps), f"#define {name} ((x) / (s))")
 
 
+def spell_product(type: VectorType, given: Sequence[Expression], factors: tuple[float, float]) -> Expression:
+    """The quotient of a dividend by a known divisor, and what is added then, if anything is given for it."""
+    dividend, divisor, *more = given
+    product = call(f"product_{type}", dividend, divisor, *(floating(factor, f32) for factor in factors))
+    return binary("+", product, *more) if more else product
+
+
 _NATIVE: dict[str, Callable[[VectorType], dict[str, str]]] = {
     "integers": _integers,
     "packed": _packed,
@@ -141,4 +151,4 @@ def packed_prelude(used: set[str]) -> list[str]:
 
 
 def _text(name: str, type: VectorType) -> str:
-    return choice(_NATIVE[name](type)) if name in _NATIVE else _TEXTS[name](type)
+    return first_found(_NATIVE[name](type)) if name in _NATIVE else _TEXTS[name](type)

@@ -25,12 +25,12 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import f32
 
-from layoutc.targets.helpers.c_packed import ARM, ARM_BYTES, packed_prelude, x86
+from layoutc.targets.helpers.c_packed import ARM, ARM_BYTES, packed_prelude, spell_product, x86
 from layoutc.targets.helpers.c_whole import block
 from layoutc.targets.patterns.c_quotient import with_fused
 from layoutc.targets.patterns.saturated import BYTE, LIMITS, PAIR, WORD, Saturated
-from layoutc.targets.words.c_expressions import Expression, binary, call, floating
-from layoutc.targets.words.c_text import BREAK, broken, choice, listed, words
+from layoutc.targets.words.c_expressions import Expression, call, floating
+from layoutc.targets.words.c_text import BREAK, broken, first_found, listed, words
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro
 
 NAME = rf"saturated_((?:quotient_)?(?:shifted_)?(?:limited_)?)({VECTOR_TYPE})_({VECTOR_TYPE})"
@@ -54,12 +54,8 @@ def spell_saturated(found: Saturated, given: Sequence[Expression]) -> Expression
 def _products(found: Saturated, given: Sequence[Expression]) -> list[Expression]:
     """Numbers that two products make."""
     count = len(found.numbers)
-    dividends, divisors, shifts = given[:count], given[count : 2 * count], given[2 * count :]
-    numbers = [
-        call(f"product_{found.wide}", x, s, floating(high, f32), floating(low, f32))
-        for x, s, (high, low) in zip(dividends, divisors, found.factors, strict=True)
-    ]
-    return [binary("+", *pair) for pair in zip(numbers, shifts, strict=True)] if shifts else numbers
+    parts = zip(*(given[start : start + count] for start in range(0, len(given), count)), strict=True)
+    return [spell_product(found.wide, part, factors) for part, factors in zip(parts, found.factors, strict=True)]
 
 
 # --- texts -------------------------------------------------------------------------------------------------------
@@ -115,13 +111,13 @@ class Macro(NamedTuple):
 
     def text(self) -> str:
         if not self.is_quotient:
-            return choice(self._by_condition(), self._portable())
+            return first_found(self._by_condition(), self._portable())
         divided = (f"({each}) / ({each}_by){f' + ({each}_more)' * self.is_shifted}" for each in self.registers)
         plain = self._replace(is_quotient=False, is_shifted=False)
         portable = (
             f"#define {self.name}({self.parameters}) \\\n  {plain.name}({f', {BREAK}'.join((*divided, 'low, high'))})"
         )
-        return with_fused(self.wide, choice(self._by_condition(), portable), portable)
+        return with_fused(self.wide, first_found(self._by_condition(), portable), portable)
 
     def _by_condition(self) -> dict[str, str]:
         """The texts for processors with instructions for such registers."""

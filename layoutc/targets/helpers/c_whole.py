@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from layoutc.targets.patterns.c_quotient import USUAL, with_fused
 from layoutc.targets.patterns.whole_ops import TO_LOW_BITS
-from layoutc.targets.words.c_text import choice
+from layoutc.targets.words.c_text import first_found
 from layoutc.targets.words.c_vector_types import VectorType, macro
 
 MOST_SHIFT = 1 << 20
@@ -70,18 +70,6 @@ def rounded_clamped(type: VectorType) -> tuple[str, ...]:
 def _plain(type: VectorType, name: str, parameters: str, shift: str) -> str:
     steps = (*_given(type, shift), *clamped(type, "x_ / s_", shift), *rounded_clamped(type))
     return macro(f"{name}_{type}", parameters, *steps)
-
-
-def whole_known(type: VectorType, shift: str = "") -> str:
-    """The integers of x * (h + l), or of x * (h + l) + z, with these limits."""
-    name = f"whole_known{'_shifted' if shift else ''}"
-    parameters, fused = _parameters(shift, "h", "l", "low", "high"), f"fused_{type}"
-    quotient = f"{fused}(x_, (h) - ({type}){{0}}, x_ * (l))"
-    dividend, _, *others = _given(type, shift)
-    # Compilers want variables to be used.
-    steps = (dividend, "(void)(s)", *others, *clamped(type, quotient, shift), *rounded_clamped(type))
-    text = macro(f"{name}_{type}", parameters, *steps)
-    return with_fused(type, text, _plain(type, name, parameters, shift))
 
 
 def whole(type: VectorType, shift: str = "") -> str:
@@ -148,4 +136,4 @@ def all_lanes(type: VectorType) -> str:
     }
     asked = {"defined(__clang__)": "__builtin_reduce_and(mask) == -1", **by_gcc[type.lanes]}
     texts = {condition: f"#define {name}(mask) ({text})" for condition, text in asked.items()}
-    return f"#ifndef {name}\n{choice(texts)}\n#endif"
+    return f"#ifndef {name}\n{first_found(texts)}\n#endif"

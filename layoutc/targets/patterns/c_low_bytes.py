@@ -32,6 +32,8 @@ SIGNED = "_signed"
 """what the names of macros end with that give the bytes signs, too"""
 HELPERS = {EVEN[REGISTER]: LOW_BYTES, EVEN[HALF]: LOW_BYTES_OF_HALF}
 """lanes of the shuffle that joins four registers' bytes -> the macro"""
+IN_ORDER = listed(4 * part + each for each in range(REGISTERS) for part in range(HALF // 16))
+"""the words of four registers that were packed within 16 bytes each, one register's after another's"""
 BYTES, PAIRS = native(8, REGISTER), native(16, REGISTER)
 
 
@@ -97,7 +99,6 @@ def _definition_of_pair() -> str:
 
 
 def _definition_of_half() -> str:
-    words = listed(4 * part + each for each in range(REGISTERS) for part in range(HALF // 16))
     pairs, bytes = (byte_lines(range(0, 2 * count, 2)) for count in (HALF // 2, HALF))
     return f"""#if defined(__AVX2__) && !defined(__clang__)
 #define {LOW_BYTES_OF_HALF}(a, b, c, d) \\
@@ -105,7 +106,7 @@ def _definition_of_half() -> str:
     const i16x16 ab_ = (i16x16)__builtin_ia32_packusdw256((i32x8)(a) & 0xff, (i32x8)(b) & 0xff); \\
     const i16x16 cd_ = (i16x16)__builtin_ia32_packusdw256((i32x8)(c) & 0xff, (i32x8)(d) & 0xff); \\
     const i32x8 mixed_ = (i32x8)__builtin_ia32_packuswb256(ab_, cd_); \\
-    (i8x32)__builtin_shufflevector(mixed_, mixed_, {words}); \\
+    (i8x32)__builtin_shufflevector(mixed_, mixed_, {IN_ORDER}); \\
   }})
 #else
 #define {LOW_BYTES_OF_HALF}(a, b, c, d) \\

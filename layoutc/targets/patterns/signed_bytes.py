@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
 from layoutc.targets.patterns.c_low_bytes import (
+    IN_ORDER,
     LOW_BYTES,
     LOW_BYTES_OF_HALF,
     SIGNED,
@@ -100,7 +101,7 @@ def _of_halves() -> str:
     const i16x16 yz_ = (i16x16)__builtin_ia32_packssdw256(y, z); \\
     const i8x32 signs_ = (i8x32)__builtin_ia32_packsswb256(wx_, yz_) & INT8_MIN; \\
     const i32x8 mixed_ = (i32x8)((i8x32)__builtin_ia32_packuswb256(ab_, cd_) | signs_); \\
-    (i8x32)__builtin_shufflevector(mixed_, mixed_, 0, 4, 1, 5, 2, 6, 3, 7); \\
+    (i8x32)__builtin_shufflevector(mixed_, mixed_, {IN_ORDER}); \\
   }})
 #else
 {_portable(OF_HALVES, "u32x8", LOW_BYTES_OF_HALF)}

@@ -73,15 +73,8 @@ class Whole(NamedTuple):
 
     @property
     def helper(self) -> str:
-        """The macro that makes them."""
-        word = "whole" if self.factors is None else "whole_known"
-        shifted = "" if self.quotient.zero_point is None else "_shifted"
-        return f"{word}{shifted}_f32x{F32_LANES}"
-
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """What the macro is given behind the operands."""
-        return *(self.factors or ()), self.low, self.high
+        """The macro that makes them, where the divisor is not known."""
+        return f"whole{'' if self.quotient.zero_point is None else '_shifted'}_f32x{F32_LANES}"
 
 
 def whole(op: Operation) -> Whole | None:

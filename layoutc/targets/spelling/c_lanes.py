@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from layoutc.targets.errors import no_spelling
 from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_number_helpers import is_by_parts
+from layoutc.targets.helpers.c_packed import spell_product
 from layoutc.targets.helpers.c_saturated import spell_saturated
 from layoutc.targets.patterns.bf16_ops import narrowed
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
@@ -48,6 +49,7 @@ from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.targets.words.vectors import F32_LANES
 from layoutc.walk import operands
 
+FLOATS = VectorType("f", 32, F32_LANES)
 CODES, WIDE_CODES = VectorType("u", 8, F32_LANES), VectorType("u", 32, F32_LANES)
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
@@ -100,7 +102,11 @@ def _or_whole(spelling: Spelling) -> Spelling:
             return call(exact_sum_helper(site.op), *site.operands)
         if (found := whole(site.op)) is None:
             return spelling(site)
-        return call(found.helper, *site.operands, *(floating(number, f32) for number in found.numbers))
+        limits = floating(found.low, f32), floating(found.high, f32)
+        if (factors := found.factors) is None:
+            return call(found.helper, *site.operands, *limits)
+        number = spell_product(FLOATS, site.operands, factors)
+        return spell_cast(str(FLOATS), call(f"low_bits_{FLOATS}", number, *limits))
 
     return spell
 

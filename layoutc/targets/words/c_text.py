@@ -64,10 +64,10 @@ def listed(numbers: Iterable[int | str]) -> str:
 
 def either(condition: str, text: str, otherwise: str) -> str:
     """One of two texts, as the preprocessor finds a condition."""
-    return f"#if {condition}\n{text}\n#else\n{otherwise}\n#endif"
+    return first_found({condition: text}, otherwise)
 
 
-def choice(texts: Mapping[str, str], otherwise: str = "") -> str:
+def first_found(texts: Mapping[str, str], otherwise: str = "") -> str:
     """The text of the first condition that the preprocessor finds, or another one, if there is one."""
     lines: list[str] = []
     for condition, text in texts.items():
