@@ -26,6 +26,7 @@ from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_integers import index_sum
 from layoutc.targets.spelling.c_lanes import LANE_SPELLINGS
 from layoutc.targets.spelling.c_names import Names
+from layoutc.targets.spelling.c_patterns import spell_pattern
 from layoutc.targets.spelling.c_shuffles import Shuffles
 from layoutc.targets.words.bounds import Bounds
 from layoutc.targets.words.c_comments import comment_lines
@@ -62,7 +63,7 @@ class FunctionPrinter:
     def __init__(self, function: func.FuncOp, ops: Sequence[Operation], names: Names, file: CFile) -> None:
         self.function, self.ops, self.names, self.file = function, ops, names, file
         self.bounds, self.divisors = Bounds(), Divisors()
-        self.live, self.mentioned, self.mentions = live_ops(ops)
+        self.live, self.mentioned, self.patterns = live_ops(ops)
         self.values: dict[SSAValue, Expression] = {}
         self.pending: dict[SSAValue, Expression] = {}
         self.aligned_buffers: dict[SSAValue, str] = {}
@@ -193,11 +194,13 @@ class FunctionPrinter:
             raise no_spelling(op)
 
     def spelled(self, op: Operation, spelling: Spelling) -> None:
+        found = self.patterns.get(id(op))
         if op.__class__ in MENTIONS_LESS:
             taken = [self.take(value) if self.is_live(value) else UNMENTIONED for value in operands(op)]
         else:
-            taken = [self.take(value) for value in self.mentions.get(id(op)) or operands(op)]
-        expression = spelling(Site(op, taken, self.bounds, self.file.helpers, self.file.shuffles, self.zero))
+            taken = [self.take(value) for value in (operands(op) if found is None else found.operands)]
+        site = Site(op, taken, self.bounds, self.file.helpers, self.file.shuffles, self.zero)
+        expression = spelling(site) if found is None else spell_pattern(site, found)
         self.define(op, expression, changes=not any(expression is operand for operand in taken))
 
     def constant(self, op: arith.ConstantOp) -> None:

@@ -10,16 +10,9 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
-from layoutc.targets.helpers.c_saturated import spell_saturated
-from layoutc.targets.patterns.bf16_ops import narrowed
-from layoutc.targets.patterns.c_low_bytes import low_bytes, low_bytes_helper
-from layoutc.targets.patterns.lane_lists import lane_list
-from layoutc.targets.patterns.narrow_parts import narrow_parts
-from layoutc.targets.patterns.saturated import saturated
-from layoutc.targets.patterns.signed_bytes import signed_bytes, signed_bytes_helper
+from layoutc.targets.patterns.lane_lists import LaneList
 from layoutc.targets.spelling.c_context import Site, Spelling
-from layoutc.targets.spelling.c_lane_types import read_as, result_name, typed
+from layoutc.targets.spelling.c_lane_types import typed
 from layoutc.targets.words.c_expressions import (
     ATOM,
     Expression,
@@ -49,18 +42,6 @@ def _spell_shuffle(site: Site) -> Expression:
     types = [operand.type for operand in operands(op)]
     if types[0] is not types[1] and types[0] != types[1] and not is_joining(op):
         raise no_spelling(op, f"of {types[0]} and {types[1]}, expected vectors of one type")
-    if (packed := saturated(op)) is not None:
-        return spell_cast(result_name(site), spell_saturated(packed, site.operands))
-    if signed_bytes(op) is not None:
-        return spell_cast(result_name(site), call(signed_bytes_helper(op), *site.operands))
-    if low_bytes(op) is not None:
-        return spell_cast(result_name(site), call(low_bytes_helper(op), *site.operands))
-    if (found := narrowed(op)) is not None:
-        together, type = spell_narrowed(found, site.operands), result_name(site)
-        return together if type == f"u16x{lane_count(typed(op.results[0]))}" else spell_cast(type, together)
-    if (parts := narrow_parts(op)) is not None:
-        registers = (read_as(parts.wide.kind, *each) for each in zip(site.operands, parts.registers, strict=True))
-        return spell_cast(result_name(site), call(parts.helper, *registers))
     first, second = site.operands
     return Expression(site.shuffles.call(op, first.text, second.text), reads=first.reads or second.reads)
 
@@ -135,7 +116,7 @@ def _type_of_its_cast(value: SSAValue) -> Attribute | None:
 
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     """A list of lanes, or a copy of a vector some of whose lanes are then set."""
-    if (found := lane_list(op)) is None:
+    if not isinstance(found := printer.patterns.get(id(op)), LaneList):
         raise no_spelling(op, "without one constant position")
     lanes = {number: printer.take(value).text for number, value in found.lanes.items()}
     if found.others is None:

@@ -10,8 +10,8 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.discardable import PREFETCH
 from layoutc.targets.functions.c_vectors import VECTOR_SPELLINGS
+from layoutc.targets.patterns.found import Pattern, pattern_of
 from layoutc.targets.patterns.loads_within import place_within
-from layoutc.targets.patterns.mentioned import ENDS, operands_of
 from layoutc.targets.spelling.c_affine import used_operands
 from layoutc.targets.spelling.c_arith import SPELLINGS
 from layoutc.targets.spelling.c_memory import READS
@@ -24,19 +24,15 @@ REMOVABLE = {*SPELLINGS, *VECTOR_SPELLINGS, *READS}
 """ops that do nothing but give their results"""
 
 
-Mentions = dict[int, Sequence[SSAValue]]
-"""what ops are made from whose text may be made from other values than their operands, by their `id`"""
-
-
-def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int], Mentions]:
+def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int], dict[int, Pattern]]:
     """
     Of all ops of a function, in the order of the text, the `id` of those that do something, prefetch too, and of those
-    whose results such ops use; the `id` of those results; and what such ops mention.
+    whose results such ops use; the `id` of those results; and the patterns that such ops end, by the `id` of the op.
     """
     # What uses a value stands below it. By identity: the hash of an op, or of a value, is a call of Python.
     live: set[int] = set()
     used: set[int] = set()
-    mentions: Mentions = {}
+    patterns: dict[int, Pattern] = {}
     for op in reversed(ops):
         kind = op.__class__
         is_used = kind not in REMOVABLE or PREFETCH in op.attributes
@@ -44,12 +40,12 @@ def live_ops(ops: Sequence[Operation]) -> tuple[set[int], set[int], Mentions]:
             live.add(id(op))
             if kind in MENTIONS_LESS:
                 used.update(map(id, _needed(op)))
-            elif kind in ENDS:
-                mentions[id(op)] = found = operands_of(op)
-                used.update(map(id, found))
+            elif (found := pattern_of(op)) is not None:
+                patterns[id(op)] = found
+                used.update(map(id, found.operands))
             else:
                 used.update(map(id, operands(op)))
-    return live, used, mentions
+    return live, used, patterns
 
 
 def _needed(op: Operation) -> Iterable[SSAValue]:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32
 
 from layoutc.targets.helpers.c_whole import all_lanes, clamped, rounded_clamped, usual_divisor
 from layoutc.targets.patterns.c_quotient import with_fused
-from layoutc.targets.patterns.saturated import BYTE, PAIR
+from layoutc.targets.patterns.fourth_bytes import BYTE, PAIR
 from layoutc.targets.words.c_expressions import Expression, binary, call, floating
 from layoutc.targets.words.c_text import first_found
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro, native

@@ -28,7 +28,8 @@ from xdsl.dialects.builtin import f32
 from layoutc.targets.helpers.c_packed import ARM, ARM_BYTES, packed_prelude, spell_product, x86
 from layoutc.targets.helpers.c_whole import block
 from layoutc.targets.patterns.c_quotient import with_fused
-from layoutc.targets.patterns.saturated import BYTE, LIMITS, PAIR, WORD, Saturated
+from layoutc.targets.patterns.fourth_bytes import BYTE, PAIR, WORD
+from layoutc.targets.patterns.saturated import LIMITS, Saturated
 from layoutc.targets.words.c_expressions import Expression, call, floating
 from layoutc.targets.words.c_text import BREAK, broken, first_found, listed, words
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, VectorType, macro

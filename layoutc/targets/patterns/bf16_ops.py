@@ -17,13 +17,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from layoutc.discardable import IS_NORMAL, IS_SCALED
 from layoutc.targets.patterns.c_quotient import stands_beside
 from layoutc.targets.words.c_types import once_per_type
-from layoutc.targets.words.vectors import CASTS, F32_LANES, as_shuffled, is_f32_register, shuffled
+from layoutc.targets.words.vectors import CASTS, F32_LANES, is_f32_register, shuffled, side_by_side
 from layoutc.walk import operands, relation
-
-SIDE_BY_SIDE = as_shuffled(range(2 * F32_LANES))
-"""the lanes of a shuffle that puts two such registers side by side"""
-NARROWING = (arith.TruncFOp, vector.ShuffleOp)
-"""ops whose text may be made from what is behind their operands, so that ops between have none"""
 
 
 class Narrowed(NamedTuple):
@@ -39,7 +34,7 @@ class Narrowed(NamedTuple):
 
     @property
     def operands(self) -> Sequence[SSAValue]:
-        """What the text mentions."""
+        """What the text is made from."""
         return (*self.numbers, *self.params)
 
     @property
@@ -52,7 +47,7 @@ def narrowed(op: Operation) -> Narrowed | None:
     """What an op narrows: a truncf, or a shuffle that puts two of them side by side. None for other ops."""
     if op.__class__ is not vector.ShuffleOp:
         return _truncated(cast("arith.TruncFOp", op)) if op.__class__ is arith.TruncFOp else None
-    if shuffled(op) != SIDE_BY_SIDE:
+    if shuffled(op) != side_by_side(F32_LANES):
         return None
     low, high = (_narrowed_once(operand) for operand in op.operands)
     if low is None or high is None or low.kind != high.kind:

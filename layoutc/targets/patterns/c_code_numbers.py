@@ -12,23 +12,26 @@ The instruction asks for the low bits alone, so that one is what four, and a shi
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
+from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import behind, is_f32_register
+from layoutc.targets.words.vectors import F32_LANES, behind, is_f32_register
 from layoutc.walk import operands
 
 NUMBER_OF_CODE = "number_of_code"
 CODES = 16
 """as many as a register has f32"""
+FLOATS = Named("f", 32, F32_LANES)
 STEPS = ((arith.SubiOp, 8), (arith.XOrIOp, 8), (arith.AndIOp, 15))
 """from the integer back to what holds the code"""
 
 
-def code_of(op: Operation) -> SSAValue | None:
-    """What holds the codes in its low bits whose numbers an op gives, if it does."""
+def code_number(op: Operation) -> MacroCall | None:
+    """The numbers of the codes that something holds in its low bits, if an op gives these."""
     is_number = op.__class__ is arith.SIToFPOp and is_f32_register(op.results[0].type)
-    return behind(operands(op)[0], *STEPS) if is_number else None
+    code = behind(operands(op)[0], *STEPS) if is_number else None
+    return None if code is None else MacroCall(f"{NUMBER_OF_CODE}_{FLOATS}", (code,), FLOATS)
 
 
 def number_of_code(type: Named) -> str:

@@ -55,6 +55,11 @@ class FloatCodes(NamedTuple):
     held: SSAValue
     number: int | None
 
+    @property
+    def operands(self) -> tuple[SSAValue]:
+        """What the text is made from."""
+        return (self.held,)
+
 
 def float_codes(op: Operation) -> FloatCodes | None:
     """The codes whose numbers an op gives, if it does."""

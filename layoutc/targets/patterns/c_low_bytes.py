@@ -10,67 +10,41 @@ Registers of half the size are cut and packed, within 16 bytes each, and put in 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
+from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_text import listed
 from layoutc.targets.words.c_vector_types import native
-from layoutc.targets.words.vectors import as_shuffled, lane_bits, lanes_in, shuffled
+from layoutc.targets.words.vectors import even_lanes, lanes_in, shuffled
 
 LOW_BYTES, LOW_BYTES_OF_PAIR, LOW_BYTES_OF_HALF = "low_bytes", "low_bytes_of_pair", "low_bytes_of_half"
 REGISTER, WORD, REGISTERS, BYTE = 64, 4, 4, 8
 """bytes of a register and of a word, how many registers become one, and bits of a byte"""
 LANES = REGISTER // WORD
-EVEN = {count: as_shuffled(range(0, 2 * count, 2)) for count in (16, 32, 64)}
-"""every second lane of two registers"""
 HALF = REGISTER // 2
 SIGNED = "_signed"
 """what the names of macros end with that give the bytes signs, too"""
-HELPERS = {EVEN[REGISTER]: LOW_BYTES, EVEN[HALF]: LOW_BYTES_OF_HALF}
+HELPERS = {even_lanes(REGISTER): LOW_BYTES, even_lanes(HALF): LOW_BYTES_OF_HALF}
 """lanes of the shuffle that joins four registers' bytes -> the macro"""
 IN_ORDER = listed(4 * part + each for each in range(REGISTERS) for part in range(HALF // 16))
 """the words of four registers that were packed within 16 bytes each, one register's after another's"""
 BYTES, PAIRS = native(8, REGISTER), native(16, REGISTER)
 
 
-def low_bytes(op: Operation) -> Sequence[SSAValue] | None:
-    """The four registers of pairs whose every fourth byte a shuffle leaves, if nobody else uses what is between."""
-    if op.__class__ is not vector.ShuffleOp or shuffled(op) not in HELPERS or lane_bits(op.results[0].type) != BYTE:
-        return None
-    pairs = [_even_pairs(operand, lanes_in(operand) // 2) for operand in op.operands]
-    return None if None in pairs else [value for pair in pairs for value in cast("Sequence[SSAValue]", pair)]
-
-
-def low_bytes_helper(op: Operation) -> str:
-    """The macro that makes one register of them."""
-    return HELPERS[shuffled(op)]
-
-
-def _even_pairs(value: SSAValue, count: int) -> Sequence[SSAValue] | None:
-    """The two registers of so many pairs of bytes of which a value has every second one."""
-    if not isinstance(value.owner, vector.BitcastOp) or not value.has_one_use():
-        return None
-    pairs = value.owner.source
-    if not isinstance(pairs.owner, vector.ShuffleOp) or not pairs.has_one_use():
-        return None
+def low_bytes(op: Operation, registers: Sequence[SSAValue]) -> MacroCall | None:
+    """The macro for the low bytes of registers, which an op has side by side (`fourth_bytes`), if there is one."""
     # Words that are looked at as pairs: what was loaded as pairs has no text where nothing mentions it directly.
-    are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.owner.operands)
-    return pairs.owner.operands if are_words and shuffled(pairs.owner) == EVEN[count] else None
+    if not all(isinstance(register.owner, vector.BitcastOp) for register in registers):
+        return None
+    helper = HELPERS.get(shuffled(op)) if op.__class__ is vector.ShuffleOp else _helper_of_pair(registers)
+    return None if helper is None else MacroCall(helper, registers)
 
 
-def low_bytes_of_pair(op: Operation) -> Sequence[SSAValue] | None:
-    """The two registers of pairs of which narrow lanes are every fourth byte, if nobody else uses what is between."""
-    if op.__class__ is not arith.TruncIOp:
-        return None
-    pairs, type = op.operands[0].owner, cast("VectorType[IntegerType]", op.results[0].type)
-    if not isinstance(pairs, vector.ShuffleOp) or not pairs.result.has_one_use() or type.element_type.bitwidth != 8:
-        return None
-    are_words = all(isinstance(operand.owner, vector.BitcastOp) for operand in pairs.operands)
-    return pairs.operands if are_words and shuffled(pairs) == EVEN[HALF] else None
+def _helper_of_pair(registers: Sequence[SSAValue]) -> str | None:
+    return LOW_BYTES_OF_PAIR if [lanes_in(register) for register in registers] == [HALF, HALF] else None
 
 
 def low_bytes_prelude(used: set[str]) -> list[str]:

@@ -7,14 +7,13 @@ A sum with a product that is exact, which a processor may leave unrounded: both 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from layoutc.discardable import EXACT
 from layoutc.targets.patterns.c_quotient import FUSED, with_fused
+from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import lane_type, lanes_in
 from layoutc.walk import operands
@@ -22,7 +21,7 @@ from layoutc.walk import operands
 EXACT_SUM = "exact_sum"
 
 
-def exact_sum(op: Operation) -> Sequence[SSAValue] | None:
+def exact_sum(op: Operation) -> MacroCall | None:
     """What is added, and the factors of an exact product that nobody else uses, if an op is such a sum of registers."""
     if op.__class__ is not arith.AddfOp:
         return None
@@ -30,13 +29,10 @@ def exact_sum(op: Operation) -> Sequence[SSAValue] | None:
     made = product.owner
     if not isinstance(made, arith.MulfOp) or EXACT not in made.attributes or not product.has_one_use():
         return None
-    is_register = lane_type(product.type) == f32 and lanes_in(product) in FUSED
-    return (number, *operands(made)) if is_register else None
-
-
-def exact_sum_helper(op: Operation) -> str:
-    """The macro for it."""
-    return f"{EXACT_SUM}_f32x{lanes_in(op.results[0])}"
+    if lane_type(product.type) != f32 or lanes_in(product) not in FUSED:
+        return None
+    type = Named("f", 32, lanes_in(product))
+    return MacroCall(f"{EXACT_SUM}_{type}", (number, *operands(made)), type)
 
 
 def exact_sum_text(type: Named) -> str:

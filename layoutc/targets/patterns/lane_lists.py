@@ -26,7 +26,7 @@ class LaneList(NamedTuple):
 
     @property
     def operands(self) -> Sequence[SSAValue]:
-        """What the text mentions."""
+        """What the text is made from."""
         return [*self.lanes.values(), *([] if self.others is None else [self.others])]
 
 

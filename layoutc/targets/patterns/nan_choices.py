@@ -16,11 +16,12 @@ and a NaN that signals made quiet, which its bits say:
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
+from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_text import either
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
@@ -38,16 +39,10 @@ HAS_CHOICE = "defined(__AVX512F__)"
 CALLED = "__builtin_ia32_fixupimmps512_mask"
 TAKE_NUMBERS = sum(TAKEN << 4 * number for number in range(2, CLASSES))
 USUAL_NAN, QUIET_NAN = "usual_nan", "quiet_nan"
+FLOATS, BITS = (Named(kind, 32, F32_LANES) for kind in "fi")
 
 
-class NanChoice(NamedTuple):
-    """The macro that makes the choice, and what it is given."""
-
-    helper: str
-    operands: tuple[SSAValue, ...]
-
-
-def nan_choice(op: Operation) -> NanChoice | None:
+def nan_choice(op: Operation) -> MacroCall | None:
     """The choice that an op is, if it is one of a whole register."""
     if op.__class__ is not arith.SelectOp:
         return None
@@ -61,11 +56,11 @@ def nan_choice(op: Operation) -> NanChoice | None:
     if relation(cast("Operation", asked)) != "uno":
         return None
     if lhs is no:
-        return NanChoice(f"{USUAL_NAN}_f32x{F32_LANES}", (yes, no))
+        return MacroCall(f"{USUAL_NAN}_{FLOATS}", (yes, no), FLOATS)
     number, quiet = lhs.owner, yes.owner
     is_same = isinstance(number, arith.BitcastOp) and number.input is no
     is_quiet = isinstance(quiet, arith.OrIOp) and quiet.lhs is no and splat(quiet.rhs) == QUIET
-    return NanChoice(f"{QUIET_NAN}_f32x{F32_LANES}", (no,)) if is_same and is_quiet else None
+    return MacroCall(f"{QUIET_NAN}_{FLOATS}", (no,), BITS) if is_same and is_quiet else None
 
 
 def usual_nan(type: Named) -> str:

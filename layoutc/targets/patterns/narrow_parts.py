@@ -25,7 +25,7 @@ from layoutc.targets.patterns.wide_parts import SMALL_BITS
 from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import VECTOR_TYPE, macro
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, splat
+from layoutc.targets.words.vectors import CASTS, lane_bits, lanes_in, shuffled, side_by_side, splat
 from layoutc.walk import operands
 
 REGISTER = SMALL_BITS // 8
@@ -46,6 +46,11 @@ class NarrowParts(NamedTuple):
     wide: Named
     narrow: Named
     format: str = ""
+
+    @property
+    def operands(self) -> Sequence[SSAValue]:
+        """What the text is made from."""
+        return self.registers
 
     @property
     def helper(self) -> str:
@@ -99,7 +104,7 @@ def _upper_half_of(value: SSAValue) -> SSAValue | None:
 
 def _joins(op: Operation) -> bool:
     """Whether an op puts two vectors side by side."""
-    return isinstance(op, vector.ShuffleOp) and op.mask.get_values() == tuple(range(2 * lanes_in(op.v1)))
+    return op.__class__ is vector.ShuffleOp and shuffled(op) == side_by_side(lanes_in(op.operands[0]))
 
 
 def _narrowed(values: Sequence[SSAValue]) -> Sequence[Operation]:

@@ -10,7 +10,6 @@ takes the place of a shift and a choice for each of four, where a shuffle of two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects import arith
@@ -18,15 +17,15 @@ from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.c_float_numbers import ONE_STEP
 from layoutc.targets.patterns.c_low_bytes import (
+    HELPERS,
     IN_ORDER,
     LOW_BYTES,
     LOW_BYTES_OF_HALF,
     SIGNED,
     WORD,
     byte_lines,
-    low_bytes,
-    low_bytes_helper,
 )
+from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_text import BREAK
 from layoutc.targets.words.vectors import behind, lane_bits, uncast
 from layoutc.walk import operands
@@ -38,14 +37,13 @@ PARAMETERS = "a, b, c, d, w, x, y, z"
 """the registers of codes, then those of signs"""
 
 
-def signed_bytes(op: Operation) -> Sequence[SSAValue] | None:
-    """The registers of codes, then those whose sign they have, of which an op makes one of bytes, if it does."""
-    found = low_bytes(op)
-    pairs = None if found is None else [_with_sign(uncast(each)) for each in found]
-    if pairs is None or None in pairs:
+def signed_bytes(found: MacroCall) -> MacroCall | None:
+    """The registers of codes, then those whose sign they have, if these are what low bytes are taken of."""
+    pairs = [_with_sign(uncast(each)) for each in found.operands]
+    if found.helper not in HELPERS.values() or None in pairs:
         return None
     codes, signs = zip(*cast("list[tuple[SSAValue, SSAValue]]", pairs), strict=True)
-    return *codes, *signs
+    return MacroCall(found.helper + SIGNED, (*codes, *signs))
 
 
 def _with_sign(words: SSAValue) -> tuple[SSAValue, SSAValue] | None:
@@ -56,11 +54,6 @@ def _with_sign(words: SSAValue) -> tuple[SSAValue, SSAValue] | None:
     code, sign = operands(cast("Operation", words.owner))
     signed = behind(sign, (arith.AndIOp, SIGN), (arith.ShRUIOp, PLACE))
     return None if signed is None else (code, signed)
-
-
-def signed_bytes_helper(op: Operation) -> str:
-    """The macro that makes the register."""
-    return low_bytes_helper(op) + SIGNED
 
 
 def signed_bytes_prelude(used: set[str]) -> list[str]:

@@ -26,8 +26,6 @@ from layoutc.walk import operands, relation
 
 TO_LOW_BITS = 12582912.0
 """what is added to a number so that its low bits are the integer"""
-WHOLE = (arith.SelectOp, arith.AddfOp)
-"""ops that such a chain may end with"""
 
 
 class Rounded(NamedTuple):
@@ -63,7 +61,7 @@ class Whole(NamedTuple):
 
     @property
     def operands(self) -> tuple[SSAValue, ...]:
-        """What the text mentions."""
+        """What the text is made from."""
         return tuple(value for value in self.quotient if value is not None)
 
     @property

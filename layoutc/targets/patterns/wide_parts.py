@@ -29,8 +29,6 @@ from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.vectors import lane_bits, lanes_in, splat, uncast
 from layoutc.walk import operands
 
-WIDENING = (arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp, arith.ExtFOp)
-"""ops that may take a part of a register"""
 REGISTER_BITS, SMALL_BITS = 512, 128
 """of the registers whose parts are taken"""
 WIDE = {8: (16, 32), 16: (32,)}
@@ -59,6 +57,11 @@ class WidePart(NamedTuple):
     word: str
     bits: int
     wide: int
+
+    @property
+    def operands(self) -> tuple[SSAValue]:
+        """What the text is made from."""
+        return (self.register,)
 
     @property
     def kind(self) -> str:

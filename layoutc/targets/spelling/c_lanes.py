@@ -9,24 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, f32
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 from xdsl.ir import Operation
 
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.helpers.c_bf16_helper import spell_narrowed
 from layoutc.targets.helpers.c_number_helpers import is_by_parts
-from layoutc.targets.helpers.c_packed import spell_product
-from layoutc.targets.helpers.c_saturated import spell_saturated
-from layoutc.targets.patterns.bf16_ops import narrowed
-from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, code_of
-from layoutc.targets.patterns.c_float_numbers import NUMBER_OF_F8, FloatCodes, float_codes
-from layoutc.targets.patterns.c_low_bytes import LOW_BYTES_OF_PAIR, low_bytes_of_pair
 from layoutc.targets.patterns.c_quotient import quotient_helper
-from layoutc.targets.patterns.exact_sums import exact_sum, exact_sum_helper
-from layoutc.targets.patterns.nan_choices import nan_choice
-from layoutc.targets.patterns.saturated import saturated
-from layoutc.targets.patterns.whole_ops import whole
-from layoutc.targets.patterns.wide_parts import wide_part
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_floats import is_fusible
 from layoutc.targets.spelling.c_lane_types import (
@@ -42,15 +30,11 @@ from layoutc.targets.spelling.c_lane_types import (
     typed,
 )
 from layoutc.targets.spelling.c_masks import bitwise, mask_of, spell_cmpf, spell_cmpi, spell_select
-from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call, floating, integer
+from layoutc.targets.words.c_expressions import UNARY, Expression, binary, call
 from layoutc.targets.words.c_expressions import cast as spell_cast
-from layoutc.targets.words.c_types import INDEX, is_boolean, is_float, vector_name, width
+from layoutc.targets.words.c_types import is_boolean, is_float, vector_name, width
 from layoutc.targets.words.c_vector_types import VectorType
-from layoutc.targets.words.vectors import F32_LANES
 from layoutc.walk import operands
-
-FLOATS = VectorType("f", 32, F32_LANES)
-CODES, WIDE_CODES = VectorType("u", 8, F32_LANES), VectorType("u", 32, F32_LANES)
 
 # --- arithmetic --------------------------------------------------------------------------------------------------
 
@@ -92,48 +76,16 @@ def _float_operator(operator: str) -> Spelling:
     return spell
 
 
-def _or_whole(spelling: Spelling) -> Spelling:
-    """Of an op that ends a chain of those that make integers of quotients, or chooses for NaN, the macro for all."""
-
-    def spell(site: Site) -> Expression:
-        if (choice := nan_choice(site.op)) is not None:
-            return call(choice.helper, *site.operands)
-        if exact_sum(site.op) is not None:
-            return call(exact_sum_helper(site.op), *site.operands)
-        if (found := whole(site.op)) is None:
-            return spelling(site)
-        limits = floating(found.low, f32), floating(found.high, f32)
-        if (factors := found.factors) is None:
-            return call(found.helper, *site.operands, *limits)
-        number = spell_product(FLOATS, site.operands, factors)
-        return spell_cast(str(FLOATS), call(f"low_bits_{FLOATS}", number, *limits))
-
-    return spell
-
-
 def _spell_divf(site: Site) -> Expression:
     helper = quotient_helper(site.op)
     return _float_operator("/")(site) if helper is None else call(helper, *site.operands)
 
 
 def _spell_mulf(site: Site) -> Expression:
-    if (codes := float_codes(site.op)) is not None:
-        return _looked_up(site, codes)
     product = _float_operator("*")(site)
     if not is_fusible(site.op):
         return product
     return call(f"unfused_{result_name(site)}", product, Expression(site.zero))
-
-
-def _looked_up(site: Site, codes: FloatCodes) -> Expression:
-    """The macro for the numbers of codes, which widens them itself, or takes them widened."""
-    (held,) = site.operands
-    if codes.number is None:
-        return call(codes.helper, resized_lanes(read_as("u", held, codes.held), CODES, WIDE_CODES))
-    number = integer(codes.number, INDEX)
-    if codes.helper == NUMBER_OF_F8:
-        return call(codes.helper, held, number)
-    return call(codes.helper, call("low_part_u8x64_u32x16", read_as("u", held, codes.held), number))
 
 
 def _spell_negf(site: Site) -> Expression:
@@ -176,27 +128,6 @@ def _resized(kind: str) -> Spelling:
     return spell
 
 
-def _or_wide_part(spelling: Spelling) -> Spelling:
-    """Of an op that widens a part of a register, the macro that takes it from there."""
-
-    def spell(site: Site) -> Expression:
-        if (part := wide_part(site.op)) is None:
-            return spelling(site)
-        register = read_as(part.kind, site.operands[0], part.register)
-        return as_result(call(part.helper, register, integer(part.number, INDEX)), part.result, site)
-
-    return spell
-
-
-def _spell_trunci(site: Site) -> Expression:
-    """Of clamped lanes of two registers, or of their low bytes, the macro for all."""
-    if (packed := saturated(site.op)) is not None:
-        return spell_cast(result_name(site), spell_saturated(packed, site.operands))
-    if low_bytes_of_pair(site.op) is None:
-        return _resized("i")(site)
-    return spell_cast(result_name(site), call(LOW_BYTES_OF_PAIR, *site.operands))
-
-
 def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     """Between integers and floats."""
 
@@ -212,13 +143,6 @@ def _number_cast(source_kind: str | None, target_kind: str | None) -> Spelling:
     return spell
 
 
-def _spell_signed_number(site: Site) -> Expression:
-    """An integer as a float; of codes of 4 bits the macro that looks them up."""
-    if code_of(site.op) is None:
-        return _number_cast("i", None)(site)
-    return call(f"{NUMBER_OF_CODE}_f32x{lanes_of(site)}", *site.operands)
-
-
 def _spell_float_cast(site: Site) -> Expression:
     source, target = (element_of(value) for value in (operands(site.op)[0], site.op.results[0]))
     if is_float(source) and is_float(target):
@@ -229,12 +153,7 @@ def _spell_float_cast(site: Site) -> Expression:
         case Float32Type(), Float16Type():
             return call(f"narrow_f16_f32x{lanes_of(site)}", *site.operands)
         case Float32Type(), BFloat16Type():
-            found = narrowed(site.op)
-            return (
-                spell_narrowed(found, site.operands)
-                if found
-                else call(f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
-            )
+            return call(f"narrow_bf16_f32x{lanes_of(site)}", *site.operands)
         case _:
             raise no_spelling(site.op, f"from {operands(site.op)[0].type} to {site.op.results[0].type}")
 
@@ -251,7 +170,7 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.AddiOp: _wrapping("+"),
     arith.SubiOp: _wrapping("-"),
     arith.MuliOp: _wrapping("*"),
-    arith.ShLIOp: _or_wide_part(_wrapping("<<")),
+    arith.ShLIOp: _wrapping("<<"),
     arith.ShRUIOp: _shift_right("u"),
     arith.ShRSIOp: _shift_right("i"),
     arith.AndIOp: bitwise("&"),
@@ -263,21 +182,21 @@ LANE_SPELLINGS: dict[type[Operation], Callable[[Site], Expression]] = {
     arith.MaxUIOp: _integer_extremum("max", "u"),
     arith.CmpiOp: spell_cmpi,
     arith.CmpfOp: spell_cmpf,
-    arith.SelectOp: _or_whole(spell_select),
-    arith.AddfOp: _or_whole(_float_operator("+")),
+    arith.SelectOp: spell_select,
+    arith.AddfOp: _float_operator("+"),
     arith.SubfOp: _float_operator("-"),
     arith.MulfOp: _spell_mulf,
     arith.DivfOp: _spell_divf,
     arith.NegfOp: _spell_negf,
     math.RoundEvenOp: _spell_round_even,
-    arith.ExtSIOp: _or_wide_part(_resized("i")),
-    arith.ExtUIOp: _or_wide_part(_resized("u")),
-    arith.TruncIOp: _spell_trunci,
-    arith.SIToFPOp: _spell_signed_number,
+    arith.ExtSIOp: _resized("i"),
+    arith.ExtUIOp: _resized("u"),
+    arith.TruncIOp: _resized("i"),
+    arith.SIToFPOp: _number_cast("i", None),
     arith.UIToFPOp: _number_cast("u", None),
     arith.FPToSIOp: _number_cast(None, "i"),
     arith.FPToUIOp: _number_cast(None, "u"),
-    arith.ExtFOp: _or_wide_part(_spell_float_cast),
+    arith.ExtFOp: _spell_float_cast,
     arith.TruncFOp: _spell_float_cast,
     arith.BitcastOp: _spell_bitcast,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
@@ -79,6 +80,17 @@ def shuffled(shuffle: Operation) -> bytes:
     return cast("DenseArrayBase[Any]", shuffle.properties["mask"]).data.data
 
 
-def as_shuffled(lanes: Iterable[int]) -> bytes:
-    """Lanes as `shuffled` has them."""
+@lru_cache(maxsize=64)
+def even_lanes(count: int) -> bytes:
+    """Every second lane of two vectors of so many, as `shuffled` has lanes."""
+    return _as_shuffled(range(0, 2 * count, 2))
+
+
+@lru_cache(maxsize=64)
+def side_by_side(count: int) -> bytes:
+    """All lanes of two vectors of so many, as `shuffled` has lanes."""
+    return _as_shuffled(range(2 * count))
+
+
+def _as_shuffled(lanes: Iterable[int]) -> bytes:
     return b"".join(lane.to_bytes(8, "little") for lane in lanes)
