@@ -223,7 +223,7 @@ def test_pairs_that_are_looked_at_as_bytes(tmp_path: Path) -> None:
     """No low bytes of words, however they are called."""
     if (path := compiler_named("gcc")) is None:
         pytest.skip("gcc is not here")
-    x, got = np.arange(-1600, 1600, 200, np.int32), np.zeros(16, np.int16)
+    x, got = np.arange(-1600, 1600, 200).astype(np.int32), np.zeros(16, np.int16)
     function = compiled(joined("i32", -128, 127, through="i16"), path, tmp_path, "-O2", "-Wno-psabi")
     function("f", [ctypes.c_void_p] * 2)(x.ctypes.data, got.ctypes.data)
     np.testing.assert_array_equal(got, np.clip(x, -128, 127))
