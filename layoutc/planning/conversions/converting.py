@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from layoutc.planning.conversions.param_lists import asked_list, divisor_list
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.reorder import Reorder
+from layoutc.planning.conversions.short_loads import loads_few
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 
@@ -36,6 +37,8 @@ class Converting:
     """whether the destination has so many bytes that zeros beside what is packed are better in its tiles"""
     computed: int = COMPUTED
     """bytes of an element while it is converted; 0 if it stays what it is"""
+    loads_few: bool = False
+    """whether tiles load as many elements as a register has f32, where they are converted as they lie"""
     goes_through: bool | None = None
     """whether it is known to go through a buffer where it need not"""
 
@@ -53,6 +56,7 @@ class Converting:
             divisor=divisor_list(reorder.seen, types[1]),
             asked=asked_list(reorder.seen, *types),
             is_large=reorder.is_large,
+            loads_few=loads_few(reorder, target),
             goes_through=goes_through,
         )
 

@@ -21,6 +21,7 @@ from layoutc.planning.conversions.shared_bytes import (
     with_even_buffers,
     with_macro_along,
 )
+from layoutc.planning.conversions.short_loads import with_short_loads
 from layoutc.planning.conversions.tile_conversions import gathered_lines, gathered_plan, in_order, straight_plan
 from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
 from layoutc.planning.copies.promotion import in_bytes
@@ -45,7 +46,7 @@ def converting_plans(copies: Iterable[StridedCopy], how: Converting) -> Iterator
         elif (padded := padded_plan(copy, how)) is not None:
             yield padded
         else:
-            yield from _plans_or_box(copy, how)
+            yield from (with_short_loads(plan) if how.loads_few else plan for plan in _plans_or_box(copy, how))
 
 
 def _plans_or_box(copy: StridedCopy, how: Converting) -> Sequence[CopyPlan]:

@@ -27,6 +27,15 @@ from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.exact_sums import EXACT_SUM, exact_sum_text
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
+from layoutc.targets.patterns.packed_codes import (
+    CODES,
+    LOW_CODES,
+    SIGNED_CODES,
+    codes,
+    codes_need,
+    low_codes,
+    signed_codes_text,
+)
 from layoutc.targets.words.c_text import broken, by_gcc, either, first_found, listed
 from layoutc.targets.words.c_vector_types import LETTERS, VECTOR_TYPE, VectorType, macro, native
 
@@ -249,6 +258,9 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     "narrow_scaled_bf16": narrow_bf16_scaled,
     ARE_USUAL: are_usual,
     NUMBER_OF_CODE: number_of_code,
+    LOW_CODES: low_codes,
+    CODES: codes,
+    SIGNED_CODES: signed_codes_text,
     USUAL_NAN: usual_nan,
     QUIET_NAN: quiet_nan,
     "unfused": _unfused,
@@ -265,7 +277,7 @@ OPERATIONS = (*_TEXTS, "fused")
 
 def lane_helpers(used: set[str]) -> list[str]:
     """The macros among the names that code uses, in a fixed order."""
-    used = used | whole_needs(used) | bf16_needs(used)
+    used = used | whole_needs(used) | bf16_needs(used) | codes_need(used)
     found = (re.fullmatch(rf"({'|'.join(_TEXTS)})_({VECTOR_TYPE})", name) for name in used)
     named = sorted((match[1], VectorType.named(match[2])) for match in found if match)
     resizes = [resize_helper(*types) for types in _named_types(RESIZED, used)]

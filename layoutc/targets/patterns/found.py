@@ -22,6 +22,7 @@ from layoutc.targets.patterns.lane_lists import LaneList, lane_list
 from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.patterns.nan_choices import nan_choice
 from layoutc.targets.patterns.narrow_parts import NarrowParts, narrow_parts
+from layoutc.targets.patterns.packed_codes import packed_codes, signed_codes
 from layoutc.targets.patterns.saturated import Saturated, saturated
 from layoutc.targets.patterns.signed_bytes import signed_bytes
 from layoutc.targets.patterns.whole_ops import Whole, whole
@@ -48,7 +49,9 @@ PATTERNS: dict[type[Operation], tuple[Callable[[Operation], Pattern | None], ...
     arith.AddfOp: (whole, exact_sum),
     arith.MulfOp: (float_codes,),
     arith.SIToFPOp: (code_number,),
-    **dict.fromkeys((arith.ExtUIOp, arith.ExtSIOp, arith.ShLIOp, arith.ExtFOp), (wide_part,)),
+    arith.SubiOp: (signed_codes,),
+    arith.ExtUIOp: (wide_part, packed_codes),
+    **dict.fromkeys((arith.ExtSIOp, arith.ShLIOp, arith.ExtFOp), (wide_part,)),
 }
 """an op -> the patterns that it may end, the first one that is found counts"""
 

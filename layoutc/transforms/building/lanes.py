@@ -110,8 +110,7 @@ class Lanes:
         """So many lanes of a value; of a scalar, and of all lanes, the value itself."""
         if count == self.count or count is None:
             return value
-        op = vector_ops.shuffle(value, value, range(start, start + count), self.element(value), "part")
-        return inserted(self.builder, op)
+        return vector_ops.part(self.builder, value, range(start, start + count), self.element(value))
 
     # --- ops -------------------------------------------------------------------------------------------------------
 

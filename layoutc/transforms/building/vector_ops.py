@@ -39,6 +39,7 @@ from layoutc.memref_prefetch import TO_READ, TO_WRITE, PrefetchOp
 from layoutc.planning.machine import LINE
 from layoutc.transforms.building.creation import NOTHING, created, give_name, inserted
 from layoutc.transforms.building.loop_nest import INDEX, NestBuilder
+from layoutc.walk import operands
 
 CANNOT_OVERFLOW = IntegerOverflowAttr("none")
 FLAGS: dict[str, Attribute] = {"overflowFlags": CANNOT_OVERFLOW}
@@ -157,6 +158,40 @@ def shuffle(a: SSAValue, b: SSAValue, mask: Sequence[int], element: Attribute, n
     """Lanes of two vectors of `element`."""
     type = vector_type(element, len(mask))
     return created(vector.ShuffleOp, (a, b), type, {"mask": _mask(tuple(mask))}, name)
+
+
+def part(builder: Builder, value: SSAValue, lanes: range, element: Attribute) -> SSAValue:
+    """Lanes of a vector that follow one another; out of two that were joined those of the one that has them."""
+    while (sides := _joined(value)) is not None:
+        count = len(lanes_of(sides[0]))
+        if lanes.start < count < lanes.stop:
+            break
+        value, before = (sides[0], 0) if lanes.stop <= count else (sides[1], count)
+        lanes = range(lanes.start - before, lanes.stop - before)
+    if lanes == lanes_of(value):
+        return value
+    return inserted(builder, shuffle(value, value, lanes, element, "part"))
+
+
+def lanes_together(value: SSAValue) -> int:
+    """How many lanes each of the vectors has that a value was joined from."""
+    while (sides := _joined(value)) is not None:
+        value = sides[0]
+    return len(lanes_of(value))
+
+
+def _joined(value: SSAValue) -> Sequence[SSAValue] | None:
+    """The two vectors of which a value has all lanes, the one's behind the other's."""
+    op = value.owner
+    if not isinstance(op, vector.ShuffleOp) or op.v1.type != op.v2.type:
+        return None
+    return operands(op) if op.mask == _mask(tuple(range(2 * len(lanes_of(op.v1))))) else None
+
+
+def lanes_of(value: SSAValue) -> range:
+    """The numbers of the lanes of a vector."""
+    (count,) = cast("VectorType[Any]", value.type).get_shape()
+    return range(count)
 
 
 @lru_cache(maxsize=64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from layoutc.planning.conversions.short_loads import has_short_loads
 from layoutc.planning.machine import LINE
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Register, pieces_of
@@ -16,6 +17,18 @@ def begin_earlier(plan: CopyPlan, loads: Sequence[Register], lanes: int) -> set[
         return set()
     begins = sorted(piece.offset for piece in pieces_of(loads))
     return {begin for before, begin in pairwise(begins) if before < begin < before + lanes}
+
+
+def asked_before(plan: CopyPlan, loads: Sequence[Register]) -> set[int]:
+    """Where short loads begin of what the one before asks for."""
+    found, asked = set[int](), None
+    if plan.prefetch and has_short_loads(plan):
+        for begin in sorted(piece.offset for piece in pieces_of(loads)):
+            if asked is None or begin >= asked + plan.vector_bytes // plan.widths.src:
+                asked = begin
+            elif begin > asked:
+                found.add(begin)
+    return found
 
 
 def _begin_with_lines(plan: CopyPlan) -> bool:

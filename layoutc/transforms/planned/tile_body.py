@@ -6,13 +6,14 @@ Leaves arith, memref and vector ops on flat buffers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
 from xdsl.builder import Builder
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from layoutc.planning.conversions.short_loads import has_short_loads
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, has_masks
 from layoutc.planning.moves.fetched_lines import line_ends
@@ -26,7 +27,7 @@ from layoutc.transforms.building.joined_lanes import all_in_pairs, all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import integer_type, vector_type, zeros
-from layoutc.transforms.planned.last_loads import begin_earlier
+from layoutc.transforms.planned.last_loads import asked_before, begin_earlier
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.planned.tile_constants import TileMasks, lanes_of_zeros, without
 from layoutc.transforms.planned.tile_site import TileSite, further
@@ -58,6 +59,8 @@ class VectorBody:
         self.loads = [[] if self.is_fill else self.program.loads(_starts(runs)) for runs in self.runs]
         self.begin_earlier = begin_earlier(plan, self.loads[0], self.program.load_piece)
         """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
+        self.asked_before = asked_before(plan, self.loads[0])
+        """where they begin that ask for nothing"""
         self.stores = self.program.stores()
         self.element, self.source_element = copy.memory.element, copy.memory.source_element
         # What shares bytes and is moved as it is converts nothing, whenever its plan says so.
@@ -143,8 +146,11 @@ class VectorBody:
             self.adder.add(self.builder, self.site.params[self.adder.sums.number], self.added)
             self.added = []
 
-    def _moved_through(self, registers: Sequence[Register]) -> list[SSAValue]:
-        """What the network makes of registers; where it merges many, each is loaded just before it is needed."""
+    def _moved_through(self, registers: Sequence[Register]) -> Iterable[SSAValue]:
+        """
+        What the network makes of registers; where it merges many, each is loaded just before it is needed, and short
+        ones just before they are converted and stored.
+        """
         network, values = self.program.network, dict[int, SSAValue]()
 
         def value(number: int) -> SSAValue:
@@ -153,14 +159,16 @@ class VectorBody:
                 values[number] = self._loaded(registers[first : first + self.together])
             return values[number]
 
-        if not self.plan.merges:
+        is_lazy = has_short_loads(self.plan)
+        if not self.plan.merges and not is_lazy:
             for number in range(network.inputs):
                 value(number)
         for number, step in enumerate(network.steps, network.inputs):
             first = value(step.first)
             second = first if step.second is None else value(step.second)
             values[number] = self._shuffle(first, second, step.mask, "t")
-        return [value(output) for output in network.outputs]
+        made = (value(output) for output in network.outputs)
+        return made if is_lazy else list(made)
 
     def _static(self, starts: Sequence[int], side: SideName) -> int:
         """How far the first of tiles that are alike lies from the first of all, in elements of memory."""
@@ -231,7 +239,8 @@ class VectorBody:
         """A piece as it lies in memory; elements that share bytes have one each."""
         index = self._at(piece, "src")
         last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
-        ahead = 0 if self.plan.asks == "by tiles" else self.copy.in_memory("src", self.plan.prefetch + last)
+        is_quiet = self.plan.asks == "by tiles" or piece.offset in self.asked_before
+        ahead = 0 if is_quiet else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
             mask, beside = self.masks.of(piece, lanes), self.masks.beside[lanes]
             is_within = not has_masks(self.plan.vector_bytes, self.plan.shuffles)
@@ -267,7 +276,9 @@ class VectorBody:
         assert piece is not None
         if self.converts_loads:
             if lanes < self.program.lanes:
-                value = self._shuffle(value, value, range(number * lanes, (number + 1) * lanes), "part")
+                value = vector_ops.part(
+                    self.builder, value, range(number * lanes, (number + 1) * lanes), self.lane_type
+                )
             stored = self._cast(value, vector_type(self.element, lanes * self.copy.ratio))
         else:
             part = part_of_register(number, lanes, self.program.lanes, self.lane_type, self.source_element)
@@ -276,7 +287,7 @@ class VectorBody:
             stored = without(self._lanes(lanes), stored, piece.zeros, self.plan.widths.dst)
         return packed(self._lanes(lanes // share), stored, share) if share > 1 else stored
 
-    def _store_lines(self, results: Sequence[SSAValue]) -> None:
+    def _store_lines(self, results: Iterable[SSAValue]) -> None:
         """Pieces of elements that share bytes, those that lie side by side in a line put together."""
         found = [(r, n, v) for r, v in zip(self.stores, results, strict=True) for n in range(len(r.pieces))]
         pieces, piece = pieces_of(self.stores), self.program.store_piece * self.together

@@ -17,6 +17,7 @@ from layoutc.dialects.memory import mlir_element_type
 from layoutc.element_type import ElementType, element_type
 from layoutc.once import once
 from layoutc.planning.machine import Shuffles
+from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import Buffer, NestBuilder
@@ -115,7 +116,7 @@ class RegisterConversion:
         value = to_register(lanes, loaded, self.source)
         before = None if old is None else to_register(lanes, old, target)
         is_looked_up = has_table(conversions.source.desc.element_type, at_once)
-        if not conversions.goes_by_f32 or not (is_looked_up or (count or 0) < LEAST_REGISTER):
+        if not conversions.goes_by_f32 or not (is_looked_up or _together(lanes, value) < LEAST_REGISTER):
             conversions, value = _with_sign(lanes, conversions, value)
         found: list[SSAValue] = []
         for start in range(0, count or 1, at_once or 1):
@@ -124,6 +125,11 @@ class RegisterConversion:
             part = lanes.part(value, start, at_once)
             found.append(_converted(here, conversions, lambda name, at=start: param(name, at), part, old_part))
         return from_register(lanes, all_joined(lanes.builder, lanes.nest, found, self.shuffles, "joined"), target)
+
+
+def _together(lanes: Lanes, value: SSAValue) -> int:
+    """Lanes that were loaded together."""
+    return 0 if lanes.count is None else vector_ops.lanes_together(value)
 
 
 def _with_sign(lanes: Lanes, conversions: Conversions, value: SSAValue) -> tuple[Conversions, SSAValue]:

@@ -42,8 +42,7 @@ def part_of_register(number: int, lanes: int, of: int, element: Attribute, conve
 
     def take(builder: Builder, register: SSAValue) -> SSAValue:
         if lanes < of:
-            mask = range(number * lanes, (number + 1) * lanes)
-            register = inserted(builder, vector_ops.shuffle(register, register, mask, element, "part"))
+            register = vector_ops.part(builder, register, range(number * lanes, (number + 1) * lanes), element)
         type = vector_type(converted, lanes)
         return register if register.type == type else inserted(builder, vector_ops.bitcast(register, type))
 
