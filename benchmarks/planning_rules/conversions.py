@@ -158,6 +158,33 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "with_short_loads",
+        "elements that become wide numbers as they lie are loaded a register of those at a time",
+        {"not": {"with_short_loads": to(first_of)}},
+        CACHES,
+        converts=True,
+    ),
+    Rule(
+        "with_short_loads of avx2",
+        "the same, with registers of 32 bytes",
+        {
+            "not": {"with_short_loads": to(first_of)},
+            "4 codes": {"LEAST_CODES": to(4)},
+            "twice as wide": {"WIDENED_TIMES": to(2)},
+        },
+        CACHES,
+        target="avx2",
+        converts=True,
+    ),
+    Rule(
+        "WIDENING_VECTOR",
+        "registers are so wide that loads widen what they load",
+        {"of 16 bytes": {"WIDENING_VECTOR": to(16)}},
+        CACHES,
+        target="sse2",
+        converts=True,
+    ),
+    Rule(
         "CONVERTED_TURN",
         "past the caches copies that convert, and share lines, leave a buffer together, 8 KiB in a turn",
         {

@@ -38,7 +38,7 @@ class Converting:
     computed: int = COMPUTED
     """bytes of an element while it is converted; 0 if it stays what it is"""
     loads_few: bool = False
-    """whether tiles load as many elements as a register has f32, where they are converted as they lie"""
+    """whether tiles load as many elements as a register has of what they become, if these are converted as they lie"""
     goes_through: bool | None = None
     """whether it is known to go through a buffer where it need not"""
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from layoutc.planning.conversions.gathered_rows import gathers_bytes, row_digits
+from layoutc.planning.conversions.short_loads import has_short_loads
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
@@ -95,6 +96,8 @@ def least_cost(widths: Widths, computed: int, vector: int) -> float:
 def _shared_cost(plan: CopyPlan, side: SideName) -> float:
     """Those that take an element out of a byte that others share, or put it there."""
     if plan.widths.per_byte(side) == 1 or (plan.copy.is_fill and side == "src"):
+        return 0.0
+    if side == "src" and has_short_loads(plan):
         return 0.0
     if plan.has_byte_buffer(side):
         return _buffer_cost(plan, side)

@@ -1,5 +1,5 @@
 """
-Elements that become f32 as they lie: loads of as many as a register has of these.
+Elements that become wide numbers as they lie: loads of as many as a register has of these.
 
 What a longer load has is taken apart in registers, by a shuffle or two for each part. A short one is widened as it
 comes from memory. Of codes of 4 bits all bytes are in each lane then, and a lane's code is one shift away.
@@ -13,29 +13,35 @@ from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import CONVERTED_LANE, CopyPlan
 
-LEAST_VECTOR = 32
+WIDENING_VECTOR = 32
 """bytes of registers, from which on a load widens what it loads"""
-CODE, BYTE, NUMBER = 4, 8, 32
-"""bits of integers that share a byte, of elements that do not, and of f32"""
+CODE, BYTE, PAIR, NUMBER = 4, 8, 16, 32
+"""bits of integers that share a byte, of elements of one byte and of two, and of the least that numbers are"""
+LEAST_CODES = 8
+"""of a register, at least, into which codes go by one shift of each"""
+WIDENED_TIMES = 4
+"""times as wide integers become that no longer load gives as soon, in half registers of a line"""
 IN_LANES = ("u8", "f8_e4m3")
 """types that one shuffle takes out of a register of a line, or that are looked up there, if it moves any bytes"""
 
 
 def loads_few(reorder: Reorder, target: Machine) -> bool:
-    """Whether loads are short: the elements of a reorder become f32, and are not looked up in longer registers."""
+    """Whether loads are short: of elements that become wide numbers, and are not looked up in longer registers."""
     source, destination = reorder.source.element_type, reorder.destination.element_type
-    arithmetic = reorder.conversion.arithmetic(source, destination)
-    is_f32 = arithmetic == "f32" or (arithmetic == "direct" and destination.float_format is not None)
-    if not is_f32 or destination.bits > NUMBER or target.vector < LEAST_VECTOR:
+    if target.vector < WIDENING_VECTOR:
         return False
-    moves_bytes = target.vector > LEAST_VECTOR and target.shuffles != "words"
-    if _is_looked_up(reorder) and (source.bits < BYTE or moves_bytes):
+    arithmetic, widest = reorder.conversion.arithmetic(source, destination), max(NUMBER, destination.bits)
+    if arithmetic == "integer" or (arithmetic == "direct" and destination.is_integer):
+        is_wide = source.is_integer and source.bits >= BYTE and WIDENED_TIMES * source.bits <= widest
+        return is_wide and target.vector == WIDENING_VECTOR
+    is_any_shuffled = target.vector > WIDENING_VECTOR and target.shuffles != "words"
+    if _is_looked_up(reorder) and (source.bits < BYTE or is_any_shuffled):
         return False
     if source.bits < BYTE:
-        return source.is_integer and source.bits == CODE
-    if moves_bytes and source.name in IN_LANES:
-        return False
-    return source.bits == BYTE or (source.bits < NUMBER and target.vector == LEAST_VECTOR)
+        return source.is_integer and source.bits == CODE and 8 * target.vector // widest >= LEAST_CODES
+    if widest > NUMBER or target.vector == WIDENING_VECTOR:
+        return source.bits <= PAIR
+    return source.bits == BYTE and not (is_any_shuffled and source.name in IN_LANES)
 
 
 def _is_looked_up(reorder: Reorder) -> bool:
@@ -50,14 +56,14 @@ def with_short_loads(plan: CopyPlan) -> CopyPlan:
     if not plan.source_lanes or not plan.target_lanes:
         return plan
     (first, *others), stored = plan.source_lanes, plan.target_lanes[0]
-    lanes = plan.vector_bytes // CONVERTED_LANE
+    lanes = _lanes(plan)
     left = {part.digit for part in others}
     tile = tuple(1 if g in left else steps for g, steps in enumerate(plan.tile))
     short = replace(plan, source_lanes=(replace(first, extent=lanes),), tile=tile)
     is_shorter = short.source_lanes != plan.source_lanes and first.extent % lanes == 0 and first.extent >= stored.extent
     if not is_shorter or not has_short_loads(short):
         return plan
-    return short.because("loads", f"of {lanes} elements, as many as a register has f32")
+    return short.because("loads", f"of {lanes} elements, as many as a register has of what they become")
 
 
 def has_short_loads(plan: CopyPlan) -> bool:
@@ -68,4 +74,9 @@ def has_short_loads(plan: CopyPlan) -> bool:
         return False
     (first,), (stored,) = plan.source_lanes, plan.target_lanes
     is_straight = first.digit == stored.digit and stored.extent % first.extent == 0
-    return is_straight and first.extent == plan.vector_bytes // CONVERTED_LANE
+    return is_straight and first.extent == _lanes(plan)
+
+
+def _lanes(plan: CopyPlan) -> int:
+    """How many of the numbers that elements become fill a register."""
+    return plan.vector_bytes // max(CONVERTED_LANE, plan.widths.dst)
