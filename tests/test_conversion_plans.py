@@ -746,7 +746,7 @@ def test_past_near_caches_tiles_widen_elements_themselves(
     [
         ("nchw nhwc", (64, 64, 56, 56), "f32 f64", False, "1:8 -> 2:8"),
         ("nchw nhwc", (64, 64, 56, 56), "f32 f64", True, "1:16 -> 2:8"),
-        ("ab ab", (3008, 5056), "u8 f32", False, "0:64 -> 0:16"),  # as they lie
+        ("ab ab", (3008, 5056), "f4_e2m1 f32", False, "0:64 -> 0:16"),  # as they lie
         ("ab ba", (5001, 3003), "u2 f32", False, "0:16 -> 1:16"),  # in a buffer
     ],
 )

@@ -10,6 +10,9 @@ import pytest
 
 import layoutc
 from layoutc import reference
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
 from tests.c_programs import compiled, compiler_named
 
 BUILDS = [
@@ -44,8 +47,14 @@ PAIRS = [
 
 
 def text_of(type: str, to_type: str, **attributes: object) -> str:
+    """With loads of whole registers, which many of these types would not have."""
     source, destination = layoutc.desc("ab", (256, 256), type), layoutc.desc("ab", (256, 256), to_type)
-    return layoutc.Kernel(source, destination, target="avx512", conversion=layoutc.Conversion(**attributes)).c_source  # pyright: ignore[reportArgumentType]
+    conversion = layoutc.Conversion(**attributes)  # pyright: ignore[reportArgumentType]
+    lines = plan_lines(choose_plan(source, destination, machine("avx512"), 1, conversion))
+    plan = tuple(
+        line.replace("lanes 0:16 -> 0:", f"lanes 0:{64 // source.element_type.size_bytes(1)} -> 0:") for line in lines
+    )
+    return layoutc.Kernel(source, destination, target="avx512", conversion=conversion, plan=plan).c_source
 
 
 @pytest.mark.parametrize(

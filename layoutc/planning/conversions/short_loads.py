@@ -21,8 +21,8 @@ LEAST_CODES = 8
 """of a register, at least, into which codes go by one shift of each"""
 WIDENED_TIMES = 4
 """times as wide integers become that no longer load gives as soon, in half registers of a line"""
-IN_LANES = ("u8", "f8_e4m3")
-"""types that one shuffle takes out of a register of a line, or that are looked up there, if it moves any bytes"""
+IN_LANES = {"u8": ("any", "single"), "f8_e4m3": ("single",)}
+"""types that one shuffle takes out of a register of a line, or that are looked up there -> if it is one of these"""
 
 
 def loads_few(reorder: Reorder, target: Machine) -> bool:
@@ -41,7 +41,7 @@ def loads_few(reorder: Reorder, target: Machine) -> bool:
         return source.is_integer and source.bits == CODE and 8 * target.vector // widest >= LEAST_CODES
     if widest > NUMBER or target.vector == WIDENING_VECTOR:
         return source.bits <= PAIR
-    return source.bits == BYTE and not (is_any_shuffled and source.name in IN_LANES)
+    return source.bits == BYTE and target.shuffles not in IN_LANES.get(source.name, ())
 
 
 def _is_looked_up(reorder: Reorder) -> bool:
@@ -63,7 +63,7 @@ def with_short_loads(plan: CopyPlan) -> CopyPlan:
     is_shorter = short.source_lanes != plan.source_lanes and first.extent % lanes == 0 and first.extent >= stored.extent
     if not is_shorter or not has_short_loads(short):
         return plan
-    return short.because("loads", f"of {lanes} elements, as many as a register has of what they become")
+    return short.because("loads", f"straight, of {lanes} elements, as many as a register has of what they become")
 
 
 def has_short_loads(plan: CopyPlan) -> bool:
