@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import CopyPlan
 
 ROWS = 32
@@ -11,7 +12,7 @@ LEAST_ROWS = 8
 """of fewer, of which rows are long that tiles do not divide, each parameter serves too few"""
 
 
-def with_params_outside(plan: CopyPlan, kept: int) -> CopyPlan:
+def with_params_outside(plan: CopyPlan, kept: int, target: Machine) -> CopyPlan:
     """
     The plan with the loop over rows of the same parameters inside of the one along their lanes, in the caches.
 
@@ -28,10 +29,17 @@ def with_params_outside(plan: CopyPlan, kept: int) -> CopyPlan:
     if not rows:
         return plan
     row, lanes, macro = rows[-1], loops[-1], [*plan.macro]
-    while macro[row] < min(ROWS, digits[row].extent) and macro[lanes] % (2 * plan.tile[lanes]) == 0:
+    most = ROWS if _moved_bytes(plan) <= target.l2 else LEAST_ROWS
+    while macro[row] < min(most, digits[row].extent) and macro[lanes] % (2 * plan.tile[lanes]) == 0:
         macro[row], macro[lanes] = min(2 * macro[row], digits[row].extent), macro[lanes] // 2
     if macro[row] < min(LEAST_ROWS, digits[row].extent):
         return plan
     order = (*(g for g in plan.inner_order if g not in rows), *rows)
     why = f"with {macro[row]} rows of the same parameters, along which the loop inside goes"
     return plan.because("macro tiles", why, macro=tuple(macro), inner_order=order)
+
+
+def _moved_bytes(plan: CopyPlan) -> int:
+    """Bytes of all elements on both sides."""
+    widths = plan.widths
+    return plan.copy.elements * widths.src // widths.src_per_byte + plan.copy.elements * widths.dst // widths.dst_per_byte

@@ -127,7 +127,7 @@ def straight_plan(copy: StridedCopy, how: Converting) -> CopyPlan:
 def in_order(plan: CopyPlan, how: Converting) -> CopyPlan:
     """The plan with its macro tiles, and the loops in them, as suits what is converted as it lies."""
     plan = with_far_parts(plan, how.target)
-    return plan if how.kept is None else with_params_outside(plan, how.kept)
+    return plan if how.kept is None else with_params_outside(plan, how.kept, how.target)
 
 
 def _conversions(copy: StridedCopy, how: Converting) -> tuple[int, int]:
