@@ -41,5 +41,5 @@ def with_params_outside(plan: CopyPlan, kept: int, target: Machine) -> CopyPlan:
 
 def _moved_bytes(plan: CopyPlan) -> int:
     """Bytes of all elements on both sides."""
-    widths = plan.widths
-    return plan.copy.elements * widths.src // widths.src_per_byte + plan.copy.elements * widths.dst // widths.dst_per_byte
+    elements, widths = plan.copy.elements, plan.widths
+    return elements * widths.src // widths.src_per_byte + elements * widths.dst // widths.dst_per_byte
