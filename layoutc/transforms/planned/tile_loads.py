@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
+from layoutc.planning.conversions.short_loads import has_short_loads
 from layoutc.planning.machine import has_masks
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Piece, Register, runs_of
@@ -54,8 +55,27 @@ class TileLoads(TileFrame):
         if (found := self._converted_at_once(register)) is not None:
             return found
         lanes = self.lanes_of(register)
+        if self._is_unpacked_whole(register):
+            return self._unpacked(register, lanes)
         loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
         return all_in_pairs([loaded[piece] for piece in register.pieces], self._joined)
+
+    def _is_unpacked_whole(self, register: Register) -> bool:
+        """Whether elements that share bytes are taken apart once these are joined: such as move from where they lie."""
+        is_apart = self.converts_loads or has_short_loads(self.plan) or len(register.pieces) == 1
+        return self.plan.widths.src_per_byte > 1 and not is_apart and all(p and not p.mask for p in register.pieces)
+
+    def _unpacked(self, register: Register, lanes: int) -> SSAValue:
+        """A register whose pieces have so many lanes each, joined as the bytes that they are in memory."""
+        loaded = {piece: self._bytes(piece, lanes) for piece in dict.fromkeys(register.pieces) if piece is not None}
+        bytes = all_in_pairs([loaded[piece] for piece in register.pieces if piece is not None], self._joined_bytes)
+        count = len(vector_ops.lanes_of(bytes))
+        value = unpacked(self.lanes(count), bytes, self.plan.widths.src_per_byte)
+        return self.cast(value, vector_type(self.lane_type, self.program.lanes))
+
+    def _joined_bytes(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        join = Join(2 * len(vector_ops.lanes_of(a)), self.source_element, self.plan.shuffles)
+        return join.two(self.builder, self.copy.nest, a, b)
 
     def _padded(self, register: Register) -> SSAValue:
         """A register of zeros, and of elements that are put into its lanes one by one."""
@@ -95,20 +115,27 @@ class TileLoads(TileFrame):
 
     def _raw_piece(self, piece: Piece, lanes: int) -> SSAValue:
         """A piece as it lies in memory; elements that share bytes have one each."""
-        index = self.at(piece, "src")
-        last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
-        is_quiet = self.plan.asks == "by tiles" or piece.offset in self.asked_before
-        ahead = 0 if is_quiet else self.copy.in_memory("src", self.plan.prefetch + last)
         if piece.mask:
             mask, beside = self.masks.of(piece, lanes), self.masks.beside[lanes]
             is_within = not has_masks(self.plan.vector_bytes, self.plan.shuffles)
+            index, ahead = self.at(piece, "src"), self._ahead(piece)
             load = vector_ops.load_masked(self.copy.tile_source, index, mask, beside, ahead, is_within=is_within)
             return inserted(self.builder, load)
-        count = self.copy.in_memory("src", lanes)
-        type = vector_type(self.source_element, count)
-        value: SSAValue = inserted(self.builder, vector_ops.load(self.copy.tile_source, index, type, ahead))
-        share = self.plan.widths.src_per_byte
-        return unpacked(self.lanes(count), value, share) if share > 1 else value
+        value, share = self._bytes(piece, lanes), self.plan.widths.src_per_byte
+        return unpacked(self.lanes(self.copy.in_memory("src", lanes)), value, share) if share > 1 else value
+
+    def _bytes(self, piece: Piece, lanes: int) -> SSAValue:
+        """A piece as it lies in memory."""
+        type = vector_type(self.source_element, self.copy.in_memory("src", lanes))
+        load = vector_ops.load(self.copy.tile_source, self.at(piece, "src"), type, self._ahead(piece))
+        return inserted(self.builder, load)
+
+    def _ahead(self, piece: Piece) -> int:
+        """How far ahead of it lies what is asked for meanwhile, in elements of memory; 0 if nothing is."""
+        if self.plan.asks == "by tiles" or piece.offset in self.asked_before:
+            return 0
+        last = self.program.load_piece - 1 if piece.offset in self.begin_earlier else 0
+        return self.copy.in_memory("src", self.plan.prefetch + last)
 
     def lanes_of(self, register: Register) -> int:
         """How many each of its pieces has."""
