@@ -33,6 +33,7 @@ NO_RULES = {
     "machine.MERGED_VECTOR",
     "machine.MASKED_BYTES",
     "param_lists.BYTE",
+    "param_lists.NUMBER",
     "short_loads.CODE",
     "short_loads.BYTE",
     "short_loads.PAIR",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from layoutc.planning.conversions.param_lists import asked_list, divisor_list
+from layoutc.planning.conversions.param_lists import asked_list, divisor_list, widened_list
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.short_loads import loads_few
@@ -30,7 +30,9 @@ class Converting:
     divisor: int | None = None
     """the list of parameters by whose reciprocals, made for each, elements become integers"""
     asked: int | None = None
-    """the list of those that scale integers to bf16, asked whether one is subnormal or none, or that share bytes"""
+    """the list of those that scale integers to bf16, asked whether one is subnormal or none"""
+    widened: int | None = None
+    """the list of those that become f32 before they are of use"""
     copies: int = 1
     """of elements that are there"""
     is_large: bool = False
@@ -55,6 +57,7 @@ class Converting:
             moves=reorder.moves,
             divisor=divisor_list(reorder.seen, types[1]),
             asked=asked_list(reorder.seen, *types),
+            widened=widened_list(reorder.seen),
             is_large=reorder.is_large,
             loads_few=loads_few(reorder, target),
             goes_through=goes_through,
@@ -67,10 +70,11 @@ class Converting:
 
     @property
     def kept(self) -> int | None:
-        """The list of parameters of which registers as wide as quotients make something that many rows may share."""
-        if self.streams or not self.makes_quotients:
+        """The list of parameters of which registers make something that many rows may share: wide ones, of more."""
+        if self.streams:
             return None
-        return self.asked if self.divisor is None else self.divisor
+        made = (self.divisor, self.asked) if self.makes_quotients else ()
+        return next((found for found in (*made, self.widened) if found is not None), None)
 
     @property
     def by_registers(self) -> Converting:
