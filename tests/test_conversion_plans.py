@@ -576,6 +576,27 @@ def test_what_is_made_of_parameters_is_kept_for_many_rows(type: str, to_type: st
         assert inner == "0 1" or (kept == 32 if is_held else 8 <= kept < 32)
 
 
+@pytest.mark.parametrize(
+    ("target", "rows", "type", "is_kept"),
+    [
+        ("avx2", 256, "u4", True),
+        ("sse2", 256, "f16", True),
+        ("sse2", 8192, "u4", True),
+        ("avx2", 8192, "u4", False),
+        ("sse2", 256, "s32", False),
+    ],
+)
+def test_parameters_that_become_wider_are_kept_by_all_registers(
+    target: str, rows: int, type: str, is_kept: bool
+) -> None:
+    """By small ones past the caches too."""
+    name = "src_scale" if type == "f16" else "src_zero_point"
+    conversion = Conversion(**{name: Param(axes=(0, 1), groups=(64, 1), dtype=type)})
+    sides = desc("ab", (rows, 4096), "u8"), desc("ab", (rows, 4096), "f32")
+    (line,) = plan_lines(choose_plan(*sides, machine(target), 1, conversion))[1:]
+    assert ("inner 0 2 1, " in line) == is_kept
+
+
 @pytest.mark.parametrize(("columns", "lanes"), [(512, "0:16 -> 1:16"), (500, "0:64 -> 1:16")])
 def test_tiles_have_fewer_rows_where_these_evict_each_other(columns: int, lanes: str) -> None:
     # In the destination 64 rows that are 2 KiB apart share two of the 64 sets of the first cache.

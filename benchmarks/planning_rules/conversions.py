@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import first_of, shape, times, to, unless_unpacked
+from benchmarks.planning_changes import answering, first_of, shape, times, to, unless_unpacked
 from benchmarks.planning_rules.rule import CACHES, IN_DRAM, IN_L2, IN_L3, NEVER, Rule
 
 CONVERSION_RULES = (
@@ -182,6 +182,22 @@ CONVERSION_RULES = (
         {"of 16 bytes": {"WIDENING_VECTOR": to(16)}},
         CACHES,
         target="sse2",
+        converts=True,
+    ),
+    Rule(
+        "widened_list of sse2",
+        "parameters that become f32 are kept over 8 to 32 rows, by registers of 16 bytes",
+        {"not": {"widened_list": answering(None)}, "in the caches alone": {"SMALL_VECTOR": to(0)}},
+        (IN_L2, IN_DRAM),
+        target="sse2",
+        converts=True,
+    ),
+    Rule(
+        "widened_list of avx2",
+        "the same, by registers of 32 bytes, in the caches",
+        {"not": {"widened_list": answering(None)}, "past them too": {"SMALL_VECTOR": to(32)}},
+        (IN_L2, IN_DRAM),
+        target="avx2",
         converts=True,
     ),
     Rule(

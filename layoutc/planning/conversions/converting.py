@@ -11,6 +11,8 @@ from layoutc.planning.conversions.short_loads import loads_few
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 
+SMALL_VECTOR = 16
+"""bytes of registers that have parameters ready past the caches too"""
 QUOTIENT_BITS = 512
 """of registers in which quotients that become integers are made of products"""
 
@@ -70,9 +72,12 @@ class Converting:
 
     @property
     def kept(self) -> int | None:
-        """The list of parameters of which registers make something that many rows may share: wide ones, of more."""
+        """
+        The list of parameters of which registers make something that many rows may share: wide ones, of more. Past the
+        caches all but small ones wait for memory anyway.
+        """
         if self.streams:
-            return None
+            return self.widened if self.target.vector <= SMALL_VECTOR else None
         made = (self.divisor, self.asked) if self.makes_quotients else ()
         return next((found for found in (*made, self.widened) if found is not None), None)
 
