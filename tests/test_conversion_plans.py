@@ -590,8 +590,8 @@ def test_parameters_that_become_wider_are_kept_by_all_registers(
     target: str, rows: int, type: str, is_kept: bool
 ) -> None:
     """By small ones past the caches too."""
-    name = "src_scale" if type == "f16" else "src_zero_point"
-    conversion = Conversion(**{name: Param(axes=(0, 1), groups=(64, 1), dtype=type)})
+    param = Param(axes=(0, 1), groups=(64, 1), dtype=type)
+    conversion = Conversion(src_scale=param) if type == "f16" else Conversion(src_zero_point=param)
     sides = desc("ab", (rows, 4096), "u8"), desc("ab", (rows, 4096), "f32")
     (line,) = plan_lines(choose_plan(*sides, machine(target), 1, conversion))[1:]
     assert ("inner 0 2 1, " in line) == is_kept
