@@ -12,7 +12,6 @@ ROWS = 32
 LEAST_ROWS = 8
 """of fewer, of which rows are long that tiles do not divide, each parameter serves too few"""
 
-
 KEEPING: tuple[Store, ...] = "normal", "staged"
 """stores by which tiles may follow each other along any digit of a macro tile, whose lines leave a buffer"""
 

@@ -19,7 +19,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from layoutc.targets.patterns.macro_call import MacroCall
-from layoutc.targets.words.c_text import broken, either, first_found, listed
+from layoutc.targets.words.c_text import broken, by_gcc, either, first_found, listed
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro, native
 from layoutc.targets.words.vectors import behind, lane_bits, lanes_in, splat, uncast
@@ -33,7 +33,12 @@ REGISTER = 64
 """bytes of a register that such a shift fills"""
 MASK, KEPT = 0xF, 0x0F0F
 """the bits of a code, and of two in bytes of their own"""
-MOVED = "taken_bits"
+MULTISHIFT = "__builtin_ia32_vpmultishiftqb512"
+BY_MULTISHIFT = {
+    by_gcc("AVX512VBMI"): "_mask({0}, {1}, {0}, UINT64_MAX)",
+    "defined(__AVX512VBMI__)": "({0}, {1})",
+}
+"""the condition of processors that have it -> what gcc calls it with, and clang"""
 LOW_CODES, CODES, SIGNED_CODES = "low_codes", "codes", "signed_codes"
 """the macros: whose lanes have codes as their low bits and anything above, and whose lanes are codes"""
 
@@ -91,7 +96,8 @@ def codes(type: Named) -> str:
 def low_codes(type: Named) -> str:
     """The macro of lanes with anything above their codes."""
     name, given = f"{LOW_CODES}_{type}", _all_bytes(type)
-    texts = {} if type.bytes < REGISTER else {"defined(__AVX512VBMI__)": _multishift(name, type)}
+    ways = BY_MULTISHIFT if type.bytes == REGISTER else {}
+    texts = {condition: _multishift(name, type, called) for condition, called in ways.items()}
     texts["defined(__AVX2__)"] = macro(name, "bytes", *given, f"lanes_ >> {broken(_places(type))}")
     return first_found(texts, macro(name, "bytes", *given, f"({_moved_up(type)}) >> {WORD - BITS}"))
 
@@ -123,20 +129,15 @@ def _moved_up(type: Named) -> str:
     return broken(f"lanes_ * ({type}){{{listed(map(hex, factors))}}}")
 
 
-def _multishift(name: str, type: Named) -> str:
+def _multishift(name: str, type: Named, called: str) -> str:
     """Each lane takes 8 bits from any place of the 64 bits that it stands in, which are all bytes."""
     places = (sum(2 * BITS * pair + BITS * half << WORD * half for half in range(2)) for pair in range(REGISTER // 8))
     bytes = native(8, REGISTER)
-    given = "const uint64_t x_ = (uint64_t)(bytes)", f"const u64x8 all_ = {{{listed(['x_'] * 8)}}}"
-    shifts = f"const u64x8 places_ = {{ \\\n      {broken(listed(map(hex, places)))}}}"
-    called = "__builtin_ia32_vpmultishiftqb512"
-    return "\n".join(
-        (
-            "#ifdef __clang__",
-            f"#define {MOVED}(a, b) {called}(a, b)",
-            "#else",
-            f"#define {MOVED}(a, b) \\\n  {called}_mask(a, b, a, UINT64_MAX)",
-            "#endif",
-            macro(name, "bytes", *given, shifts, f"({type}){MOVED}(({bytes})places_, ({bytes})all_)"),
-        )
+    return macro(
+        name,
+        "bytes",
+        "const uint64_t x_ = (uint64_t)(bytes)",
+        f"const u64x8 all_ = {{{listed(['x_'] * 8)}}}",
+        f"const u64x8 places_ = {{ \\\n      {broken(listed(map(hex, places)))}}}",
+        f"({type}){MULTISHIFT}{called.format(f'({bytes})places_', f'({bytes})all_')}",
     )
