@@ -576,6 +576,19 @@ def test_what_is_made_of_parameters_is_kept_for_many_rows(type: str, to_type: st
         assert inner == "0 1" or (kept == 32 if is_held else 8 <= kept < 32)
 
 
+def test_boxes_of_rows_that_overlap_are_such_as_are_read_back() -> None:
+    """Without masks rows are half a register of the source at least."""
+    scales, zero_points = (
+        Param(axes=(0, 1, 2, 3), groups=(1, 2, 2, 1), dtype="bf16"),
+        Param(axes=(0, 3), groups=(1, 4), dtype="s32"),
+    )
+    source = replace(desc("abcd", (2, 8, 8, 4), "f8_e5m2"), strides=(3, 4, 3, 0), base_offset=3)
+    destination = replace(desc("abcd", (2, 8, 8, 4), "bf16"), strides=(344, 35, 4, 1), base_offset=3)
+    how = Conversion(src_scale=scales, src_zero_point=zero_points)
+    plan = choose_plan(source, destination, machine("avx2"), 1, how)
+    assert parse_plan(plan_lines(plan)) == plan
+
+
 @pytest.mark.parametrize(
     ("target", "rows", "type", "is_kept"),
     [

@@ -50,6 +50,27 @@ def test_every_code_in_every_lane(
     np.testing.assert_array_equal(got, expected)
 
 
+def test_bits_of_conditions_are_no_bytes() -> None:
+    """A lane of one is a byte in C, or a word."""
+    text = emitted("""func.func @f(%source : memref<4xi8>, %target : memref<8xi32>) {
+      %c0 = arith.constant 0 : index
+      %three = arith.constant dense<3> : vector<4xi8>
+      %four = arith.constant dense<4> : vector<4xi16>
+      %kept = arith.constant dense<3855> : vector<4xi16>
+      %bytes = vector.load %source[%c0] : memref<4xi8>, vector<4xi8>
+      %less = arith.cmpi slt, %bytes, %three : vector<4xi8>
+      %wide = arith.extui %less : vector<4xi1> to vector<4xi16>
+      %moved = arith.shli %wide, %four : vector<4xi16>
+      %both = arith.ori %wide, %moved : vector<4xi16>
+      %parts = arith.andi %both, %kept : vector<4xi16>
+      %codes = vector.bitcast %parts : vector<4xi16> to vector<8xi8>
+      %lanes = arith.extui %codes : vector<8xi8> to vector<8xi32>
+      vector.store %lanes, %target[%c0] : memref<8xi32>, vector<8xi32>
+      func.return
+    }""")
+    assert "codes_u32x8" not in text
+
+
 @pytest.mark.parametrize(
     ("bits", "sum", "made"),
     [(15, "%wide", True), (7, "%wide", True), (15, "%moved", False)],

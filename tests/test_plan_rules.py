@@ -41,6 +41,7 @@ NO_RULES = {
     "pairs.WORD_BYTES",
     "padded.WORD_BYTES",
     "plan_cost.COMPUTED",
+    "plan_cost.SHARED_BY_CODES",
     "exchanges.LANE_BYTES",
     "neighbours.FACTORS",  # what tuning tries
     "plan.MAX_THREADS",  # what the text of a plan may have

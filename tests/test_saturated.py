@@ -219,6 +219,30 @@ def test_lanes_that_something_else_uses_too(stored: bool) -> None:
     assert ("saturated_i32x8_i8x16(" in code, code.count("max_i32x8(")) == ((False, 2) if stored else (True, 0))
 
 
+def test_pairs_of_a_small_register_that_are_looked_at_as_bytes(tmp_path: Path) -> None:
+    """What packs registers of 16 bytes has them as pairs."""
+    if (path := compiler_named("gcc")) is None:
+        pytest.skip("gcc is not here")
+    lines = [
+        f"""%x{k} = vector.load %source[%c{4 * k}] : memref<8xi32>, vector<4xi32>
+        %pairs{k} = arith.trunci %x{k} : vector<4xi32> to vector<4xi16>
+        %bytes{k} = vector.bitcast %pairs{k} : vector<4xi16> to vector<8xi8>"""
+        for k in range(2)
+    ]
+    text = emitted(f"""func.func @f(%source : memref<8xi32>, %target : memref<16xi8>) {{
+      %c0 = arith.constant 0 : index
+      %c4 = arith.constant 4 : index
+      {" ".join(lines)}
+      %all = vector.shuffle %bytes0, %bytes1 [{", ".join(map(str, range(16)))}] : vector<8xi8>, vector<8xi8>
+      vector.store %all, %target[%c0] : memref<16xi8>, vector<16xi8>
+      func.return
+    }}""")
+    x, got = np.arange(-70000, 70000, 17501).astype(np.int32)[:8], np.zeros(8, np.int16)
+    function = compiled(text, path, tmp_path, "-O2", "-Wno-psabi")
+    function("f", [ctypes.c_void_p] * 2)(x.ctypes.data, got.ctypes.data)
+    np.testing.assert_array_equal(got, x.astype(np.int16))
+
+
 def test_pairs_that_are_looked_at_as_bytes(tmp_path: Path) -> None:
     """No low bytes of words, however they are called."""
     if (path := compiler_named("gcc")) is None:

@@ -11,6 +11,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.conversions.gathered_rows import row_digits
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import sum_number
+from layoutc.planning.conversions.short_loads import has_short_loads
 from layoutc.planning.conversions.spread_params import spread_params
 from layoutc.planning.copies.copy_digits import SIDES, CopyDigit
 from layoutc.planning.machine import Machine, Shuffles
@@ -196,7 +197,8 @@ def _ahead(plan: CopyPlan, why: dict[str, str]) -> str:
     """Who asks for what comes later."""
     if plan.moves_rows:
         return f"rows ask for those of a later turn, {plan.prefetch} elements further on"
-    who = "each tile asks for its share" if plan.asks == "by tiles" else "each load asks"
+    loads = "the first load of each register asks" if has_short_loads(plan) else "each load asks"
+    who = "each tile asks for its share" if plan.asks == "by tiles" else loads
     of = "that" if plan.macro_tiles_of_a_line == 1 else f"what comes {plan.macro_tiles_of_a_line} macro tiles later"
     again = f"; each line that leaves the buffer for its share of {of}" if plan.asks == "twice" else ""
     where = why.get("prefetch", "for what comes next")
@@ -259,6 +261,10 @@ def _tiles(plan: CopyPlan) -> str:
         return f"{size}, loaded one by one, stored along {_lanes(plan.target_lanes)} with the zeros beside them"
     if plan.keeps_rows:
         return f"{size}, as they are: both sides are contiguous along {_lanes(plan.source_lanes)}"
+    if has_short_loads(plan):
+        return (
+            f"{size}, as they lie: loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}"
+        )
     return (
         f"{size}, loaded along {_lanes(plan.source_lanes)}, stored along {_lanes(plan.target_lanes)}, with "
         f"{len(program.network.steps)} shuffles in registers between"

@@ -13,7 +13,7 @@ from layoutc.planning.moves.boxes import BOX_GAIN, TILE, best_box, boxed, tile_c
 from layoutc.planning.moves.plan_copy import stored
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.lanes import converted_lanes
-from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces
+from layoutc.planning.tiles.merged_tile import converts_twice, count_pieces, has_whole_rows
 
 FEW_CONVERTED = 16
 """A plan whose vectors convert but one element for so many of their bytes is worth a box."""
@@ -61,7 +61,8 @@ def _box_of(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan | No
         plan = replace(box, widths=replace(widths, at=at))
         if converts_twice(plan) or not has_boxes(target.vector, target.shuffles, plan.widths.moved):
             continue
-        if filled(plan) >= LEAST_FILLED:
+        is_whole = has_masks(target.vector, target.shuffles) or has_whole_rows(plan)
+        if is_whole and filled(plan) >= LEAST_FILLED:
             return plan
     return None
 

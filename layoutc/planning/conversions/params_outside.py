@@ -10,7 +10,10 @@ ROWS = 32
 """of a macro tile that are converted by the same parameters, one after the other, so that loading these is little"""
 
 LEAST_ROWS = 8
-"""of fewer, of which rows are long that tiles do not divide, each parameter serves too few"""
+"""
+of fewer, of which rows are long that tiles do not divide, each parameter serves too few; past the second cache also the
+most, up to twice as many, as more rows at a time are more than a processor follows
+"""
 
 KEEPING: tuple[Store, ...] = "normal", "staged"
 """stores by which tiles may follow each other along any digit of a macro tile, whose lines leave a buffer"""

@@ -34,6 +34,8 @@ PIECE = 4.0
 """of what takes elements of a load apart that share bytes, or puts those of a store together"""
 SHARED = 3.0
 """of an element that is put into a byte by itself"""
+SHARED_BY_CODES = 2
+"""elements of a byte that short loads take apart for nothing"""
 TAKEN_APART = 0.2
 """of an element of a long row that goes through a buffer in which each has a byte, with its load and store there"""
 
@@ -97,7 +99,7 @@ def _shared_cost(plan: CopyPlan, side: SideName) -> float:
     """Those that take an element out of a byte that others share, or put it there."""
     if plan.widths.per_byte(side) == 1 or (plan.copy.is_fill and side == "src"):
         return 0.0
-    if side == "src" and has_short_loads(plan):
+    if side == "src" and plan.widths.src_per_byte == SHARED_BY_CODES and has_short_loads(plan):
         return 0.0
     if plan.has_byte_buffer(side):
         return _buffer_cost(plan, side)

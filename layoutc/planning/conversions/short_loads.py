@@ -1,5 +1,5 @@
 """
-Elements that become wide numbers as they lie: loads of as many as a register has of these.
+Elements that are wide numbers while they are converted, as they lie: loads of as many as a register has of these.
 
 What a longer load has is taken apart in registers, by a shuffle or two for each part. A short one is widened as it
 comes from memory. Of codes of 4 bits all bytes are in each lane then, and a lane's code is one shift away.
@@ -68,7 +68,7 @@ def with_short_loads(plan: CopyPlan) -> CopyPlan:
 
 def has_short_loads(plan: CopyPlan) -> bool:
     """Whether a plan has such loads, of a part of a register, and tiles in which nothing is moved."""
-    if plan.load != "normal" or plan.merges or plan.widths.converted_at != "dst":
+    if plan.vector_bytes < WIDENING_VECTOR or plan.load != "normal" or plan.merges or plan.widths.converted_at != "dst":
         return False
     if len(plan.source_lanes) != 1 or len(plan.target_lanes) != 1 or plan.widths.src >= CONVERTED_LANE:
         return False

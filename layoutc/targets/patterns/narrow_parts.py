@@ -65,7 +65,8 @@ def narrow_parts(op: Operation) -> NarrowParts | None:
     registers = [operands(each)[0] for each in narrowing]
     formats = {format_of(each) for each in narrowing}
     sizes = {(lane_bits(each.type), lanes_in(each)) for each in registers}
-    if len(formats) > 1 or len(sizes) > 1:
+    narrowed = {lane_bits(each.results[0].type) for each in narrowing}
+    if len(formats) > 1 or len(sizes) > 1 or narrowed != {lane_bits(op.results[0].type)}:
         return None
     (format,), (size,) = formats, sizes
     found = NarrowParts(registers, Named("f" if format else "i", *size), _type(op.results[0]), format)

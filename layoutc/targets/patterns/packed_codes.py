@@ -74,7 +74,8 @@ def _bytes(parts: SSAValue) -> SSAValue | None:
     if both is None or both.owner.__class__ is not arith.OrIOp:
         return None
     wide, moved = operands(cast("Operation", both.owner))
-    return behind(wide, (arith.ExtUIOp, None)) if behind(moved, (arith.ShLIOp, BITS)) is wide else None
+    bytes = behind(wide, (arith.ExtUIOp, None)) if behind(moved, (arith.ShLIOp, BITS)) is wide else None
+    return bytes if bytes is not None and lane_bits(bytes.type) == BYTE else None
 
 
 def _is_cut(lanes: SSAValue) -> bool:

@@ -20,7 +20,7 @@ def begin_earlier(plan: CopyPlan, loads: Sequence[Register], lanes: int) -> set[
 
 
 def asked_before(plan: CopyPlan, loads: Sequence[Register]) -> set[int]:
-    """Where short loads begin of what the one before asks for."""
+    """Where short loads begin of what an earlier one asks for, as the first of as many bytes as a register has."""
     found, asked = set[int](), None
     if plan.prefetch and has_short_loads(plan):
         for begin in sorted(piece.offset for piece in pieces_of(loads)):
