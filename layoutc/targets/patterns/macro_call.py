@@ -11,7 +11,7 @@ from layoutc.targets.words.c_vector_types import VectorType as Named
 
 
 class MacroCall(NamedTuple):
-    """A macro, what it is given, and the type that it gives, if that is one of these names."""
+    """A macro, what it is given, and the type that it gives; without one it may give any, and its result is cast."""
 
     helper: str
     operands: Sequence[SSAValue]
