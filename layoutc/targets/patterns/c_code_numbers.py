@@ -16,13 +16,12 @@ from xdsl.ir import Operation
 
 from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_vector_types import VectorType as Named
-from layoutc.targets.words.vectors import F32_LANES, behind, is_f32_register
+from layoutc.targets.words.vectors import F32_REGISTER, behind, is_f32_register
 from layoutc.walk import operands
 
 NUMBER_OF_CODE = "number_of_code"
 CODES = 16
 """as many as a register has f32"""
-FLOATS = Named("f", 32, F32_LANES)
 STEPS = ((arith.SubiOp, 8), (arith.XOrIOp, 8), (arith.AndIOp, 15))
 """from the integer back to what holds the code"""
 
@@ -31,7 +30,7 @@ def code_number(op: Operation) -> MacroCall | None:
     """The numbers of the codes that something holds in its low bits, if an op gives these."""
     is_number = op.__class__ is arith.SIToFPOp and is_f32_register(op.results[0].type)
     code = behind(operands(op)[0], *STEPS) if is_number else None
-    return None if code is None else MacroCall(f"{NUMBER_OF_CODE}_{FLOATS}", (code,), FLOATS)
+    return None if code is None else MacroCall(f"{NUMBER_OF_CODE}_{F32_REGISTER}", (code,), F32_REGISTER)
 
 
 def number_of_code(type: Named) -> str:

@@ -25,7 +25,7 @@ from layoutc.targets.patterns.macro_call import MacroCall
 from layoutc.targets.words.c_text import either
 from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.targets.words.c_vector_types import macro
-from layoutc.targets.words.vectors import F32_LANES, is_f32_register, splat
+from layoutc.targets.words.vectors import F32_LANES, F32_REGISTER, is_f32_register, splat
 from layoutc.walk import operands, relation
 
 QUIET = 1 << 22
@@ -39,7 +39,7 @@ HAS_CHOICE = "defined(__AVX512F__)"
 CALLED = "__builtin_ia32_fixupimmps512_mask"
 TAKE_NUMBERS = sum(TAKEN << 4 * number for number in range(2, CLASSES))
 USUAL_NAN, QUIET_NAN = "usual_nan", "quiet_nan"
-FLOATS, BITS = (Named(kind, 32, F32_LANES) for kind in "fi")
+BITS = Named("i", 32, F32_LANES)
 
 
 def nan_choice(op: Operation) -> MacroCall | None:
@@ -56,11 +56,11 @@ def nan_choice(op: Operation) -> MacroCall | None:
     if relation(cast("Operation", asked)) != "uno":
         return None
     if lhs is no:
-        return MacroCall(f"{USUAL_NAN}_{FLOATS}", (yes, no), FLOATS)
+        return MacroCall(f"{USUAL_NAN}_{F32_REGISTER}", (yes, no), F32_REGISTER)
     number, quiet = lhs.owner, yes.owner
     is_same = isinstance(number, arith.BitcastOp) and number.input is no
     is_quiet = isinstance(quiet, arith.OrIOp) and quiet.lhs is no and splat(quiet.rhs) == QUIET
-    return MacroCall(f"{QUIET_NAN}_{FLOATS}", (no,), BITS) if is_same and is_quiet else None
+    return MacroCall(f"{QUIET_NAN}_{F32_REGISTER}", (no,), BITS) if is_same and is_quiet else None
 
 
 def usual_nan(type: Named) -> str:

@@ -24,9 +24,8 @@ from layoutc.targets.words.c_expressions import Expression, call, floating, inte
 from layoutc.targets.words.c_expressions import cast as spell_cast
 from layoutc.targets.words.c_types import INDEX
 from layoutc.targets.words.c_vector_types import VectorType
-from layoutc.targets.words.vectors import F32_LANES
+from layoutc.targets.words.vectors import F32_LANES, F32_REGISTER
 
-FLOATS = VectorType("f", 32, F32_LANES)
 CODES, WIDE_CODES = VectorType("u", 8, F32_LANES), VectorType("u", 32, F32_LANES)
 
 
@@ -57,8 +56,8 @@ def _whole(site: Site, found: Whole) -> Expression:
     limits = floating(found.low, f32), floating(found.high, f32)
     if (factors := found.factors) is None:
         return call(found.helper, *site.operands, *limits)
-    number = spell_product(FLOATS, site.operands, factors)
-    return spell_cast(str(FLOATS), call(f"low_bits_{FLOATS}", number, *limits))
+    number = spell_product(F32_REGISTER, site.operands, factors)
+    return spell_cast(str(F32_REGISTER), call(f"low_bits_{F32_REGISTER}", number, *limits))
 
 
 def _wide_part(site: Site, found: WidePart) -> Expression:

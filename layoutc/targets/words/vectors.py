@@ -11,12 +11,15 @@ from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, Inte
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.words.c_types import is_vector, once_per_type
+from layoutc.targets.words.c_vector_types import VectorType as Named
 from layoutc.walk import operands
 
 CASTS = (vector.BitcastOp, arith.BitcastOp)
 """ops that give the same bits another type"""
 F32_LANES = 16
 """of the largest registers, which have instructions that others lack"""
+F32_REGISTER = Named("f", 32, F32_LANES)
+"""the type of one"""
 
 
 @once_per_type

@@ -55,20 +55,22 @@ class TileLoads(TileFrame):
         if (found := self._converted_at_once(register)) is not None:
             return found
         lanes = self.lanes_of(register)
-        if self._is_unpacked_whole(register):
-            return self._unpacked(register, lanes)
+        if pieces := self._joined_as_bytes(register):
+            return self._unpacked(pieces, lanes)
         loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
         return all_in_pairs([loaded[piece] for piece in register.pieces], self._joined)
 
-    def _is_unpacked_whole(self, register: Register) -> bool:
-        """Whether elements that share bytes are taken apart once these are joined: such as move from where they lie."""
-        is_apart = self.converts_loads or has_short_loads(self.plan) or len(register.pieces) == 1
-        return self.plan.widths.src_per_byte > 1 and not is_apart and all(p and not p.mask for p in register.pieces)
+    def _joined_as_bytes(self, register: Register) -> Sequence[Piece]:
+        """All pieces of a register that are joined before elements that share bytes are taken apart; none of others."""
+        if self.plan.widths.src_per_byte == 1 or self.converts_loads or has_short_loads(self.plan):
+            return ()
+        whole = [piece for piece in register.pieces if piece is not None and not piece.mask]
+        return whole if 1 < len(whole) == len(register.pieces) else ()
 
-    def _unpacked(self, register: Register, lanes: int) -> SSAValue:
-        """A register whose pieces have so many lanes each, joined as the bytes that they are in memory."""
-        loaded = {piece: self._bytes(piece, lanes) for piece in dict.fromkeys(register.pieces) if piece is not None}
-        bytes = all_in_pairs([loaded[piece] for piece in register.pieces if piece is not None], self._joined_bytes)
+    def _unpacked(self, pieces: Sequence[Piece], lanes: int) -> SSAValue:
+        """The register of pieces that have so many lanes each."""
+        loaded = {piece: self._bytes(piece, lanes) for piece in dict.fromkeys(pieces)}
+        bytes = all_in_pairs([loaded[piece] for piece in pieces], self._joined_bytes)
         count = len(vector_ops.lanes_of(bytes))
         value = unpacked(self.lanes(count), bytes, self.plan.widths.src_per_byte)
         return self.cast(value, vector_type(self.lane_type, self.program.lanes))
