@@ -42,7 +42,7 @@ NO_RULES = {
     "padded.WORD_BYTES",
     "plan_cost.COMPUTED",
     "plan_cost.SHARED_BY_CODES",
-    "exchanges.LANE_BYTES",
+    "machine.LANE_BYTES",
     "neighbours.FACTORS",  # what tuning tries
     "plan.MAX_THREADS",  # what the text of a plan may have
     "plan_checks.VECTOR_BYTES",

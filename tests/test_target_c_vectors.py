@@ -403,6 +403,37 @@ def test_known_multiples_hold(expr: str) -> None:
         assert value % found == 0
 
 
+def test_lists_of_integers_keep_all_bits(compiler: str, tmp_path: Path) -> None:
+    """As floats, which gcc puts together in vector registers: bits of signalling NaNs, and zeros where nothing is set."""
+    cases = [(bits, lanes) for bits in (32, 64) for lanes in (2, 4, 8, 16) if bits * lanes <= 512]
+    text = "\n".join(list_of_every_third(bits, lanes, lanes - 1) for bits, lanes in cases)
+    for program in programs(text, compiler, tmp_path):
+        for bits, lanes in cases:
+            signalling = {32: 0x7F800001, 64: 0x7FF0000000000001}[bits]
+            source = (np.arange(3 * lanes) + signalling).astype(f"u{bits // 8}")
+            room, target = guarded(lanes, source.dtype)
+            program(f"list_{bits}_{lanes}", [POINTER] * 2)(pointer(source), pointer(target))
+            np.testing.assert_array_equal(target, [*source[::3][: lanes - 1], 0])
+            assert_untouched_outside(room, target)
+
+
+def list_of_every_third(bits: int, lanes: int, count: int) -> str:
+    """Lanes that are loaded one by one, and zeros behind them."""
+    type = f"vector<{lanes}xi{bits}>"
+    ops = [f"%v0 = arith.constant dense<0> : {type}"]
+    for lane in range(count):
+        ops.append(f"%e{lane} = memref.load %src[%c{3 * lane}] : memref<{3 * lanes}xi{bits}>")
+        ops.append(f"%v{lane + 1} = vector.insert %e{lane}, %v{lane} [{lane}] : i{bits} into {type}")
+    body = "\n".join(ops)
+    return f"""
+    func.func @list_{bits}_{lanes}(%src : memref<{3 * lanes}xi{bits}>, %dst : memref<{lanes}xi{bits}>) {{
+      {constants(*range(0, 3 * count, 3))}
+      {body}
+      vector.store %v{count}, %dst[%c0] : memref<{lanes}xi{bits}>, {type}
+      func.return
+    }}"""
+
+
 # --- loops, buffers ------------------------------------------------------------------------------------------------
 
 

@@ -104,6 +104,13 @@ TILE_RULES = (
         (*CACHES, IN_DRAM),
     ),
     Rule(
+        "NARROWER of avx2",
+        "by AVX2 boxes have registers of 16 bytes where that takes less than 0.85 of the instructions",
+        {"never": {"NARROWER": to(0.0)}, "always": {"NARROWER": to(NEVER)}, "1": {"NARROWER": to(1.0)}},
+        (*CACHES, IN_DRAM),
+        target="avx2",
+    ),
+    Rule(
         "STEPS_OVER_GAPS",
         "a load takes what lies over gaps, where more than two steps of a digit fit it",
         {"never": {"STEPS_OVER_GAPS": to(NEVER)}, "of one": {"STEPS_OVER_GAPS": to(1)}},

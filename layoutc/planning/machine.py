@@ -57,6 +57,8 @@ bytes: AVX-512 has masks for single lanes, and takes any lanes of two registers;
 that do so by a single shuffle are planned with, and others without the masks
 """
 
+LANE_BYTES = 16
+"""x86 has shuffles within 16 bytes for every vector width, and few across"""
 MASKED_BYTES = 8
 """of elements that all processors with masks merge"""
 WORD = 4
@@ -70,7 +72,7 @@ class Machine:
     what every destination's address is a multiple of. A last cache that is far is little faster than memory. A
     processor that waits for lines holds up its stores behind one whose line is not in the first cache; one that fetches
     rows is held up by what is asked for ahead of long ones; one that halves registers moves those of a line in two; one
-    that halves boxes merges elements in registers of half the width where it does not in those of a line.
+    that halves boxes may merge elements in narrower registers where that is not one instruction in its widest.
     """
 
     name: str
@@ -105,7 +107,7 @@ class Machine:
 
 TARGETS = {
     "avx512": Machine("avx512", 64, "words", halves_boxes=True),
-    "avx2": Machine("avx2", 32),
+    "avx2": Machine("avx2", 32, halves_boxes=True),
     "sse2": Machine("sse2", 16, "unpack"),
     "neon": Machine("neon", 16),
     "generic": Machine("generic", 16, "unpack"),
@@ -148,10 +150,19 @@ def has_boxes(vector: int, shuffles: Shuffles, element: int) -> bool:
     return shuffles == "any" or element >= WORD
 
 
-def with_boxes(target: Machine, element: int) -> Machine:
-    """The machine, or with registers of half the width, where it merges elements of so many bytes in those alone."""
-    is_half = target.halves_boxes and not has_boxes(target.vector, target.shuffles, element)
-    return replace(target, vector=MERGED_HALF, shuffles="any") if is_half else target
+def boxing(target: Machine, element: int) -> tuple[Machine, ...]:
+    """
+    The machine with registers that may merge elements of so many bytes, the widest first; none where none do.
+
+    Narrower ones are worth a look where a shuffle of bytes is several instructions, of which they take fewer.
+    """
+    widths = [target.vector]
+    while target.halves_boxes and widths[-1] > LANE_BYTES:
+        widths.append(widths[-1] // 2)
+    narrower = (replace(target, vector=width, shuffles="any") for width in widths[1:])
+    found = [each for each in (target, *narrower) if has_boxes(each.vector, each.shuffles, element)]
+    is_one = found and (element >= WORD or merges_registers(found[0].vector, found[0].shuffles, element))
+    return tuple(found[:1] if is_one else found)
 
 
 def check_alignment(alignment: object) -> int:

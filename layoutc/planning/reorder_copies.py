@@ -12,7 +12,7 @@ from layoutc.planning.copies.copy_digits import Sized, StridedCopy
 from layoutc.planning.copies.promotion import in_bytes
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import Machine, has_boxes, with_boxes
+from layoutc.planning.machine import Machine, boxing
 from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
 from layoutc.planning.moves.plan_copy import all_pieces, instructions
 
@@ -40,8 +40,7 @@ def copies_of(
 
 def joined_moves(reorder: Reorder, apart: list[Sized], element: int, target: Machine) -> list[Sized]:
     """The copies with segments of short axes joined, if boxes of whole axes take fewer instructions."""
-    merging = with_boxes(target, element)
-    if not has_boxes(merging.vector, merging.shuffles, element):
+    if not boxing(target, element):
         return apart
     copies, widths = copies_of(reorder, joins="all")
     is_more = len(copies) > len(apart)  # than what steps leave

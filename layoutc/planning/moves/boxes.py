@@ -19,11 +19,11 @@ from typing import NamedTuple
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import WORD, Machine, has_boxes, has_masks, merges_registers, with_boxes
+from layoutc.planning.machine import WORD, Machine, boxing, has_masks, merges_registers
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
-from layoutc.planning.tiles.lanes import lane_count
+from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
 from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
 
@@ -36,6 +36,8 @@ BOX_GAIN = 0.8
 A box is taken if it needs less than this share of the instructions of lanes that are powers of two; of others, which
 are taken apart by as many registers at once, if it needs fewer.
 """
+NARROWER = 0.85
+"""Of narrower registers, that merge by fewer instructions, a box is taken if it needs less than this share."""
 LOAD = 0.5
 """what a load costs, where a shuffle and a store cost 1: two of them are done at a time"""
 ELEMENT = 3.0
@@ -54,11 +56,12 @@ TILE = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A tile and the parts that are contiguous on both sides."""
+    """A tile, the parts that are contiguous on both sides, and a machine with the registers that merge them."""
 
     tile: tuple[int, ...]
     source: tuple[Part, ...]
     target: tuple[Part, ...]
+    merging: Machine
 
 
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
@@ -78,19 +81,19 @@ def boxed(copy: StridedCopy, element: int, target: Machine, over_gaps: bool = Tr
     """The plan of a copy that has a box, with the best one, and macro tiles of one tile."""
     found = best_box(copy, element, target, over_gaps)
     assert found is not None, "the copy has a box"
-    merging = with_boxes(target, element)
-    plan = _plan_of(copy, found[1], element, merging)
-    why = f"by registers of {merging.vector} bytes, as in wider ones such elements are not merged"
-    return plan if merging == target else plan.because("rows", why)
+    _, box = found
+    plan = _plan_of(copy, box, element)
+    why = f"by registers of {plan.vector_bytes} bytes, as wider ones merge such elements by more instructions, or not"
+    return plan if box.merging == target else plan.because("rows", why)
 
 
-def _plan_of(copy: StridedCopy, box: Box, element: int, target: Machine) -> CopyPlan:
+def _plan_of(copy: StridedCopy, box: Box, element: int) -> CopyPlan:
     order = loop_order(copy.digits, "dst")
     return CopyPlan(
         copy,
         Widths(element, element),
-        target.vector,
-        target.shuffles,
+        box.merging.vector,
+        box.merging.shuffles,
         box.tile,
         box.source,
         box.target,
@@ -108,21 +111,28 @@ def best_box(copy: StridedCopy, element: int, target: Machine, over_gaps: bool =
 
     Its loads may take several rows at once, and the gaps between them.
     """
-    target = with_boxes(target, element)
-    if not has_boxes(target.vector, target.shuffles, element) or copy.is_fill:
-        return None
-    lanes, best, masks = target.vector // element, None, has_masks(target.vector, target.shuffles)
-    for box, pieces in _boxes(copy, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0, masks):
-        least = best[0] if best else inf
-        # What merges registers is counted for those boxes alone that would be the best one without it.
-        if _box_cost(copy, box, pieces) < least:
-            merges = _merges(copy, box, lanes, pieces) if masks else _unmasked(_plan_of(copy, box, element, target))
-            cost = _box_cost(copy, box, pieces, merges)
-            best = (cost, box) if cost < least else best
+    best: tuple[float, Box] | None = None
+    for merging in () if copy.is_fill else boxing(target, element):
+        best = _better_box(copy, element, merging, over_gaps, best)
     return best
 
 
-def _boxes(copy: StridedCopy, lanes: int, gap: int, masks: bool) -> Iterator[tuple[Box, Pieces]]:
+def _better_box(
+    copy: StridedCopy, element: int, merging: Machine, over_gaps: bool, best: tuple[float, Box] | None
+) -> tuple[float, Box] | None:
+    """The best box of some registers, if it is better than one of wider ones."""
+    lanes, masks = merging.vector // element, has_masks(merging.vector, merging.shuffles)
+    found, least = best, NARROWER * best[0] if best else inf
+    for box, pieces in _boxes(copy, merging, lanes, lanes // STEPS_OVER_GAPS if over_gaps else 0):
+        # What merges registers is counted for those boxes alone that would be the best one without it.
+        if _box_cost(copy, box, pieces) < least:
+            merges = _merges(copy, box, lanes, pieces) if masks else _unmasked(_plan_of(copy, box, element))
+            cost = _box_cost(copy, box, pieces, merges)
+            found, least = ((cost, box), cost) if cost < least else (found, least)
+    return found
+
+
+def _boxes(copy: StridedCopy, merging: Machine, lanes: int, gap: int) -> Iterator[tuple[Box, Pieces]]:
     """
     Boxes with longer and longer runs on both sides, and their pieces; they have all of a digit loaded in part.
 
@@ -133,13 +143,14 @@ def _boxes(copy: StridedCopy, lanes: int, gap: int, masks: bool) -> Iterator[tup
     if prod(least) > BOX_REGISTERS * lanes:
         return
     gaps: dict[SideName, int] = {"src": gap, "dst": 0}
+    masks = has_masks(merging.vector, merging.shuffles)
     sides = [[*_tiles(copy, least, side, lanes, gaps[side], masks)] for side in SIDES]
     for source, destination in product(*sides):
         tile = tuple(map(max, source, destination))
         if tile in seen or prod(tile) > BOX_REGISTERS * lanes:
             continue
         seen.add(tile)
-        box = Box(tile, _parts(copy, tile, "src", lanes, gap), _parts(copy, tile, "dst", lanes, 0))
+        box = Box(tile, _parts(copy, tile, "src", lanes, gap), _parts(copy, tile, "dst", lanes, 0), merging)
         if found := _pieces(copy, box, lanes):
             yield box, found
 

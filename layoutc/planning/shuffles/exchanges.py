@@ -9,7 +9,7 @@ from itertools import count, permutations
 from math import inf
 from typing import NamedTuple
 
-from layoutc.planning.machine import Shuffles, merges_registers
+from layoutc.planning.machine import LANE_BYTES, Shuffles, merges_registers
 
 ENTERING = -1
 """in the `sources` of an exchange: the bit that comes from the register number"""
@@ -24,9 +24,6 @@ WIDE_STAGE = 1.02
 
 LAST_STAGE = 1.05
 """cost of a stage that vpermt2 does with an arbitrary order of lanes: a stage, and its mask in a register"""
-
-LANE_BYTES = 16
-"""x86 has shuffles within 16 bytes for every vector width, and few across"""
 
 
 class Exchange(NamedTuple):

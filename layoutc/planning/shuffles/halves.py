@@ -8,8 +8,7 @@ Words are chosen from all of a register, and blended.
 
 from __future__ import annotations
 
-from layoutc.planning.machine import WORD
-from layoutc.planning.shuffles.exchanges import LANE_BYTES
+from layoutc.planning.machine import LANE_BYTES, WORD
 from layoutc.planning.shuffles.network import Network, Shuffle
 
 SHUFFLED = 1.25

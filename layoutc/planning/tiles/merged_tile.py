@@ -17,9 +17,8 @@ from math import prod
 
 from layoutc.once import once
 from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
-from layoutc.planning.machine import LINE, has_masks
+from layoutc.planning.machine import LANE_BYTES, LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
-from layoutc.planning.shuffles.exchanges import LANE_BYTES
 from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from layoutc.targets.errors import no_spelling
-from layoutc.targets.patterns.lane_lists import LaneList
+from layoutc.targets.patterns.lane_lists import LANES, LaneList, is_listed_as_floats
 from layoutc.targets.spelling.c_context import Site, Spelling
 from layoutc.targets.spelling.c_lane_types import typed
 from layoutc.targets.words.c_expressions import (
@@ -30,6 +30,7 @@ from layoutc.targets.words.c_types import (
     lane_count,
     vector_name,
 )
+from layoutc.targets.words.c_vector_types import VectorType
 from layoutc.targets.words.vectors import lane_type, lanes_in
 from layoutc.walk import operands
 
@@ -114,15 +115,22 @@ def _type_of_its_cast(value: SSAValue) -> Attribute | None:
     return user.result.type if are_integers and lanes_in(user.result) == lanes_in(value) else None
 
 
+def _list(type: VectorType, lanes: Sequence[str]) -> str:
+    """A vector of these lanes."""
+    if is_listed_as_floats(type):
+        return call(f"{LANES}_{type}", *map(Expression, lanes)).text
+    return f"{{{', '.join(lanes)}}}"
+
+
 def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     """A list of lanes, or a copy of a vector some of whose lanes are then set."""
     if not isinstance(found := printer.patterns.get(id(op)), LaneList):
         raise no_spelling(op, "without one constant position")
     lanes = {number: printer.take(value).text for number, value in found.lanes.items()}
     if found.others is None:
-        count = lane_count(typed(op.result))
-        text = ", ".join(lanes.get(number, "0") for number in range(count))
-        printer.declare(op.result, f"{{{text}}}", cast=_type_of_its_cast(op.result))
+        type = _type_of_its_cast(op.result) or typed(op.result)
+        listed = [lanes.get(number, "0") for number in range(lane_count(type))]
+        printer.declare(op.result, _list(VectorType.named(vector_name(type)), listed), cast=type)
         return
     name = printer.declare(op.result, printer.take(found.others).text, qualifier="")
     for number, text in lanes.items():

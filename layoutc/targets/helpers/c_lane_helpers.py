@@ -25,6 +25,7 @@ from layoutc.targets.helpers.c_whole import whole, whole_needs
 from layoutc.targets.patterns.c_code_numbers import NUMBER_OF_CODE, number_of_code
 from layoutc.targets.patterns.c_quotient import quotient, quotient_usual
 from layoutc.targets.patterns.exact_sums import EXACT_SUM, exact_sum_text
+from layoutc.targets.patterns.lane_lists import LANES, lanes_text
 from layoutc.targets.patterns.mask_choices import CHOICES, choice
 from layoutc.targets.patterns.nan_choices import QUIET_NAN, USUAL_NAN, quiet_nan, usual_nan
 from layoutc.targets.patterns.packed_codes import (
@@ -265,6 +266,7 @@ _TEXTS: dict[str, Callable[[VectorType], str]] = {
     QUIET_NAN: quiet_nan,
     "unfused": _unfused,
     EXACT_SUM: exact_sum_text,
+    LANES: lanes_text,
     "quotient": quotient,
     "quotient_usual": quotient_usual,
     "whole": whole,

@@ -4,7 +4,16 @@ Vectors whose lanes are set one after the other, as C says it: one list, or one 
     %a = vector.insert %x, %zeros[0] : f32 into vector<4xf32>
     %b = vector.insert %y, %a[1] : f32 into vector<4xf32>
 
-Of a variable for each step gcc makes a copy, through memory where the vector is larger than a register.
+Of a variable for each step gcc makes a copy, through memory where the vector is larger than a register. It also puts a
+list of integers together in general registers, and stores the parts of a vector that it then waits for; one of floats
+with the same bits goes into vector registers at once:
+
+    #define lanes_i32x4(l0, l1, l2, l3) \\
+      __extension__ ({ \\
+        typedef union { int32_t from; float to; } lane_; \\
+        typedef float floats_ __attribute__((vector_size(16))); \\
+        (i32x4)(floats_){((lane_){l0}).to, ((lane_){l1}).to, ((lane_){l2}).to, ((lane_){l3}).to}; \\
+      })
 """
 
 from __future__ import annotations
@@ -15,7 +24,12 @@ from typing import NamedTuple
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
+from layoutc.targets.words.c_text import broken, listed
+from layoutc.targets.words.c_vector_types import KINDS, VectorType, macro
 from layoutc.targets.words.vectors import splat, uncast
+
+LANES = "lanes"
+"""the first part of the names of such macros"""
 
 
 class LaneList(NamedTuple):
@@ -55,3 +69,21 @@ def _goes_on(op: vector.InsertOp) -> bool:
 
 def _is_static(op: vector.InsertOp) -> bool:
     return len(op.static_position.get_values()) == 1 and not op.dynamic_position
+
+
+def is_listed_as_floats(type: VectorType) -> bool:
+    """Whether lanes of a type are listed by its macro: integers, as wide as C has floats."""
+    return type.kind != "f" and type.bits in KINDS["f"]
+
+
+def lanes_text(type: VectorType) -> str:
+    """The macro for a list of lanes that have the bits of floats."""
+    names = [f"l{number}" for number in range(type.lanes)]
+    floats = VectorType("f", type.bits, type.lanes)
+    return macro(
+        f"{LANES}_{type}",
+        listed(names),
+        f"typedef union {{ {type.lane} from; {floats.lane} to; }} lane_",
+        f"typedef {floats.lane} floats_ __attribute__((vector_size({type.bytes})))",
+        broken(f"({type})(floats_){{{listed(f'((lane_){{{name}}}).to' for name in names)}}}"),
+    )
