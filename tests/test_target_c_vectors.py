@@ -404,7 +404,7 @@ def test_known_multiples_hold(expr: str) -> None:
 
 
 def test_lists_of_integers_keep_all_bits(compiler: str, tmp_path: Path) -> None:
-    """As floats, which gcc puts together in vector registers: bits of signalling NaNs, and zeros where nothing is set."""
+    """As floats, which gcc puts together in vector registers: bits of signalling NaNs, and zeros elsewhere."""
     cases = [(bits, lanes) for bits in (32, 64) for lanes in (2, 4, 8, 16) if bits * lanes <= 512]
     text = "\n".join(list_of_every_third(bits, lanes, lanes - 1) for bits, lanes in cases)
     for program in programs(text, compiler, tmp_path):

@@ -23,7 +23,7 @@ from layoutc.planning.machine import WORD, Machine, boxing, has_masks, merges_re
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
-from layoutc.planning.tiles.lanes import PIECE_BYTES, lane_count
+from layoutc.planning.tiles.lanes import lane_count
 from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows, in_pieces, places, rows, runs, taken
 from layoutc.planning.tiles.tile import TileProgram
 

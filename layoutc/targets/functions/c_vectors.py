@@ -27,7 +27,7 @@ from layoutc.targets.words.c_types import (
     INDEX,
     is_boolean,
     is_vector,
-    lane_count,
+    type_name,
     vector_name,
 )
 from layoutc.targets.words.c_vector_types import VectorType
@@ -129,8 +129,9 @@ def print_insert(printer: FunctionPrinter, op: vector.InsertOp) -> None:
     lanes = {number: printer.take(value).text for number, value in found.lanes.items()}
     if found.others is None:
         type = _type_of_its_cast(op.result) or typed(op.result)
-        listed = [lanes.get(number, "0") for number in range(lane_count(type))]
-        printer.declare(op.result, _list(VectorType.named(vector_name(type)), listed), cast=type)
+        named = VectorType.named(type_name(type))
+        listed = [lanes.get(number, "0") for number in range(named.lanes)]
+        printer.declare(op.result, _list(named, listed), cast=type)
         return
     name = printer.declare(op.result, printer.take(found.others).text, qualifier="")
     for number, text in lanes.items():
