@@ -73,6 +73,22 @@ def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
     assert "rows: converted as they lie, through a buffer, as tiles take more instructions" in lines
 
 
+@pytest.mark.parametrize(
+    ("tags", "types", "through"),
+    [
+        ("nchw->nhwc", "f32->s8", True),
+        ("nchw->nhwc", "f32->f8_e5m2", True),
+        ("nchw->nhwc", "f32->bf16", False),
+        ("nhwc->nchw", "e8m0->f32", False),
+    ],
+)
+def test_long_conversions_go_through_a_buffer_for_less(tags: str, types: str, through: bool) -> None:
+    """Registers of rows are full; of tiles of 8 lanes a quarter of what is narrowed."""
+    (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")
+    sides = layoutc.desc(tag, (2, 64, 28, 28), type), layoutc.desc(to_tag, (2, 64, 28, 28), to_type)
+    assert goes_through(choose_plan(*sides, machine("avx2"))) == through
+
+
 def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:
     dims = (2, 21, 18, 12, 12)
     source, destination = layoutc.desc("cbeaD4d", dims, "s32"), layoutc.desc("ebCad6c", dims, "f32")
@@ -82,7 +98,7 @@ def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:
 @pytest.mark.parametrize(
     ("tags", "dims", "types"),
     [
-        ("ab->ba", (512, 512), "bf16->s8"),
+        ("ab->ba", (512, 512), "f32->s8"),
         ("abcd->acdb", (1, 64, 28, 56), "f32->bf16"),
         ("ab->ab", (300, 200), "u8->f32"),
     ],

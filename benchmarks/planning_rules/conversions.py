@@ -158,6 +158,21 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "rows_through.LONG_GAIN",
+        "in the caches rows that become bytes, or are floats of a byte, are converted as they lie for 0.9 of the cost",
+        {"never": {"LONG_GAIN": to(0.0)}, "always": {"LONG_GAIN": to(NEVER), "LONG_HOPEFUL": to(NEVER)}},
+        CACHES,
+        converts=True,
+    ),
+    Rule(
+        "rows_through.LONG_GAIN of avx2",
+        "the same, by registers of 32 bytes",
+        {"never": {"LONG_GAIN": to(0.0)}, "every instruction counts": {"OVERLAPPED": to(1.0)}},
+        CACHES,
+        target="avx2",
+        converts=True,
+    ),
+    Rule(
         "with_short_loads",
         "elements that become wide numbers as they lie are loaded a register of those at a time",
         {"not": {"with_short_loads": to(first_of)}},

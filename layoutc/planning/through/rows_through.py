@@ -23,8 +23,12 @@ from layoutc.planning.through.through import through_buffers
 
 MOVED = 2.5
 """instructions that load a register, put it in order and store it, at the least"""
-HOPEFUL = 0.55
+HOPEFUL, LONG_HOPEFUL = 0.55, 0.65
 """of the instructions of a plan are what full registers take at the least, if another plan is worth making"""
+LONG_GAIN = 0.9
+"""Rows whose conversion is long are converted as they lie if both halves of a turn need less than this share."""
+OVERLAPPED = 0.5
+"""of the instructions of such a conversion count: what moves registers waits meanwhile"""
 
 
 def rows_through(
@@ -39,10 +43,10 @@ def rows_through(
     is_known, is_wide = how.goes_through, how.widths.are_packed or how.widths.moved >= COMPUTED
     if is_known is False or is_wide or how.moves or how.adds or reorder.conversion.compensation is not None:
         return None
-    cost = 0 if is_known or how.streams else parts_cost(straight)
-    if not is_known and (how.streams or _least(straight, how) > HOPEFUL * cost):
+    is_long, sides, order = _is_long(reorder), (reorder.source, reorder.destination), how.widths.converted_at
+    hopeful = LONG_HOPEFUL if is_long else HOPEFUL
+    if not is_known and (how.streams or _least(straight, how) > hopeful * parts_cost(straight)):
         return None
-    sides, order = (reorder.source, reorder.destination), how.widths.converted_at
     try:
         buffered = through_buffers(*sides, order, reorder.seen.groupings, has_blocks=False)
     except NotStridedError:
@@ -50,9 +54,11 @@ def rows_through(
     if buffered is None:
         return None
     parts = plan_through(buffered, how)
-    takes_less = all(map(_converts_rows, parts)) and parts_cost(parts, COMPUTED, how.threads) <= BOX_GAIN * cost
-    if not is_known and not takes_less:
-        return None
+    if not is_known:
+        ways = [(1.0, BOX_GAIN), *([(OVERLAPPED, LONG_GAIN)] if is_long else [])]
+        gains = any(_takes_less(parts, straight, how.threads, *way) for way in ways)
+        if not (gains and all(map(_converts_rows, parts))):
+            return None
     because("rows", "converted as they lie, through a buffer, as tiles take more instructions")
     return parts
 
@@ -61,6 +67,24 @@ def _converts_rows(part: CopyPlan | Through) -> bool:
     """Whether all that is converted is so as it lies, and by way of no buffer more."""
     copies = (part,) if isinstance(part, CopyPlan) else part.copies
     return not any(copy.gathers_converted for copy in copies)
+
+
+def _is_long(reorder: Reorder) -> bool:
+    """Whether elements become bytes, or are floats of a byte with fractions: both take many instructions."""
+    format = reorder.source.element_type.float_format
+    return reorder.widths.dst == 1 or (reorder.widths.src == 1 and format is not None and format.fraction_bits > 0)
+
+
+def _takes_less(
+    parts: Sequence[CopyPlan | Through], straight: Sequence[CopyPlan], threads: int, converting: float, gain: float
+) -> bool:
+    """
+    Whether turns, by so many threads, take less than a share of the instructions of copies that go straight, of which
+    a part of those that convert count.
+    """
+    moved, every = ([parts_cost(each, size, threads) for each in (parts, straight)] for size in (0, COMPUTED))
+    through, there = (some + converting * (all - some) for some, all in zip(moved, every, strict=True))
+    return through <= gain * there
 
 
 def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
