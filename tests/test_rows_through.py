@@ -98,7 +98,7 @@ def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:
 @pytest.mark.parametrize(
     ("tags", "dims", "types"),
     [
-        ("ab->ba", (512, 512), "f32->s8"),
+        ("ab->ba", (512, 512), "s8->bf16"),
         ("abcd->acdb", (1, 64, 28, 56), "f32->bf16"),
         ("ab->ab", (300, 200), "u8->f32"),
     ],
