@@ -19,7 +19,7 @@ from typing import NamedTuple
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
 from layoutc.planning.copies.runs import chain_of
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import WORD, Machine, boxing, has_masks, merges_registers
+from layoutc.planning.machine import WORD, Machine, boxing, has_masks
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
@@ -49,7 +49,7 @@ CARRIED = 1.5
 STEPS_OVER_GAPS = 2
 """steps of a digit, of which a load holds more where they lie over gaps: rows of 3 of blocks of 16 bytes"""
 NARROW = 1.5
-"""what a load of less than a word costs more where registers are not merged: it goes through another one"""
+"""what a load of less than a word costs more: it goes through another register"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -270,8 +270,7 @@ def tile_cost(plan: CopyPlan) -> float:
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
     cost += CARRIED * pieces * _carries(plan)
-    merges = merges_registers(plan.vector_bytes, plan.shuffles, plan.widths.moved)
-    if program.load_piece * plan.widths.src < WORD and not merges:
+    if program.load_piece * plan.widths.src < WORD:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
 
