@@ -63,6 +63,35 @@ def test_both_ways_are_plans_and_the_conversion(name: str, threads: int, target:
         np.testing.assert_array_equal(made, expected)
 
 
+@pytest.mark.parametrize("target", [ANY, machine("avx2"), machine("sse2")], ids=["avx512", "avx2", "sse2"])
+@pytest.mark.parametrize(("types", "threads"), [("s8->f16", 1), ("u8->f32", 2), ("f8_e4m3->bf16", 1), ("bf16->f32", 2)])
+def test_what_becomes_wide_beside_zeros_is_converted_before(types: str, threads: int, target: Machine) -> None:
+    """As rows of the source: into the buffer, which holds wide elements; a zero point leaves the padding zero."""
+    type, to_type = types.split("->")
+    conversion = Conversion(src_scale=Param(axes=0), src_zero_point=0 if "f" in type else 3)
+    source = layoutc.desc("abcd", (256, 3, 3, 3), type)
+    destination = layoutc.desc("AcdB32a2b", (256, 3, 3, 3), to_type)
+    plan = choose_plan(source, destination, target, threads, conversion, "src")
+    ((part,), fills) = plan.parts[:1], plan.parts[1:]
+    assert isinstance(part, Through) and not fills
+    assert all(copy.widths.converts for copy in part.into) and not any(copy.widths.converts for copy in part.out_of)
+    lines = tuple(plan_lines(plan))
+    assert read_converting_plan(lines, source, destination, conversion) == plan
+    codes = np.resize(interesting_codes(source.element_type).view(np.uint8), source.size_bytes)
+    arguments = arguments_of(conversion, source.dims)
+    made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    kernel = Kernel(source, destination, conversion=conversion, threads=threads, plan=lines)
+    kernel(codes, made, **{name: bytes(values) for name, values in arguments.items()})
+    reference.reorder(source, destination, codes, expected, conversion, arguments)
+    np.testing.assert_array_equal(made, expected)
+
+
+def test_the_planner_converts_before_zeros_come_between() -> None:
+    sides = layoutc.desc("abcd", (1024, 3, 3, 3), "s8"), layoutc.desc("AcdB32a2b", (1024, 3, 3, 3), "f16")
+    (through, *_) = choose_plan(*sides, ANY).parts
+    assert isinstance(through, Through) and all(copy.widths.converts for copy in through.into)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
     """Past them all wait for memory."""

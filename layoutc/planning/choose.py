@@ -14,7 +14,7 @@ from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.running_sums import with_running_sums
 from layoutc.planning.conversions.shorter_tiles import parts_with_shorter_tiles
-from layoutc.planning.copies.copy_digits import StridedCopy
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.machine import Machine, machine
 from layoutc.planning.moves.fetched_lines import with_fetched_lines
@@ -40,13 +40,13 @@ def choose_plan(
     target: Machine | None = None,
     threads: int = 1,
     conversion: Conversion = NO_ATTRIBUTES,
-    goes_through: bool | None = None,
+    goes_through: bool | SideName | None = None,
 ) -> Plan:
     """
     The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
 
-    `goes_through` says whether it is known to go through a buffer where it need not: rows that are converted, or
-    elements that share bytes, by way of images.
+    `goes_through` says whether it is known to go through a buffer where it need not: rows that are converted, of the
+    wider side or of the one that it names, or elements that share bytes, by way of images.
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """

@@ -96,7 +96,9 @@ def read_converting_plan(
     registers = machine("generic")
     for copy in plan.copies[:1]:
         registers = of_registers(copy.vector_bytes, copy.shuffles)
-    goes_through = any(isinstance(part, Through) for part in plan.parts)
+    through = [part for part in plan.parts if isinstance(part, Through)]
+    converts_early = any(copy.widths.converts for part in through for copy in part.into)
+    goes_through = bool(through) and ("src" if converts_early else "dst")
     chosen = choose_plan(source, target, registers, plan.threads, conversion, goes_through)
     check_same(plan, chosen)
     if conversion.sum:

@@ -8,6 +8,7 @@ from layoutc.planning.conversions.param_lists import asked_list, divisor_list, w
 from layoutc.planning.conversions.plan_cost import COMPUTED
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.conversions.short_loads import loads_few
+from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, of_registers
 
@@ -43,11 +44,11 @@ class Converting:
     """bytes of an element while it is converted; 0 if it stays what it is"""
     loads_few: bool = False
     """whether tiles load as many elements as a register has of what they become, if these are converted as they lie"""
-    goes_through: bool | None = None
-    """whether it is known to go through a buffer where it need not"""
+    goes_through: bool | SideName | None = None
+    """whether it is known to go through a buffer where it need not, or as rows of which side it is converted then"""
 
     @classmethod
-    def of(cls, reorder: Reorder, target: Machine, threads: int, goes_through: bool | None) -> Converting:
+    def of(cls, reorder: Reorder, target: Machine, threads: int, goes_through: bool | SideName | None) -> Converting:
         """How a reorder's copies are planned, before it is known how many threads they are worth, or where they go."""
         types = reorder.source.element_type, reorder.destination.element_type
         return cls(

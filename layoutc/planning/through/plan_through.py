@@ -105,7 +105,8 @@ def plans_out_of(copies: Sequence[StridedCopy], how: Converting, converts: bool)
 def _plans(copies: Sequence[StridedCopy], how: Converting, converts: bool) -> Iterator[CopyPlan]:
     """The plans of half of a turn."""
     if converts and not how.moves:
-        return iter(with_shorter_tiles(converting_plans(copies, replace(how, threads=1))))
+        usual = replace(how, threads=1, widths=replace(how.widths, at=None))
+        return iter(with_shorter_tiles(converting_plans(copies, usual)))
     return (plan_moved(*piece, how.target, how.streams) for piece in all_pieces(copies, how.widths.moved, how.target))
 
 

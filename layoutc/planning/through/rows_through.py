@@ -3,16 +3,19 @@ Conversions through a buffer: rows are converted as they lie on one side, and wh
 
 A tile that converts has many vectors that are not full where its rows are short or odd, or where zeros are beside them.
 As they lie on the side where elements are wider, rows follow one another, and are converted by whole registers into
-the buffer, or out of it. In the caches both halves of a turn may take fewer instructions than such tiles.
+the buffer, or out of it; or as they lie in the source, so that what is wide already is moved beside zeros. In the
+caches both halves of a turn may take fewer instructions than such tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from layoutc.planning.conversions.converting import Converting
 from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, parts_cost
 from layoutc.planning.conversions.reorder import Reorder
+from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.copies.strided_copy import NotStridedError
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.plans.plan import CopyPlan
@@ -37,30 +40,57 @@ def rows_through(
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
-    Past the caches they do: those wait for memory. So they do where what is moved is as wide as what is computed: tiles
-    convert as many vectors as they move. It is as it is known that it `goes_through` one, if there is a way.
+    Past the caches they do: those wait for memory. It is as it is known that it `goes_through` one, if there is a way.
     """
-    is_known, is_wide = how.goes_through, how.widths.are_packed or how.widths.moved >= COMPUTED
-    if is_known is False or is_wide or how.moves or how.adds or reorder.conversion.compensation is not None:
+    if how.goes_through is False or how.widths.are_packed or how.moves or how.adds:
         return None
-    is_long, sides, order = _is_long(reorder), (reorder.source, reorder.destination), how.widths.converted_at
-    hopeful = LONG_HOPEFUL if is_long else HOPEFUL
-    if not is_known and (how.streams or _least(straight, how) > hopeful * parts_cost(straight)):
+    if reorder.conversion.compensation is not None or (how.streams and how.goes_through is None):
         return None
+    sides, best = _sides(reorder, how), None
+    if how.goes_through is not None:
+        known = how.widths.converted_at if how.goes_through is True else how.goes_through
+        best = _parts(reorder, how, known) if known in sides else None
+    else:
+        found = (_parts_for_less(reorder, straight, how, side) for side in sides)
+        best = min(filter(None, found), key=lambda parts: parts_cost(parts, COMPUTED, how.threads), default=None)
+    if best is not None:
+        because("rows", "converted as they lie, through a buffer, as tiles take more instructions")
+    return best
+
+
+def _sides(reorder: Reorder, how: Converting) -> list[SideName]:
+    """
+    As rows of which sides elements may be converted: of the wider one, if what is moved is narrower than what is
+    computed, as else tiles convert as many vectors as they move; of the source too, if zeros come between them later.
+    """
+    usual, destination = how.widths.converted_at, reorder.destination
+    sides: list[SideName] = [usual] if how.widths.moved < COMPUTED else []
+    widens_beside_zeros = how.widths.dst > how.widths.src and destination.padded_dims != destination.extents
+    return [*sides, "src"] if widens_beside_zeros else sides
+
+
+def _parts(reorder: Reorder, how: Converting, at: SideName) -> tuple[CopyPlan | Through, ...] | None:
+    """The plans by rows of a side; None if there is no such way."""
     try:
-        buffered = through_buffers(*sides, order, reorder.seen.groupings, has_blocks=False)
+        sides = reorder.source, reorder.destination
+        buffered = through_buffers(*sides, at, reorder.seen.groupings, has_blocks=False, at=at)
     except NotStridedError:
         return None
-    if buffered is None:
+    return buffered and plan_through(buffered, replace(how, widths=replace(how.widths, at=at)))
+
+
+def _parts_for_less(
+    reorder: Reorder, straight: Sequence[CopyPlan], how: Converting, at: SideName
+) -> tuple[CopyPlan | Through, ...] | None:
+    """The same, if that takes far fewer instructions than copies that go straight, and needs no other buffer."""
+    is_long = _is_long(reorder)
+    hopeful, moved = LONG_HOPEFUL if is_long else HOPEFUL, replace(how.widths, at=at).moved
+    if _least(straight, how, moved) > hopeful * parts_cost(straight):
         return None
-    parts = plan_through(buffered, how)
-    if not is_known:
-        ways = [(1.0, BOX_GAIN), *([(OVERLAPPED, LONG_GAIN)] if is_long else [])]
-        gains = any(_takes_less(parts, straight, how.threads, *way) for way in ways)
-        if not (gains and all(map(_converts_rows, parts))):
-            return None
-    because("rows", "converted as they lie, through a buffer, as tiles take more instructions")
-    return parts
+    parts, ways = _parts(reorder, how, at), [(1.0, BOX_GAIN), *([(OVERLAPPED, LONG_GAIN)] if is_long else [])]
+    if parts is None or not all(map(_converts_rows, parts)):
+        return None
+    return parts if any(_takes_less(parts, straight, how.threads, *way) for way in ways) else None
 
 
 def _converts_rows(part: CopyPlan | Through) -> bool:
@@ -87,9 +117,9 @@ def _takes_less(
     return through <= gain * there
 
 
-def _least(straight: Sequence[CopyPlan], how: Converting) -> float:
-    """Those that whole registers take at least, which are converted and moved."""
+def _least(straight: Sequence[CopyPlan], how: Converting, moved: int) -> float:
+    """Those that whole registers take at least, which are converted, and moved with so many bytes of each element."""
     widths, vector = how.widths, how.target.vector
     lanes = vector // max(widths.src, widths.dst)
-    each = CONVERTED * parts_converted(straight[0], lanes) / lanes + MOVED * widths.moved / vector
+    each = CONVERTED * parts_converted(straight[0], lanes) / lanes + MOVED * moved / vector
     return each * sum(plan.copy.elements for plan in straight if not plan.copy.is_fill)

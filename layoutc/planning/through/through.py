@@ -75,15 +75,17 @@ def through_buffers(
     groupings: tuple[Grouping, ...] = (),
     *,
     has_blocks: bool = True,
+    at: SideName | None = None,
 ) -> Detour | None:
     """
-    The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both.
+    The reorder through a buffer whose digits are in the order of a side; it holds the narrower elements of both, or
+    those of the other side than the one `at` which they are converted.
 
     The copies that convert say where parameters are, one list for each of `groupings`. None where no blocks need a
     buffer and one that `has_blocks` is asked for, groups cut an axis, or all are too large. Raises NotStridedError as
     `strided_copies` does.
     """
-    widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8)
+    widths = Widths(source.element_type.bits // 8, destination.element_type.bits // 8, at=at)
     src, dst, axes = axis_sides(source, destination, groupings)
     base = StridedCopy(src, dst, (), params=(0,) * len(groupings))
     if has_blocks and all(period_of(axis) is None for axis in axes):
