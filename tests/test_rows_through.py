@@ -86,15 +86,16 @@ def test_what_becomes_wide_beside_zeros_is_converted_before(types: str, threads:
     np.testing.assert_array_equal(made, expected)
 
 
-def test_the_planner_converts_before_zeros_come_between() -> None:
+@pytest.mark.parametrize("llc", [32 << 20, 0], ids=["in the caches", "past them"])
+def test_the_planner_converts_before_zeros_come_between(llc: int) -> None:
     sides = layoutc.desc("abcd", (1024, 3, 3, 3), "s8"), layoutc.desc("AcdB32a2b", (1024, 3, 3, 3), "f16")
-    (through, *_) = choose_plan(*sides, ANY).parts
+    (through, *_) = choose_plan(*sides, replace(ANY, llc=llc)).parts
     assert isinstance(through, Through) and all(copy.widths.converts for copy in through.into)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
-    """Past them all wait for memory."""
+    """Past them what becomes narrower waits for memory; what becomes wider does not, if no lines are whole."""
     source, destination, conversion = sides(name)
     assert goes_through(choose_plan(source, destination, ANY, 1, conversion))
     assert not goes_through(choose_plan(source, destination, replace(ANY, llc=0), 1, conversion))

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from layoutc.planning.conversions.converting import Converting
+from layoutc.planning.conversions.plan_conversions import pass_caches
 from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_converted, parts_cost
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import SideName
@@ -40,11 +41,14 @@ def rows_through(
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
-    Past the caches they do: those wait for memory. It is as it is known that it `goes_through` one, if there is a way.
+    Past the caches they do, but for what becomes wider, no plan of which writes whole lines: others wait for memory. It
+    is as it is known that it `goes_through` one, if there is a way.
     """
     if how.goes_through is False or how.widths.are_packed or how.moves or how.adds:
         return None
-    if reorder.conversion.compensation is not None or (how.streams and how.goes_through is None):
+    if reorder.conversion.compensation is not None:
+        return None
+    if how.streams and how.goes_through is None and (how.widths.dst <= how.widths.src or pass_caches(straight)):
         return None
     sides, best = _sides(reorder, how), None
     if how.goes_through is not None:
