@@ -34,6 +34,9 @@ LONG_GAIN = 0.9
 OVERLAPPED = 0.5
 """of the instructions of such a conversion count: what moves registers waits meanwhile"""
 
+MOST_PASSING = 0.75
+"""of the elements that become wider have copies that go past the caches as they should, which are not worth a buffer"""
+
 
 def rows_through(
     reorder: Reorder, straight: Sequence[CopyPlan], how: Converting
@@ -41,14 +44,14 @@ def rows_through(
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
-    Past the caches they do, but for what becomes wider, no plan of which writes whole lines: others wait for memory. It
-    is as it is known that it `goes_through` one, if there is a way.
+    Past the caches they do, as they wait for memory, but for what becomes wider where few copies write whole lines. It is
+    as it is known that it `goes_through` one, if there is a way.
     """
     if how.goes_through is False or how.widths.are_packed or how.moves or how.adds:
         return None
     if reorder.conversion.compensation is not None:
         return None
-    if how.streams and how.goes_through is None and (how.widths.dst <= how.widths.src or pass_caches(straight)):
+    if how.streams and how.goes_through is None and (how.widths.dst <= how.widths.src or _stores_lines(straight)):
         return None
     sides, best = _sides(reorder, how), None
     if how.goes_through is not None:
@@ -119,6 +122,13 @@ def _takes_less(
     moved, every = ([parts_cost(each, size, threads) for each in (parts, straight)] for size in (0, COMPUTED))
     through, there = (some + converting * (all - some) for some, all in zip(moved, every, strict=True))
     return through <= gain * there
+
+
+def _stores_lines(straight: Sequence[CopyPlan]) -> bool:
+    """Whether copies that go past the caches by whole lines, as they should, have most elements that are there."""
+    there = [plan for plan in straight if not plan.copy.is_fill]
+    passing = sum(plan.copy.elements for plan in there if pass_caches([plan]))
+    return passing > MOST_PASSING * sum(plan.copy.elements for plan in there)
 
 
 def _least(straight: Sequence[CopyPlan], how: Converting, moved: int) -> float:
