@@ -34,8 +34,8 @@ LONG_GAIN = 0.9
 OVERLAPPED = 0.5
 """of the instructions of such a conversion count: what moves registers waits meanwhile"""
 
-MOST_PASSING = 0.75
-"""of the elements that become wider have copies that go past the caches as they should, which are not worth a buffer"""
+MOST_PASSING = 0.97
+"""of elements that become wider have copies that go past the caches as they should, and are not worth a buffer"""
 
 
 def rows_through(
@@ -44,8 +44,8 @@ def rows_through(
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
-    Past the caches they do, as they wait for memory, but for what becomes wider where few copies write whole lines. It is
-    as it is known that it `goes_through` one, if there is a way.
+    Past the caches they do, as they wait for memory, but for what becomes wider where not all write whole lines. It is as
+    it is known that it `goes_through` one, if there is a way.
     """
     if how.goes_through is False or how.widths.are_packed or how.moves or how.adds:
         return None
