@@ -44,8 +44,8 @@ def rows_through(
     """
     The plans of a conversion by rows through a buffer; None where copies that go `straight` do as well.
 
-    Past the caches they do, as they wait for memory, but for what becomes wider where not all write whole lines. It is as
-    it is known that it `goes_through` one, if there is a way.
+    Past the caches they do, as they wait for memory, but for what becomes wider where not all write whole lines. It is
+    as it is known that it `goes_through` one, if there is a way.
     """
     if how.goes_through is False or how.widths.are_packed or how.moves or how.adds:
         return None
