@@ -18,12 +18,14 @@ from layoutc.planning.conversions.plan_cost import COMPUTED, CONVERTED, parts_co
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import SideName
 from layoutc.planning.copies.strided_copy import NotStridedError
+from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.plans.turns import Through
 from layoutc.planning.reasons import because
 from layoutc.planning.through.plan_through import plan_through
 from layoutc.planning.through.through import through_buffers
+from layoutc.planning.tiles.lanes import converted_lanes
 
 MOVED = 2.5
 """instructions that load a register, put it in order and store it, at the least"""
@@ -34,6 +36,8 @@ LONG_GAIN = 0.9
 OVERLAPPED = 0.5
 """of the instructions of such a conversion count: what moves registers waits meanwhile"""
 
+MOST_SHORT = 0.125
+"""of elements that become wider may fill no registers, at the ends of rows"""
 MOST_PASSING = 0.97
 """of elements that become wider have copies that go past the caches as they should, and are not worth a buffer"""
 
@@ -90,26 +94,41 @@ def _parts_for_less(
     reorder: Reorder, straight: Sequence[CopyPlan], how: Converting, at: SideName
 ) -> tuple[CopyPlan | Through, ...] | None:
     """The same, if that takes far fewer instructions than copies that go straight, and needs no other buffer."""
-    is_long = _is_long(reorder)
-    hopeful, moved = LONG_HOPEFUL if is_long else HOPEFUL, replace(how.widths, at=at).moved
-    if _least(straight, how, moved) > hopeful * parts_cost(straight):
+    hopeful, ways = _terms(reorder, how.target)
+    if _least(straight, how, replace(how.widths, at=at).moved) > hopeful * parts_cost(straight):
         return None
-    parts, ways = _parts(reorder, how, at), [(1.0, BOX_GAIN), *([(OVERLAPPED, LONG_GAIN)] if is_long else [])]
-    if parts is None or not all(map(_converts_rows, parts)):
+    parts = _parts(reorder, how, at)
+    if parts is None or not _converts_rows(parts):
         return None
     return parts if any(_takes_less(parts, straight, how.threads, *way) for way in ways) else None
 
 
-def _converts_rows(part: CopyPlan | Through) -> bool:
-    """Whether all that is converted is so as it lies, and by way of no buffer more."""
-    copies = (part,) if isinstance(part, CopyPlan) else part.copies
-    return not any(copy.gathers_converted for copy in copies)
+def _terms(reorder: Reorder, target: Machine) -> tuple[float, Sequence[tuple[float, float]]]:
+    """
+    How much of the instructions of a plan full registers may take for another one to be worth making; and which part of
+    those that convert count, and the share of all that rows take then at most, any of these.
+    """
+    source, destination = reorder.source.element_type, reorder.destination.element_type
+    fractions = source.float_format is not None and source.float_format.fraction_bits > 0
+    if reorder.widths.dst == 1 or (reorder.widths.src == 1 and fractions):
+        return LONG_HOPEFUL, [(1.0, BOX_GAIN), (OVERLAPPED, LONG_GAIN)]
+    if destination.name == "bf16" and target.vector < LINE:
+        return LONG_HOPEFUL, [(1.0, 1.0)]
+    return HOPEFUL, [(1.0, BOX_GAIN)]
 
 
-def _is_long(reorder: Reorder) -> bool:
-    """Whether elements become bytes, or are floats of a byte with fractions: both take many instructions."""
-    format = reorder.source.element_type.float_format
-    return reorder.widths.dst == 1 or (reorder.widths.src == 1 and format is not None and format.fraction_bits > 0)
+def _converts_rows(parts: Sequence[CopyPlan | Through]) -> bool:
+    """Whether what is converted is so as it lies, by way of no buffer more, and what becomes wider fills registers."""
+    plans = [copy for part in parts for copy in ((part,) if isinstance(part, CopyPlan) else part.copies)]
+    widened = [plan for plan in plans if plan.widths.converts and plan.widths.converted_at == "dst"]
+    short = sum(plan.copy.elements for plan in widened if _converts_few(plan))
+    is_short = short > MOST_SHORT * sum(plan.copy.elements for plan in widened)
+    return not is_short and not any(plan.gathers_converted for plan in plans)
+
+
+def _converts_few(plan: CopyPlan) -> bool:
+    """Whether rows fill no register of what is computed: beside zeros they may be of two elements."""
+    return not plan.target_lanes or converted_lanes(plan) < plan.vector_bytes // max(COMPUTED, plan.widths.dst)
 
 
 def _takes_less(
