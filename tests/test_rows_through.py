@@ -108,7 +108,8 @@ def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
     [
         ("nchw->nhwc", "f32->s8", True),
         ("nchw->nhwc", "f32->f8_e5m2", True),
-        ("nchw->nhwc", "f32->bf16", False),
+        ("nchw->nhwc", "f32->f16", False),
+        ("openvino:os_is_yx_osv64_isv2->bacd", "u8->bf16", True),
         ("nhwc->nchw", "e8m0->f32", False),
     ],
 )

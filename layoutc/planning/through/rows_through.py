@@ -112,7 +112,7 @@ def _terms(reorder: Reorder, target: Machine) -> tuple[float, Sequence[tuple[flo
     fractions = source.float_format is not None and source.float_format.fraction_bits > 0
     if reorder.widths.dst == 1 or (reorder.widths.src == 1 and fractions):
         return LONG_HOPEFUL, [(1.0, BOX_GAIN), (OVERLAPPED, LONG_GAIN)]
-    if destination.name == "bf16" and target.vector < LINE:
+    if destination.name == "bf16" and (target.vector < LINE or target.shuffles == "words"):
         return LONG_HOPEFUL, [(1.0, 1.0)]
     return HOPEFUL, [(1.0, BOX_GAIN)]
 
