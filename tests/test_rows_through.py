@@ -112,19 +112,27 @@ def test_rows_go_through_a_buffer_in_the_caches(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tags", "types", "through"),
+    ("tags", "dims", "types", "target", "through"),
     [
-        ("nchw->nhwc", "f32->s8", True),
-        ("nchw->nhwc", "f32->f8_e5m2", True),
-        ("nchw->nhwc", "f32->f16", False),
-        ("nhwc->nchw", "e8m0->f32", False),
+        ("nchw->nhwc", (2, 64, 28, 28), "f32->s8", "avx2", True),
+        ("nchw->nhwc", (2, 64, 28, 28), "f32->f8_e5m2", "avx2", True),
+        ("nchw->nhwc", (2, 64, 28, 28), "f32->f16", "avx2", False),
+        ("nhwc->nChw16c", (2, 64, 28, 28), "e8m0->f32", "avx512", False),
     ],
 )
-def test_long_conversions_go_through_a_buffer_for_less(tags: str, types: str, through: bool) -> None:
-    """Registers of rows are full; of tiles of 8 lanes a quarter of what is narrowed."""
+def test_long_conversions_go_through_a_buffer_for_less(
+    tags: str, dims: tuple[int, ...], types: str, target: str, through: bool
+) -> None:
+    """Registers of rows are full; of tiles of 8 lanes a quarter of what is narrowed. What is shifted alone is short."""
     (tag, to_tag), (type, to_type) = tags.split("->"), types.split("->")
-    sides = layoutc.desc(tag, (2, 64, 28, 28), type), layoutc.desc(to_tag, (2, 64, 28, 28), to_type)
-    assert goes_through(choose_plan(*sides, machine("avx2"))) == through
+    sides = layoutc.desc(tag, dims, type), layoutc.desc(to_tag, dims, to_type)
+    assert goes_through(choose_plan(*sides, machine(target))) == through
+
+
+def test_what_becomes_wide_without_zeros_is_not_converted_before() -> None:
+    """What is moved is narrower then."""
+    sides = layoutc.desc("abcd", (1024, 4, 3, 3), "s8"), layoutc.desc("AcdB32a2b", (1024, 4, 3, 3), "f16")
+    assert not goes_through(choose_plan(*sides, ANY, goes_through="src"))
 
 
 def test_what_is_as_wide_as_numbers_are_computed_goes_straight() -> None:

@@ -417,6 +417,13 @@ def test_lists_of_integers_keep_all_bits(compiler: str, tmp_path: Path) -> None:
             assert_untouched_outside(room, target)
 
 
+def test_lists_of_wide_integers_alone_have_a_macro() -> None:
+    """Of floats, and of narrower integers, compilers make vectors by themselves."""
+    texts = {bits: emitted(list_of_every_third(bits, 4, 4)) for bits in (8, 16, 32, 64)}
+    assert [f"= lanes_i{bits}x4(" in text for bits, text in texts.items()] == [False, False, True, True]
+    assert "#if defined(__i386__) && !defined(__SSE2__)" in texts[32], "x87 would change signalling NaNs"
+
+
 def list_of_every_third(bits: int, lanes: int, count: int) -> str:
     """Lanes that are loaded one by one, and zeros behind them."""
     type = f"vector<{lanes}xi{bits}>"

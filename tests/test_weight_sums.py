@@ -8,11 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+import layoutc
 from layoutc.compensation import Compensation
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
-from layoutc.errors import LayoutcError
+from layoutc.errors import LayoutcError, PlanError
 from layoutc.kernel import Executor, Kernel
 from layoutc.layout import Layout
 from layoutc.param import Param
@@ -21,6 +22,7 @@ from layoutc.planning.conversions.running_sums import sum_number
 from layoutc.planning.conversions.weight_sums import SumPlan, plan_weight_sums
 from layoutc.planning.machine import machine
 from layoutc.planning.plan_text import plan_lines
+from layoutc.transforms.plan_reorders import read_plan_of
 from tests.descriptors import desc
 
 CASES: dict[str, tuple[MemoryDesc, tuple[int, ...]]] = {
@@ -145,3 +147,15 @@ def test_threads_share_sums(name: str):
     expected = written(name, "reference", "avx2")
     for executor in ("interpret", "c"):
         np.testing.assert_array_equal(written(name, executor, "avx2", threads=2), expected, executor)
+
+
+@pytest.mark.parametrize("llc", [1 << 10, 32 << 20])
+def test_plans_of_processors_with_other_caches_are_read_back(llc: int):
+    """Whether sums run along follows from the caches: who reads the plan has others."""
+    conversion = Conversion(src_scale=Param(), compensation=Compensation((2,)))
+    source, destination = layoutc.desc("abc", (18, 32, 2), "u8"), layoutc.desc("acb", (18, 32, 2), "s8")
+    plan = choose_plan(source, destination, replace(machine("avx2"), llc=llc), 1, conversion)
+    lines = plan_lines(plan)
+    assert read_plan_of(lines, source, destination, conversion) == plan
+    with pytest.raises(PlanError, match="expected 'copy"):
+        read_plan_of([line.replace("-> 0", "-> 1") for line in lines], source, destination, conversion)

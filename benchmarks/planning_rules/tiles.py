@@ -106,7 +106,11 @@ TILE_RULES = (
     Rule(
         "NARROWER of avx2",
         "by AVX2 boxes have registers of 16 bytes where that takes less than 0.85 of the instructions",
-        {"never": {"NARROWER": to(0.0)}, "always": {"NARROWER": to(NEVER)}, "1": {"NARROWER": to(1.0)}},
+        {
+            "if no others merge": {"NARROWER": to(0.0)},
+            "always": {"NARROWER": to(NEVER)},
+            "1": {"NARROWER": to(1.0)},
+        },
         (*CACHES, IN_DRAM),
         target="avx2",
     ),

@@ -46,7 +46,8 @@ def choose_plan(
     The plan of a reorder on a machine (default: this one), which moves elements as they are or converts each.
 
     `goes_through` says whether it is known to go through a buffer where it need not: rows that are converted, of the
-    wider side or of the one that it names, or elements that share bytes, by way of images.
+    wider side or of the one that it names, or elements that share bytes, by way of images. It goes straight if there
+    is no such way.
 
     Raises NotStridedError if the reorder has no form as strided copies.
     """

@@ -71,7 +71,7 @@ def _turns(turn: Turn, how: Converting) -> Through:
     """
     How the copies of a turn run: into the buffer by way of the caches, and out of it past them if it `streams`.
 
-    Elements are converted on the side on which they are wider.
+    Elements are converted on the side on which they are wider, or on the one that `how` names.
     """
     is_early = how.widths.converted_at == "src"
     of_turn = replace(how, target=target_of_turns(turn.loops, how.target))

@@ -108,13 +108,12 @@ def _terms(reorder: Reorder, target: Machine) -> tuple[float, Sequence[tuple[flo
     How much of the instructions of a plan full registers may take for another one to be worth making; and which part of
     those that convert count, and the share of all that rows take then at most, any of these.
     """
-    source, destination = reorder.source.element_type, reorder.destination.element_type
-    fractions = source.float_format is not None and source.float_format.fraction_bits > 0
-    if reorder.widths.dst == 1 or (reorder.widths.src == 1 and fractions):
-        return LONG_HOPEFUL, [(1.0, BOX_GAIN), (OVERLAPPED, LONG_GAIN)]
-    if destination.name == "bf16" and (target.vector < LINE or target.shuffles == "words"):
-        return LONG_HOPEFUL, [(1.0, 1.0)]
-    return HOPEFUL, [(1.0, BOX_GAIN)]
+    format, widths = reorder.source.element_type.float_format, reorder.widths
+    is_long = widths.dst == 1 or (widths.src == 1 and format is not None and format.fraction_bits > 0)
+    is_small, makes_bf16 = target.vector < LINE, reorder.destination.element_type.name == "bf16"
+    is_slow = (is_small and widths.src == 1) or (makes_bf16 and (is_small or target.shuffles == "words"))
+    ways = [(1.0, 1.0 if is_slow else BOX_GAIN), *([(OVERLAPPED, LONG_GAIN)] if is_long else [])]
+    return LONG_HOPEFUL if is_long or is_slow else HOPEFUL, ways
 
 
 def _converts_rows(parts: Sequence[CopyPlan | Through]) -> bool:

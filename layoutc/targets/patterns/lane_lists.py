@@ -6,7 +6,7 @@ Vectors whose lanes are set one after the other, as C says it: one list, or one 
 
 Of a variable for each step gcc makes a copy, through memory where the vector is larger than a register. It also puts a
 list of integers together in general registers, and stores the parts of a vector that it then waits for; one of floats
-with the same bits goes into vector registers at once:
+with the same bits goes into vector registers at once, but by way of x87, which changes those of a signalling NaN:
 
     #define lanes_i32x4(l0, l1, l2, l3) \\
       __extension__ ({ \\
@@ -24,12 +24,14 @@ from typing import NamedTuple
 from xdsl.dialects import vector
 from xdsl.ir import Operation, SSAValue
 
-from layoutc.targets.words.c_text import broken, listed
+from layoutc.targets.words.c_text import broken, either, listed
 from layoutc.targets.words.c_vector_types import KINDS, VectorType, macro
 from layoutc.targets.words.vectors import splat, uncast
 
 LANES = "lanes"
 """the first part of the names of such macros"""
+X87 = "defined(__i386__) && !defined(__SSE2__)"
+"""the condition of processors whose floats go through x87"""
 
 
 class LaneList(NamedTuple):
@@ -80,10 +82,12 @@ def lanes_text(type: VectorType) -> str:
     """The macro for a list of lanes that have the bits of floats."""
     names = [f"l{number}" for number in range(type.lanes)]
     floats = VectorType("f", type.bits, type.lanes)
-    return macro(
+    plain = macro(f"{LANES}_{type}", listed(names), broken(f"({type}){{{listed(f'({name})' for name in names)}}}"))
+    as_floats = macro(
         f"{LANES}_{type}",
         listed(names),
         f"typedef union {{ {type.lane} from; {floats.lane} to; }} lane_",
         f"typedef {floats.lane} floats_ __attribute__((vector_size({type.bytes})))",
         broken(f"({type})(floats_){{{listed(f'((lane_){{{name}}}).to' for name in names)}}}"),
     )
+    return either(X87, plain, as_floats)
