@@ -75,10 +75,11 @@ func.func @filters(%a: memref<32x32x9xf32, #layout.map<(d0, d1, d2) -> (d2, d1, 
   func.return
 }
 
-// A plan has both widths of elements that are converted, and where their parameters are.
+// A plan has both widths of elements that are converted, and where their parameters are. Here rows are converted as they
+// lie, into a buffer, and bytes are moved out of it.
 // CHECK-LABEL: func.func @converts(
-// CHECK:         layout.reorder %a into %b with (dst_scale = 0.5) plan ["threads 1", "copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 4 to 1, {{.*}}"]
-// CHECK-NEXT:    layout.reorder %a into %b with (dst_scale = %s axes [0]) plan ["threads 1", "copy 0 -> 0 with 0: 64x(1, 64, 0) 64x(64, 1, 1), elements of 4 to 1, {{.*}}"]
+// CHECK:         layout.reorder %a into %b with (dst_scale = 0.5) plan ["threads 1", "through a buffer: 64x(4, 64) by 64, 64x(256, 1) by 64, in bytes", "  into it, copy 0 -> 0: 4096x(1, 1), elements of 4 to 1, {{.*}}", "  out of it, copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 1, {{.*}}"]
+// CHECK-NEXT:    layout.reorder %a into %b with (dst_scale = %s axes [0]) plan ["threads 1", "through a buffer: 64x(4, 64, 0) by 64, 64x(256, 1, 1) by 64, in bytes", "  into it, copy 0 -> 0 with 0: 64x(64, 64, 1) 64x(1, 1, 0), elements of 4 to 1, {{.*}}", "  out of it, copy 0 -> 0: {{.*}}"]
 // CHECK-NEXT:    layout.reorder %a into %b with (sum = 1) plan ["threads 1", "copy 0 -> 0: 64x(1, 64) 64x(64, 1), elements of 4 to 1 when stored, {{.*}}"]
 func.func @converts(%a: memref<64x64xf32>, %b: memref<64x64xi8, #layout.map<(d0, d1) -> (d1, d0)>>, %s: memref<64xf32>) {
   layout.reorder %a into %b with (dst_scale = 0.5) : memref<64x64xf32> into memref<64x64xi8, #layout.map<(d0, d1) -> (d1, d0)>>
