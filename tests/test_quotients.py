@@ -12,6 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import layoutc
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.machine import machine
+from layoutc.planning.plan_text import plan_lines
 from layoutc.targets.patterns.two_products import Beginnings, Integers, two_products
 from tests.c_programs import compiled, compiler_named
 
@@ -181,7 +184,9 @@ def test_what_the_proof_leaves() -> None:
 
 def text_of(type: str, target: str, conversion: layoutc.Conversion, rows: int = 63, tag: str = "ab") -> str:
     source, destination = layoutc.desc(tag, (rows, 256), "f32"), layoutc.desc("ab", (rows, 256), type)
-    return layoutc.Kernel(source, destination, target=target, conversion=conversion).c_source
+    straight = choose_plan(source, destination, machine(target), conversion=conversion, goes_through=False)
+    plan = tuple(plan_lines(straight))
+    return layoutc.Kernel(source, destination, target=target, conversion=conversion, plan=plan).c_source
 
 
 def test_where_products_are_taken() -> None:
