@@ -33,6 +33,7 @@ from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import Asks, CopyPlan, Load, Plan, PlanPart, Store
 from layoutc.planning.plans.turns import Through, Together
 from layoutc.strides import dense_strides
+from layoutc.transforms.plan_reorders import read_plan_of
 from tests.descriptors import layout as tagged
 from tests.random_conversions import random_conversion
 
@@ -260,7 +261,8 @@ def random_plan(
     found = replace(plan, parts=parts, threads=threads)
     for _ in range(draw.randint(1, steps) if steps else 0):
         found = draw.choice([*neighbours(found, conversion)] or [found])
-    assert parse_plan(plan_lines(found)) == found
+    lines = plan_lines(found)
+    assert parse_plan(lines) == read_plan_of(lines, source, destination, conversion) == found
     return found
 
 
