@@ -43,6 +43,21 @@ def goes_through(plan: Plan) -> bool:
     return any(isinstance(part, Through) for part in plan.parts)
 
 
+def assert_read_back_and_converts(
+    plan: Plan, source: MemoryDesc, destination: MemoryDesc, conversion: Conversion
+) -> None:
+    """Its text is the plan of the reorder, and its kernel writes what the reference does, of all interesting values."""
+    lines = tuple(plan_lines(plan))
+    assert read_converting_plan(lines, source, destination, conversion) == plan
+    codes = np.resize(interesting_codes(source.element_type).view(np.uint8), source.size_bytes)
+    arguments = arguments_of(conversion, source.dims)
+    made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    kernel = Kernel(source, destination, conversion=conversion, threads=plan.threads, plan=lines)
+    kernel(codes, made, **{name: bytes(values) for name, values in arguments.items()})
+    reference.reorder(source, destination, codes, expected, conversion, arguments)
+    np.testing.assert_array_equal(made, expected)
+
+
 @pytest.mark.parametrize("target", [ANY, machine("avx2")], ids=["avx512", "avx2"])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CASES)
@@ -52,15 +67,7 @@ def test_both_ways_are_plans_and_the_conversion(name: str, threads: int, target:
     for through in (True, False):
         plan = choose_plan(source, destination, target, threads, conversion, through)
         assert goes_through(plan) == through
-        lines = tuple(plan_lines(plan))
-        assert read_converting_plan(lines, source, destination, conversion) == plan
-        codes = np.resize(interesting_codes(source.element_type).view(np.uint8), source.size_bytes)
-        arguments = arguments_of(conversion, source.dims)
-        made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
-        kernel = Kernel(source, destination, conversion=conversion, threads=threads, plan=lines)
-        kernel(codes, made, **{name: bytes(values) for name, values in arguments.items()})
-        reference.reorder(source, destination, codes, expected, conversion, arguments)
-        np.testing.assert_array_equal(made, expected)
+        assert_read_back_and_converts(plan, source, destination, conversion)
 
 
 def test_bf16_goes_through_a_buffer_where_no_instruction_makes_it() -> None:
@@ -83,15 +90,7 @@ def test_what_becomes_wide_beside_zeros_is_converted_before(types: str, threads:
     ((part,), fills) = plan.parts[:1], plan.parts[1:]
     assert isinstance(part, Through) and not fills
     assert all(copy.widths.converts for copy in part.into) and not any(copy.widths.converts for copy in part.out_of)
-    lines = tuple(plan_lines(plan))
-    assert read_converting_plan(lines, source, destination, conversion) == plan
-    codes = np.resize(interesting_codes(source.element_type).view(np.uint8), source.size_bytes)
-    arguments = arguments_of(conversion, source.dims)
-    made, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
-    kernel = Kernel(source, destination, conversion=conversion, threads=threads, plan=lines)
-    kernel(codes, made, **{name: bytes(values) for name, values in arguments.items()})
-    reference.reorder(source, destination, codes, expected, conversion, arguments)
-    np.testing.assert_array_equal(made, expected)
+    assert_read_back_and_converts(plan, source, destination, conversion)
 
 
 @pytest.mark.parametrize("llc", [32 << 20, 0], ids=["in the caches", "past them"])

@@ -35,7 +35,6 @@ LONG_GAIN = 0.9
 """Rows whose conversion is long are converted as they lie if both halves of a turn need less than this share."""
 OVERLAPPED = 0.5
 """of the instructions of such a conversion count: what moves registers waits meanwhile"""
-
 MOST_SHORT = 0.125
 """of elements that become wider may fill no registers, at the ends of rows"""
 MOST_PASSING = 0.97
