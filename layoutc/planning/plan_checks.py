@@ -38,6 +38,7 @@ def check_parts(plan: CopyPlan) -> None:
         if not (part.digit < len(plan.tile) and 2 <= part.extent <= plan.tile[part.digit]):
             raise LayoutcError(f"lanes {part.digit}:{part.extent} are not in a tile of {_text(plan.tile)}")
     _check_numbers(plan)
+    _check_swapped(plan)
     if plan.moves_rows:
         _check_rows(plan)
         return
@@ -56,6 +57,20 @@ def check_parts(plan: CopyPlan) -> None:
     _check_buffers(plan)
     if (side := first_inside_a_byte(plan)) is not None:
         raise LayoutcError(f"lanes of the {'source' if side == 'src' else 'destination'} begin or end inside of a byte")
+
+
+def _check_swapped(plan: CopyPlan) -> None:
+    """Rows that swap the elements of bytes: tiles load them all, straight from memory."""
+    found = [(digit, steps) for digit, steps in zip(plan.copy.digits, plan.tile, strict=True) if digit.is_part]
+    if not found and not plan.copy.swaps:
+        return
+    is_moved = not plan.widths.converts and plan.widths.src_per_byte == 1 and bool(plan.source_lanes)
+    is_whole = len(found) == 1 and all(digit.extent == steps in (2, 4) and digit.is_whole for digit, steps in found)
+    if not (plan.copy.swaps and is_whole and is_moved and plan.load == "normal" and plan.asks != "by tiles"):
+        raise LayoutcError(
+            "rows that swap elements are moved by lanes that are loaded straight, each load of which asks for what is "
+            "ahead, in tiles that have the 2 or 4 parts of their bytes"
+        )
 
 
 def _check_gathered(plan: CopyPlan) -> None:

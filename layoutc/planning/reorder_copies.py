@@ -9,7 +9,7 @@ from layoutc.planning.conversions.padded_conversions import has_padded_tile
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.axis_copies import Joins
 from layoutc.planning.copies.copy_digits import Sized, StridedCopy
-from layoutc.planning.copies.promotion import in_bytes
+from layoutc.planning.copies.promotion import as_bytes
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, boxing
@@ -31,7 +31,7 @@ def copies_of(
     sides, steps = (reorder.source, reorder.destination), moves and not widths.are_packed
     copies = strided_copies(*sides, reorder.seen.groupings, joins, along, steps=steps)
     if widths.are_packed and moves:
-        moved = tuple(in_bytes(copy, widths.dst_per_byte) for copy in copies)
+        moved = tuple(as_bytes(copy, widths.dst_per_byte) for copy in copies)
         whole = tuple(copy for copy in moved if copy is not None)
         if len(whole) == len(moved):
             return whole, Widths(1, 1)

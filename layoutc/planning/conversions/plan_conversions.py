@@ -24,7 +24,7 @@ from layoutc.planning.conversions.shared_bytes import (
 from layoutc.planning.conversions.short_loads import with_short_loads
 from layoutc.planning.conversions.tile_conversions import gathered_lines, gathered_plan, in_order, straight_plan
 from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
-from layoutc.planning.copies.promotion import in_bytes
+from layoutc.planning.copies.promotion import as_bytes, in_bytes
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.lane_tiles import with_lanes
@@ -96,7 +96,7 @@ def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 def _plans(copy: StridedCopy, how: Converting) -> Iterator[CopyPlan]:
     """The plan of a copy, or plans of its parts."""
     partial = copy.first_partial if how.adds else _apart(copy, how)
-    whole = in_bytes(copy, how.widths.dst_per_byte) if how.moves or copy.is_fill else None
+    whole = as_bytes(copy, how.widths.dst_per_byte) if how.moves or copy.is_fill else None
     if partial is not None:
         yield from converting_plans(without_partial(copy, partial), how)
     elif whole is not None:

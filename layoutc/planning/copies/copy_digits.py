@@ -11,6 +11,12 @@ from typing import Any, Literal
 SideName = Literal["src", "dst"]
 SIDES: tuple[SideName, ...] = ("src", "dst")
 
+PART = (1 << 56) + (1 << 9)
+"""
+The stride in the source of the digit that says which of the elements of a byte a load has, where rows swap these: past
+any memory, so that an offset says both, and in other lines.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Carry:
@@ -74,6 +80,11 @@ class CopyDigit:
     def is_whole(self) -> bool:
         """Whether all of it is in the source."""
         return self.loaded == self.extent
+
+    @property
+    def is_part(self) -> bool:
+        """Whether its steps are the elements of a byte of the source (`StridedCopy.swaps`)."""
+        return self.src == PART
 
     def of(self, side: SideName) -> int:
         """Elements from one step to the next on a side; of several digits in one, of the fastest."""
@@ -144,6 +155,10 @@ class StridedCopy:
     Nested digits from element offsets on both sides. A fill loads nothing and writes zeros.
 
     `params` are the offsets of the first element's value in each list of parameters that is indexed.
+
+    Where it `swaps`, elements are bytes of several values of the element type. As many rows of the source, each `swaps`
+    elements behind the one before, then make the values of one byte of the destination: one value of each, that which
+    the digit at `PART` tells.
     """
 
     src: int
@@ -151,6 +166,12 @@ class StridedCopy:
     digits: tuple[CopyDigit, ...]
     is_fill: bool = False
     params: tuple[int, ...] = ()
+    swaps: int = 0
+
+    @property
+    def shares(self) -> int:
+        """Rows that swap elements: as many as these are to a byte; 1 if none do."""
+        return next((digit.extent for digit in self.digits if digit.is_part), 1) if self.swaps else 1
 
     def of(self, side: SideName) -> int:
         """The offset of the first element on a side."""

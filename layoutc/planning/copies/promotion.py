@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
+from layoutc.planning.copies.copy_digits import PART, SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
+from layoutc.planning.copies.runs import run_of
 
 MAX_ELEMENT_BYTES = 8
+LEAST_RUN = 2
+"""bytes that lie together on each side, at least, where rows of elements that share bytes swap them"""
 
 
 def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
@@ -34,16 +37,72 @@ def in_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
     return copy
 
 
+def as_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
+    """The copy of elements that share bytes as one of whole bytes, which stay as they are or swap their elements."""
+    return in_bytes(copy, per_byte) or swapped(copy, per_byte)
+
+
+def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
+    """
+    The copy of elements that share bytes as one of whole bytes, where neighbours on a side lie in rows of the other.
+
+    As many rows as elements share a byte are loaded together, and swap these; None if rows begin or end inside of
+    bytes, or bytes would have too few neighbours to load or store.
+    """
+    along, across = (
+        next((i for i, digit in enumerate(copy.digits) if digit.of(side) == 1 and not digit.carries), None)
+        for side in SIDES
+    )
+    if along is None or across is None or along == across or not copy.is_whole:
+        return None
+    digits, ends = list(copy.digits), (along, across)
+    others = (
+        step
+        for side, end in zip(SIDES, ends, strict=True)
+        for position, digit in enumerate(digits)
+        for _, step in digit.all_steps(side)
+        if position != end
+    )
+    counts = copy.src, copy.dst, *others, *(digits[end].extent for end in ends)
+    if any(count % per_byte for count in counts) or any(any(digit.params) for digit in digits):
+        return None
+    one, row = digits[along], digits[across]
+    if not row.src:
+        return None
+    digits = [_shared(digit, per_byte) for digit in digits]
+    for end, digit in zip(ends, (one, row), strict=True):
+        extent = digit.extent // per_byte
+        digits[end] = replace(digit, extent=extent, loaded=extent)
+    digits.append(CopyDigit(per_byte, PART, one.dst // per_byte, per_byte, params=(0,) * len(copy.params)))
+    found = merged(
+        replace(
+            copy,
+            src=copy.src // per_byte,
+            dst=copy.dst // per_byte,
+            digits=tuple(digits),
+            swaps=row.src // per_byte,
+        )
+    )
+    extents = [digit.extent for digit in found.digits]
+    return found if all(run_of(found, side, extents) >= LEAST_RUN for side in SIDES) else None
+
+
+def _shared(digit: CopyDigit, share: int) -> CopyDigit:
+    """A digit in units of so many elements on both sides."""
+    carries = tuple((side, carry.shared(share)) for side, carry in digit.carries)
+    return replace(digit, src=digit.src // share, dst=digit.dst // share, carries=carries)
+
+
 def _in_pairs(copy: StridedCopy) -> StridedCopy | None:
     """The copy in elements of twice the width, if it can be seen so."""
     unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
     if unit is None or any(copy.digits[unit].params) or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
         return None
     others = [d for i, d in enumerate(copy.digits) if i != unit]
-    if any(step % 2 for d in others for side in SIDES for _, step in d.all_steps(side)):
+    if copy.swaps % 2 or any(step % 2 and step != PART for d in others for side in SIDES for _, step in d.all_steps(side)):
         return None
     digits = tuple(_halved(d, is_unit=i == unit) for i, d in enumerate(copy.digits))
-    return merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
+    return merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits, swaps=copy.swaps // 2))
 
 
 def _is_even(unit: CopyDigit) -> bool:
@@ -59,7 +118,7 @@ def _halved(digit: CopyDigit, is_unit: bool) -> CopyDigit:
     """A digit in elements of twice the width; of the fastest one, half as many steps."""
     count = 2 if is_unit else 1
     if not digit.carries:
-        src, dst = (1, 1) if is_unit else (digit.src // 2, digit.dst // 2)
+        src, dst = (1, 1) if is_unit else (PART if digit.is_part else digit.src // 2, digit.dst // 2)
         return replace(digit, extent=digit.extent // count, loaded=digit.loaded // count, src=src, dst=dst)
     strides: list[Carry] = []
     for side in SIDES:

@@ -139,7 +139,9 @@ def _boxes(copy: StridedCopy, merging: Machine, lanes: int, gap: int) -> Iterato
     Rows of the source that begin less than `gap` elements apart are one run.
     """
     seen: set[tuple[int, ...]] = set()
-    least = tuple(1 if digit.is_whole and not digit.is_uneven else digit.extent for digit in copy.digits)
+    least = tuple(
+        1 if digit.is_whole and not (digit.is_uneven or digit.is_part) else digit.extent for digit in copy.digits
+    )
     if prod(least) > BOX_REGISTERS * lanes:
         return
     gaps: dict[SideName, int] = {"src": gap, "dst": 0}

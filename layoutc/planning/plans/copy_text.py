@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, Stride, StridedCopy, axis_digit
+from layoutc.planning.copies.copy_digits import PART, SIDES, Carry, CopyDigit, Stride, StridedCopy, axis_digit
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
+
+PART_OF_BYTE = "part"
+"""the stride in the source of a digit whose steps are the elements of its bytes"""
 
 
 def copy_text(copy: StridedCopy) -> str:
     """Where a copy goes from and to, and its digits."""
     head = f"fill -> {copy.dst}" if copy.is_fill else f"copy {copy.src} -> {copy.dst}"
     params = f" with {joined(copy.params, ' ')}" if copy.params else ""
-    return f"{head}{params}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
+    swaps = f" swapping {copy.swaps}" if copy.swaps else ""
+    return f"{head}{params}{swaps}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
 
 
 def _digit(digit: CopyDigit) -> str:
@@ -27,7 +31,7 @@ def _digit(digit: CopyDigit) -> str:
 def _stride(stride: Stride) -> str:
     """A number; or how many steps have a stride until the next one has another, the last without a number."""
     if isinstance(stride, int):
-        return str(stride)
+        return PART_OF_BYTE if stride == PART else str(stride)
     *inner, (_, last) = stride.steps
     return " ".join((*(f"{extent}:{step}" for extent, step in inner), str(last)))
 
@@ -46,12 +50,13 @@ def parse_strided(line: PlanLine) -> tuple[StridedCopy, list[int]]:
     line.expect(" -> ")
     dst = line.number("the offset of the first element in the destination")
     params = line.numbers("offsets of parameters", " ") if line.take(" with ") else ()
+    swaps = line.number("elements between rows that share bytes of the destination") if line.take(" swapping ") else 0
     line.expect(":")
     groups: list[list[CopyDigit]] = []
     while not line.sees(","):
         groups.append(_parse_group(line, len(params)))
     digits = tuple(digit for group in groups for digit in group)
-    return StridedCopy(dst if is_fill else src, dst, digits, is_fill, params), [len(group) for group in groups]
+    return StridedCopy(dst if is_fill else src, dst, digits, is_fill, params, swaps), [len(group) for group in groups]
 
 
 def _parse_group(line: PlanLine, params: int) -> list[CopyDigit]:
@@ -71,7 +76,7 @@ def _parse_group(line: PlanLine, params: int) -> list[CopyDigit]:
 def _parse_digit(line: PlanLine, params: int) -> CopyDigit:
     extent = line.number("a digit as 20x(1, 8)")
     line.expect("x(")
-    src = _parse_stride(line)
+    src = ([], PART) if line.take(PART_OF_BYTE) else _parse_stride(line)
     line.expect(", ")
     dst = _parse_stride(line)
     steps: list[int] = []

@@ -115,6 +115,7 @@ class VectorBody(TileLoads):
         ones just before they are converted and stored.
         """
         network, values = self.program.network, dict[int, SSAValue]()
+        self.rows.clear()
 
         def value(number: int) -> SSAValue:
             if number not in values:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 from xdsl.dialects import arith
@@ -88,15 +88,18 @@ def packed(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
     return lanes.truncate(value, 8, "packed")
 
 
-def together(lanes: Lanes, rows: Sequence[SSAValue]) -> SSAValue:
-    """The elements of as many rows as share a byte, in a byte each, put together to bytes (two for each lane)."""
-    bits = 8 // len(rows)
-    first, *others = (lanes.insert(bitcast(row, _words(lanes))) for row in rows)
-    value = lanes.and_(first, _in_bytes((1 << bits) - 1))
-    for number, row in enumerate(others, 1):
-        moved = lanes.and_(lanes.shl(row, bits * number), _in_bytes(((1 << bits) - 1) << bits * number))
-        value = lanes.or_(value, moved, "together")
-    return value
+def together(lanes: Lanes, rows: Sequence[SSAValue], part: int = 0) -> SSAValue:
+    """
+    The elements of as many rows as share a byte, put together to bytes (two for each lane).
+
+    Of each byte of a row it is the element at place `part`.
+    """
+    bits, found = 8 // len(rows), list[SSAValue]()
+    for number, row in enumerate(rows):
+        word, up = lanes.insert(bitcast(row, _words(lanes))), bits * (number - part)
+        moved = lanes.shl(word, up) if up > 0 else lanes.shr(word, -up) if up < 0 else word
+        found.append(lanes.and_(moved, _in_bytes(((1 << bits) - 1) << bits * number)))
+    return reduce(lambda value, other: lanes.or_(value, other, "together"), found)
 
 
 def _words(lanes: Lanes) -> Any:
