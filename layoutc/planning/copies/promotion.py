@@ -53,7 +53,7 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
         next((i for i, digit in enumerate(copy.digits) if digit.of(side) == 1 and not digit.carries), None)
         for side in SIDES
     )
-    if along is None or across is None or along == across or not copy.is_whole:
+    if along is None or across is None or along == across or copy.is_fill or copy.is_uneven:
         return None
     digits, ends = list(copy.digits), (along, across)
     others = (
@@ -63,7 +63,7 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
         for _, step in digit.all_steps(side)
         if position != end
     )
-    counts = copy.src, copy.dst, *others, *(digits[end].extent for end in ends)
+    counts = copy.src, copy.dst, *others, *(count for end in ends for count in (digits[end].extent, digits[end].loaded))
     if any(count % per_byte for count in counts) or any(any(digit.params) for digit in digits):
         return None
     one, row = digits[along], digits[across]
@@ -71,8 +71,7 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
         return None
     digits = [_shared(digit, per_byte) for digit in digits]
     for end, digit in zip(ends, (one, row), strict=True):
-        extent = digit.extent // per_byte
-        digits[end] = replace(digit, extent=extent, loaded=extent)
+        digits[end] = replace(digit, extent=digit.extent // per_byte, loaded=digit.loaded // per_byte)
     digits.append(CopyDigit(per_byte, PART, one.dst // per_byte, per_byte, params=(0,) * len(copy.params)))
     found = merged(
         replace(
@@ -83,8 +82,8 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
             swaps=row.src // per_byte,
         )
     )
-    extents = [digit.extent for digit in found.digits]
-    return found if all(run_of(found, side, extents) >= LEAST_RUN for side in SIDES) else None
+    runs = run_of(found, "src", [d.loaded for d in found.digits]), run_of(found, "dst", [d.extent for d in found.digits])
+    return found if min(runs) >= LEAST_RUN else None
 
 
 def _shared(digit: CopyDigit, share: int) -> CopyDigit:
