@@ -50,6 +50,8 @@ STEPS_OVER_GAPS = 2
 """steps of a digit, of which a load holds more where they lie over gaps: rows of 3 of blocks of 16 bytes"""
 NARROW = 1.5
 """what a load of less than a word costs more: it goes through another register"""
+SWAPPED = 2.0
+"""what a register costs more whose bytes have an element of each of some rows: of each it is moved, and merged"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
@@ -219,7 +221,8 @@ def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
 def _box_cost(copy: StridedCopy, box: Box, pieces: Pieces, merges: float = 0.0) -> float:
     """Instructions for each element, about, with those that merge registers."""
     stores = pieces.stores + SHORT * pieces.short
-    cost = LOAD * len(pieces.loads) + merges + stores + TILE
+    swaps = SWAPPED * len(pieces.loads) if copy.swaps else 0.0
+    cost = LOAD * len(pieces.loads) + swaps + merges + stores + TILE
     return cost / prod(box.tile) * waste(copy, box.tile)
 
 
@@ -271,7 +274,7 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - loads + parts - stores
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
-    cost += CARRIED * pieces * _carries(plan)
+    cost += CARRIED * pieces * _carries(plan) + (SWAPPED * loads if plan.copy.swaps else 0.0)
     if program.load_piece * plan.widths.src < WORD:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
