@@ -60,17 +60,14 @@ def check_parts(plan: CopyPlan) -> None:
 
 
 def _check_swapped(plan: CopyPlan) -> None:
-    """Rows that swap the elements of bytes: tiles load them all, straight from memory."""
-    found = [(digit, steps) for digit, steps in zip(plan.copy.digits, plan.tile, strict=True) if digit.is_part]
-    if not found and not plan.copy.swaps:
+    """A digit whose steps swap the elements of bytes: a tile has them all."""
+    found = [(digit, steps) for digit, steps in zip(plan.copy.digits, plan.tile, strict=True) if digit.swaps]
+    if not found:
         return
-    is_moved = not plan.widths.converts and plan.widths.src_per_byte == 1 and bool(plan.source_lanes)
-    is_whole = len(found) == 1 and all(digit.extent == steps in (2, 4) and digit.is_whole for digit, steps in found)
-    if not (plan.copy.swaps and is_whole and is_moved and plan.load == "normal" and plan.asks != "by tiles"):
-        raise LayoutcError(
-            "rows that swap elements are moved by lanes that are loaded straight, each load of which asks for what is "
-            "ahead, in tiles that have the 2 or 4 parts of their bytes"
-        )
+    is_moved = not (plan.widths.converts or plan.widths.are_packed or plan.pads_elements or plan.has_channels)
+    is_whole = all(digit.extent == steps in (2, 4) and digit.is_whole and not digit.carries for digit, steps in found)
+    if len(found) > 1 or not is_moved or not is_whole:
+        raise LayoutcError("steps that swap the 2 or 4 elements of their bytes are moved in tiles that have them all")
 
 
 def _check_gathered(plan: CopyPlan) -> None:
@@ -228,7 +225,8 @@ def _check_elements(plan: CopyPlan) -> None:
         raise LayoutcError(ONE_SIDE)
     if plan.store != "normal" or plan.load != "normal":
         raise LayoutcError(NO_LANES)
-    most = ELEMENT_TILE if plan.widths.converts and not plan.copy.is_fill else 1
+    swapped = next((digit.extent for digit in plan.copy.digits if digit.swaps), 1)
+    most = ELEMENT_TILE if plan.widths.converts and not plan.copy.is_fill else swapped
     if prod(plan.tile) > most:
         raise LayoutcError(f"got tile {_text(plan.tile)} without lanes, expected at most {most} in all")
     for extent, digit in zip(plan.tile, plan.copy.digits, strict=True):

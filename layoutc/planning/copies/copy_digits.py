@@ -11,12 +11,6 @@ from typing import Any, Literal
 SideName = Literal["src", "dst"]
 SIDES: tuple[SideName, ...] = ("src", "dst")
 
-PART = (1 << 56) + (1 << 9)
-"""
-The stride in the source of the digit that says which of the elements of a byte a load has, where rows swap these: past
-any memory, so that an offset says both, and in other lines.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Carry:
@@ -67,6 +61,9 @@ class CopyDigit:
     A digit that is several in one (`fused`) has one stride on one side; on the other, `src` or `dst` is that of its
     fastest one, and `carries` has all. So it is with one that is a whole axis (`is_uneven`), where each side may carry
     at blocks of its own.
+
+    A digit that `swaps` has as many steps as elements of the memory share a byte. In the bytes of its steps, step and
+    place change places: what is at place `v` of step `j` in the source comes to place `j` of step `v`.
     """
 
     extent: int
@@ -75,16 +72,12 @@ class CopyDigit:
     loaded: int
     carries: tuple[tuple[SideName, Carry], ...] = ()
     params: tuple[int, ...] = ()
+    swaps: bool = False
 
     @property
     def is_whole(self) -> bool:
         """Whether all of it is in the source."""
         return self.loaded == self.extent
-
-    @property
-    def is_part(self) -> bool:
-        """Whether its steps are the elements of a byte of the source (`StridedCopy.swaps`)."""
-        return self.src == PART
 
     def of(self, side: SideName) -> int:
         """Elements from one step to the next on a side; of several digits in one, of the fastest."""
@@ -155,10 +148,6 @@ class StridedCopy:
     Nested digits from element offsets on both sides. A fill loads nothing and writes zeros.
 
     `params` are the offsets of the first element's value in each list of parameters that is indexed.
-
-    Where it `swaps`, elements are bytes of several values of the element type. As many rows of the source, each `swaps`
-    elements behind the one before, then make the values of one byte of the destination: one value of each, that which
-    the digit at `PART` tells.
     """
 
     src: int
@@ -166,16 +155,15 @@ class StridedCopy:
     digits: tuple[CopyDigit, ...]
     is_fill: bool = False
     params: tuple[int, ...] = ()
-    swaps: int = 0
-
-    @property
-    def shares(self) -> int:
-        """Rows that swap elements: as many as these are to a byte; 1 if none do."""
-        return next((digit.extent for digit in self.digits if digit.is_part), 1) if self.swaps else 1
 
     def of(self, side: SideName) -> int:
         """The offset of the first element on a side."""
         return self.src if side == "src" else self.dst
+
+    @property
+    def swapping(self) -> int | None:
+        """The digit that swaps, if there is one."""
+        return next((g for g, digit in enumerate(self.digits) if digit.swaps), None)
 
     @property
     def elements(self) -> int:
@@ -236,7 +224,7 @@ def _filled(digit: CopyDigit) -> Iterator[CopyDigit]:
 def _continues(slow: CopyDigit, fast: CopyDigit) -> bool:
     """Whether the slow digit only carries the fast one on, on both sides and in all parameters."""
     contiguous = slow.src == fast.src * fast.extent and slow.dst == fast.dst * fast.extent
-    contiguous = contiguous and not (slow.carries or fast.carries)
+    contiguous = contiguous and not (slow.carries or fast.carries or slow.swaps or fast.swaps)
     return contiguous and continues_params(slow, fast) and slow.is_whole and fast.is_whole
 
 

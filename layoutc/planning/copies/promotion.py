@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import PART, SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
+from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
 from layoutc.planning.copies.runs import run_of
 
 MAX_ELEMENT_BYTES = 8
-LEAST_RUN = 2
-"""bytes that lie together on each side, at least, where rows of elements that share bytes swap them"""
 
 
 def promoted(copy: StridedCopy, element: int) -> tuple[StridedCopy, int]:
@@ -47,7 +45,7 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
     The copy of elements that share bytes as one of whole bytes, where neighbours on a side lie in rows of the other.
 
     As many rows as elements share a byte are loaded together, and swap these; None if rows begin or end inside of
-    bytes, or bytes would have too few neighbours to load or store.
+    bytes, or no bytes lie together on a side.
     """
     along, across = (
         next((i for i, digit in enumerate(copy.digits) if digit.of(side) == 1 and not digit.carries), None)
@@ -72,18 +70,12 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
     digits = [_shared(digit, per_byte) for digit in digits]
     for end, digit in zip(ends, (one, row), strict=True):
         digits[end] = replace(digit, extent=digit.extent // per_byte, loaded=digit.loaded // per_byte)
-    digits.append(CopyDigit(per_byte, PART, one.dst // per_byte, per_byte, params=(0,) * len(copy.params)))
-    found = merged(
-        replace(
-            copy,
-            src=copy.src // per_byte,
-            dst=copy.dst // per_byte,
-            digits=tuple(digits),
-            swaps=row.src // per_byte,
-        )
-    )
-    runs = run_of(found, "src", [d.loaded for d in found.digits]), run_of(found, "dst", [d.extent for d in found.digits])
-    return found if min(runs) >= LEAST_RUN else None
+    rows = row.src // per_byte
+    digits.append(CopyDigit(per_byte, rows, one.dst // per_byte, per_byte, (), (0,) * len(copy.params), swaps=True))
+    found = replace(copy, src=copy.src // per_byte, dst=copy.dst // per_byte, digits=tuple(digits))
+    digits = (found := merged(found)).digits
+    runs = run_of(found, "src", [d.loaded for d in digits]), run_of(found, "dst", [d.extent for d in digits])
+    return found if min(runs) > 1 else None
 
 
 def _shared(digit: CopyDigit, share: int) -> CopyDigit:
@@ -98,10 +90,10 @@ def _in_pairs(copy: StridedCopy) -> StridedCopy | None:
     if unit is None or any(copy.digits[unit].params) or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
         return None
     others = [d for i, d in enumerate(copy.digits) if i != unit]
-    if copy.swaps % 2 or any(step % 2 and step != PART for d in others for side in SIDES for _, step in d.all_steps(side)):
+    if any(step % 2 for d in others for side in SIDES for _, step in d.all_steps(side)):
         return None
     digits = tuple(_halved(d, is_unit=i == unit) for i, d in enumerate(copy.digits))
-    return merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits, swaps=copy.swaps // 2))
+    return merged(replace(copy, src=copy.src // 2, dst=copy.dst // 2, digits=digits))
 
 
 def _is_even(unit: CopyDigit) -> bool:
@@ -117,7 +109,7 @@ def _halved(digit: CopyDigit, is_unit: bool) -> CopyDigit:
     """A digit in elements of twice the width; of the fastest one, half as many steps."""
     count = 2 if is_unit else 1
     if not digit.carries:
-        src, dst = (1, 1) if is_unit else (PART if digit.is_part else digit.src // 2, digit.dst // 2)
+        src, dst = (1, 1) if is_unit else (digit.src // 2, digit.dst // 2)
         return replace(digit, extent=digit.extent // count, loaded=digit.loaded // count, src=src, dst=dst)
     strides: list[Carry] = []
     for side in SIDES:

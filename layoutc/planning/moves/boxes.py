@@ -142,7 +142,7 @@ def _boxes(copy: StridedCopy, merging: Machine, lanes: int, gap: int) -> Iterato
     """
     seen: set[tuple[int, ...]] = set()
     least = tuple(
-        1 if digit.is_whole and not (digit.is_uneven or digit.is_part) else digit.extent for digit in copy.digits
+        1 if digit.is_whole and not (digit.is_uneven or digit.swaps) else digit.extent for digit in copy.digits
     )
     if prod(least) > BOX_REGISTERS * lanes:
         return
@@ -221,7 +221,7 @@ def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
 def _box_cost(copy: StridedCopy, box: Box, pieces: Pieces, merges: float = 0.0) -> float:
     """Instructions for each element, about, with those that merge registers."""
     stores = pieces.stores + SHORT * pieces.short
-    swaps = SWAPPED * len(pieces.loads) if copy.swaps else 0.0
+    swaps = SWAPPED * len(pieces.loads) if copy.swapping is not None else 0.0
     cost = LOAD * len(pieces.loads) + swaps + merges + stores + TILE
     return cost / prod(box.tile) * waste(copy, box.tile)
 
@@ -274,7 +274,7 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - loads + parts - stores
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
-    cost += CARRIED * pieces * _carries(plan) + (SWAPPED * loads if plan.copy.swaps else 0.0)
+    cost += CARRIED * pieces * _carries(plan) + (SWAPPED * loads if plan.copy.swapping is not None else 0.0)
     if program.load_piece * plan.widths.src < WORD:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)

@@ -133,7 +133,7 @@ def takes_parts_of_lines(plan: CopyPlan) -> bool:
     piece, share = lane_count(plan.source_lanes), plan.widths.src_per_byte
     is_part = piece * plan.widths.src < LINE * share
     row = plan.source_run if share == 1 else run_of(plan.copy, "src", plan.extents)
-    return is_part and piece < row and plan.gathers_lanes and not plan.copy.swaps
+    return is_part and piece < row and plan.gathers_lanes
 
 
 def with_at_most(plan: CopyPlan, lanes: int) -> CopyPlan:

@@ -6,32 +6,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import PART, SIDES, Carry, CopyDigit, Stride, StridedCopy, axis_digit
+from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, Stride, StridedCopy, axis_digit
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
 
-PART_OF_BYTE = "part"
-"""the stride in the source of a digit whose steps are the elements of its bytes"""
+SWAPPED = "swapped "
+"""ahead of a digit that swaps the elements of bytes"""
 
 
 def copy_text(copy: StridedCopy) -> str:
     """Where a copy goes from and to, and its digits."""
     head = f"fill -> {copy.dst}" if copy.is_fill else f"copy {copy.src} -> {copy.dst}"
     params = f" with {joined(copy.params, ' ')}" if copy.params else ""
-    swaps = f" swapping {copy.swaps}" if copy.swaps else ""
-    return f"{head}{params}{swaps}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
+    return f"{head}{params}:" + "".join(f" {_digit(digit)}" for digit in copy.digits)
 
 
 def _digit(digit: CopyDigit) -> str:
     if len(digit.parts) > 1:
         return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
     steps = ", ".join(map(str, (*(_stride(digit.stride(side)) for side in SIDES), *digit.params)))
-    return f"{digit.extent}x({steps}){'' if digit.is_whole else f'/{digit.loaded}'}"
+    whole = f"{SWAPPED if digit.swaps else ''}{digit.extent}x({steps})"
+    return whole if digit.is_whole else f"{whole}/{digit.loaded}"
 
 
 def _stride(stride: Stride) -> str:
     """A number; or how many steps have a stride until the next one has another, the last without a number."""
     if isinstance(stride, int):
-        return PART_OF_BYTE if stride == PART else str(stride)
+        return str(stride)
     *inner, (_, last) = stride.steps
     return " ".join((*(f"{extent}:{step}" for extent, step in inner), str(last)))
 
@@ -50,13 +50,12 @@ def parse_strided(line: PlanLine) -> tuple[StridedCopy, list[int]]:
     line.expect(" -> ")
     dst = line.number("the offset of the first element in the destination")
     params = line.numbers("offsets of parameters", " ") if line.take(" with ") else ()
-    swaps = line.number("elements between rows that share bytes of the destination") if line.take(" swapping ") else 0
     line.expect(":")
     groups: list[list[CopyDigit]] = []
     while not line.sees(","):
         groups.append(_parse_group(line, len(params)))
     digits = tuple(digit for group in groups for digit in group)
-    return StridedCopy(dst if is_fill else src, dst, digits, is_fill, params, swaps), [len(group) for group in groups]
+    return StridedCopy(dst if is_fill else src, dst, digits, is_fill, params), [len(group) for group in groups]
 
 
 def _parse_group(line: PlanLine, params: int) -> list[CopyDigit]:
@@ -74,9 +73,10 @@ def _parse_group(line: PlanLine, params: int) -> list[CopyDigit]:
 
 
 def _parse_digit(line: PlanLine, params: int) -> CopyDigit:
+    swaps = line.take(SWAPPED)
     extent = line.number("a digit as 20x(1, 8)")
     line.expect("x(")
-    src = ([], PART) if line.take(PART_OF_BYTE) else _parse_stride(line)
+    src = _parse_stride(line)
     line.expect(", ")
     dst = _parse_stride(line)
     steps: list[int] = []
@@ -86,7 +86,7 @@ def _parse_digit(line: PlanLine, params: int) -> CopyDigit:
     line.expect(")")
     loaded = line.number("how many steps are loaded") if line.take("/") else extent
     strides = (_carry(*src, loaded), _carry(*dst, extent))
-    return replace(axis_digit(extent, loaded, *strides), params=tuple(steps))
+    return replace(axis_digit(extent, loaded, *strides), params=tuple(steps), swaps=swaps)
 
 
 def _parse_stride(line: PlanLine) -> tuple[list[tuple[int, int]], int]:

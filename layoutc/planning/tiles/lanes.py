@@ -66,7 +66,7 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
     sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
     for side, other in sides:
         run = list(islice(contiguous(copy, side), 2))
-        if copy.is_fill or copy.swaps or len(run) < 2:
+        if copy.is_fill or copy.swapping is not None or len(run) < 2:
             continue
         (channel, few), (position, many) = run
         if is_power_of_two(few.extent) or few.extent > limit:
@@ -174,7 +174,7 @@ def _fusable(copy: StridedCopy, side: SideName, lanes: int, taken: set[int]) -> 
     found: list[int] = []
     count = 1
     for position, digit in contiguous(copy, side):
-        if not digit.is_whole or position in taken or digit.carries or digit.is_part:
+        if not digit.is_whole or position in taken or digit.carries or digit.swaps:
             break
         if found and not continues_params(digit, copy.digits[found[-1]]):
             break
@@ -204,7 +204,7 @@ def tile_of(copy: StridedCopy, *lanes: Sequence[Part]) -> tuple[int, ...]:
     tile = [1] * len(copy.digits)
     for part in (part for parts in lanes for part in parts):
         tile[part.digit] = max(tile[part.digit], part.extent)
-    return tuple(digit.extent if digit.is_part else size for size, digit in zip(tile, copy.digits, strict=True))
+    return tuple(digit.extent if digit.swaps else size for size, digit in zip(tile, copy.digits, strict=True))
 
 
 def _tile_bytes(copy: StridedCopy, source: Sequence[Part], destination: Sequence[Part], element: int) -> int:

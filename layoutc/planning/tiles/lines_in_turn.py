@@ -33,7 +33,7 @@ class LinesInTurn(NamedTuple):
 
 def lines_in_turn(plan: CopyPlan) -> LinesInTurn | None:
     """What tiles ask for in turn; None if none take parts of the same lines, or their rows are no multiple of them."""
-    is_plain = plan.widths.src_per_byte == 1 and plan.copy.is_whole and not plan.copy.swaps
+    is_plain = plan.widths.src_per_byte == 1 and plan.copy.is_whole
     if not plan.source_lanes or plan.merges or not is_plain:
         return None
     lanes = [part.digit for part in plan.source_lanes]

@@ -11,7 +11,7 @@ overlap; zeros are put into them when they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import prod
 
@@ -23,7 +23,7 @@ from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
-from layoutc.planning.tiles.tile import Piece, Register
+from layoutc.planning.tiles.tile import Piece, Register, Swap
 
 Runs = list[tuple[int, int]]
 """where contiguous elements begin, and how many they are"""
@@ -40,10 +40,13 @@ class MergedTile:
         self.clears = not self.has_masks or plan.widths.converts
         """whether zeros are put between elements when these are stored; else the network has them"""
         source = self._sources()
-        loaded = {place: place for place in source.values()}
         pieces = self._pieces("src", plan.source_lanes, plan.target_lanes)
+        self.swaps = self._swaps(len(pieces))
+        """what registers swap once they are loaded"""
+        loaded = [*self._loaded(len(pieces), source.values())]
         self.held = [
-            self._held("src", first, count, loaded, ZERO if self.has_masks else ANY) for first, count in pieces
+            self._held("src", *piece, each, ZERO if self.has_masks else ANY)
+            for piece, each in zip(pieces, loaded, strict=True)
         ]
         self._counts = [count for _, count in pieces]
         self.wanted = [
@@ -88,7 +91,8 @@ class MergedTile:
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
         converts_loads = plan.widths.converts and widths.converted_at == "src"
-        if plan.vector_bytes < LINE or plan.prefetch or converts_loads or widths.src_per_byte > 1:
+        keeps = self.swaps or converts_loads or widths.src_per_byte > 1
+        if plan.vector_bytes < LINE or plan.prefetch or keeps:
             return rows
         return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
 
@@ -150,13 +154,43 @@ class MergedTile:
         """Where the pieces of memory begin, and their elements."""
         copy, tile = self.plan.copy, self.plan.tile
         along = [part.digit for part in lanes]
-        across = dict.fromkeys(g for g in (*(part.digit for part in others), *range(len(tile))) if g not in along)
         most = self.lanes if side == "src" else self.store_piece
         row = in_pieces(runs(copy, tile, side, along), most)
         if side == "src" or not self.has_masks:  # A last load, or store, of a whole register begins earlier.
             follows = {first + most for first, _ in row}
             row = [(first + n - most, most) if first in follows else (first, n) for first, n in row]
-        return rows(copy, tile, side, [*across], row)
+        return rows(copy, tile, side, self._across(lanes, others), row)
+
+    def _across(self, lanes: Sequence[Part], others: Sequence[Part]) -> list[int]:
+        """The digits that pieces have one step of, the fastest first."""
+        along = [part.digit for part in lanes]
+        numbers = (*(part.digit for part in others), *range(len(self.plan.tile)))
+        return [g for g in dict.fromkeys(numbers) if g not in along]
+
+    def _loaded(self, pieces: int, places: Iterable[int]) -> Iterator[Mapping[int, int]]:
+        """The elements that each of so many pieces may have, by their places: of what swaps, those of its step alone."""
+        if not self.swaps:
+            yield from repeat({place: place for place in places}, pieces)
+            return
+        plan, found = self.plan, [0]
+        for position in range(len(plan.tile)):
+            if position != plan.copy.swapping:
+                steps = offsets(plan.copy, plan.tile, "src", position)
+                found = [place + step for step in steps for place in found]
+        swapping = plan.copy.digits[plan.copy.swapping or 0]
+        by_step = [{place + step: place + step for place in found} for step in swapping.places("src", swapping.extent)]
+        apart = self.swaps[0].apart
+        yield from (by_step[number // apart % swapping.extent] for number in range(pieces))
+
+    def _swaps(self, pieces: int) -> tuple[Swap, ...]:
+        """What so many pieces swap, each of which has one step of the digit that does."""
+        plan, swapping = self.plan, self.plan.copy.swapping
+        if swapping is None:
+            return ()
+        across = self._across(plan.source_lanes, plan.target_lanes)
+        steps, slower = plan.tile[swapping], across[across.index(swapping) :]
+        apart = pieces // prod(taken(plan.copy, plan.tile, "src", g) for g in slower)
+        return tuple(Swap(bit, apart << bit, across=True) for bit in range(steps.bit_length() - 1))
 
 
 def count_pieces(plan: CopyPlan, side: SideName) -> int:

@@ -24,7 +24,7 @@ def padded_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[Part
     None where registers are merged: a box may have them. Copied apart from their zeros, elements and zeros would each
     be stored by themselves.
     """
-    if copy.swaps or any(digit.carries for digit in copy.digits):
+    if copy.swapping is not None or any(digit.carries for digit in copy.digits):
         return ()
     if merges_registers(target.vector, target.shuffles, element):
         return ()

@@ -48,6 +48,18 @@ class Register(NamedTuple):
     pieces: tuple[Piece | None, ...]
 
 
+class Swap(NamedTuple):
+    """
+    A bit of the step of the digit that swaps, which changes places with one of the place of an element in its byte.
+
+    Steps that differ in it are lanes `apart` of each other in a register, or registers, if it is `across` them.
+    """
+
+    bit: int
+    apart: int
+    across: bool
+
+
 def in_memory(mask: int, ratio: int) -> int:
     """Lanes of memory, of which `ratio` are one element of the plan, for those of a mask of elements."""
     each = (1 << ratio) - 1
@@ -134,6 +146,14 @@ class TileProgram:
             Register(tuple(self._piece({**register, **piece}, "dst") for piece in _values(self.target_fill)))
             for register in _values(registers)
         ]
+
+    @once
+    def swaps(self) -> tuple[Swap, ...]:
+        """What registers swap once they are loaded: nothing, where no digit does."""
+        swapping = self.plan.copy.swapping
+        registers = [bit for bit in self.bits if bit not in self.source_lanes]
+        places = ((bits, bit) for bits in (self.source_lanes, registers) for bit in bits if bit[0] == swapping)
+        return tuple(Swap(bit[1], 1 << bits.index(bit), bits is registers) for bits, bit in places)
 
     @property
     def load_counts(self) -> tuple[int, int]:

@@ -22,7 +22,7 @@ def target_of_turns(loops: Sequence[SharedLoop], target: Machine) -> Machine:
 def loop_of(digit: CopyDigit, widths: Widths) -> SharedLoop | None:
     """A loop over the steps of a digit; None where they are no whole bytes apart."""
     src, dst = widths.bytes("src", digit.src), widths.bytes("dst", digit.dst)
-    return None if src is None or dst is None or digit.is_part else SharedLoop(digit.extent, 1, src, dst, digit.params)
+    return None if src is None or dst is None or digit.swaps else SharedLoop(digit.extent, 1, src, dst, digit.params)
 
 
 def step_of(loop: SharedLoop, copy: StridedCopy, widths: Widths, extent: int | None = None) -> CopyDigit | None:

@@ -36,7 +36,7 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.shared_bytes import load_part, parts_at, place_of, store_part
+from layoutc.transforms.values.shared_bytes import all_swapped, load_part, parts_at, place_of, store_part
 
 if TYPE_CHECKING:
     from layoutc.transforms.planned.tiled_nest import TiledCopy
@@ -84,7 +84,7 @@ class ElementBody:
             self._store(lanes, value, dst.offset)
         else:
             for steps in self.groups:
-                self._convert(lanes, steps, src, dst)
+                (self._convert if self.copy.plan.copy.swapping is None else self._swap)(lanes, steps, src, dst)
         return first()
 
     def _convert(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
@@ -101,6 +101,14 @@ class ElementBody:
         for first, size in runs:
             part = value if count is None else self._part(lanes, value, first, size)
             self._store(lanes, part, offsets[first], is_lane=size == 1)
+
+    def _swap(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
+        """The steps of a tile that swap the elements of their bytes."""
+        values = [self._load(lanes, offset) for offset in self._offsets(lanes, self._distances(steps, "src"), src)]
+        offsets = self._offsets(lanes, self._distances(steps, "dst"), dst)
+        bytes = replace(lanes, count=None if self.type is None else self.copy.ratio)
+        for value, offset in zip(all_swapped(bytes, values), offsets, strict=True):
+            self._store(lanes, value, offset)
 
     def _steps(self) -> Iterator[Step]:
         """Where the elements of a tile are along each digit: those that lie together in the destination in turn."""

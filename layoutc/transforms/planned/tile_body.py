@@ -26,6 +26,7 @@ from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
+from layoutc.transforms.planned.swapped_rows import SwappedRows
 from layoutc.transforms.planned.tile_constants import lanes_of_zeros, without
 from layoutc.transforms.planned.tile_loads import TileLoads, starts_of
 from layoutc.transforms.planned.tile_site import TileSite, further
@@ -115,12 +116,13 @@ class VectorBody(TileLoads):
         ones just before they are converted and stored.
         """
         network, values = self.program.network, dict[int, SSAValue]()
-        self.rows.clear()
+        swapped = SwappedRows(self, registers) if self.program.swaps else None
 
         def value(number: int) -> SSAValue:
             if number not in values:
                 first = number * self.together
-                values[number] = self.register(registers[first : first + self.together])
+                loaded = registers[first : first + self.together]
+                values[number] = self.register(loaded) if swapped is None else swapped.register(number)
             return values[number]
 
         is_lazy = has_short_loads(self.plan)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from xdsl.ir import SSAValue
 
 from layoutc.planning.conversions.short_loads import has_short_loads
-from layoutc.planning.copies.copy_digits import PART
 from layoutc.planning.machine import has_masks
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.tile import Piece, Register, runs_of
@@ -39,8 +38,6 @@ class TileLoads(TileFrame):
         """where loads begin in a line that the one before asks for: they ask for the line in which they end"""
         self.asked_before = asked_before(plan, self.loads[0])
         """where they begin that ask for nothing"""
-        self.rows: dict[Register, SSAValue] = {}
-        """what the tile that is built has loaded of rows that swap elements"""
         self.join = Join(self.program.lanes, self.lane_type, plan.shuffles)
 
     def register(self, registers: Sequence[Register]) -> SSAValue:
@@ -53,38 +50,15 @@ class TileLoads(TileFrame):
 
     def _load(self, register: Register) -> SSAValue:
         """A register, put together from its pieces."""
-        if self.plan.copy.swaps:
-            return self._swapped(register.pieces, self.lanes_of(register))
         if self.plan.pads_elements:
             return self._padded(register)
         if (found := self._converted_at_once(register)) is not None:
             return found
+        lanes = self.lanes_of(register)
         if pieces := self._joined_as_bytes(register):
-            return self._unpacked(pieces, self.lanes_of(register))
-        return self._of_pieces(register.pieces, self.lanes_of(register))
-
-    def _of_pieces(self, pieces: Sequence[Piece | None], lanes: int) -> SSAValue:
-        """What is put together of pieces with so many lanes each."""
-        loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(pieces)}
-        return all_in_pairs([loaded[piece] for piece in pieces], self._joined)
-
-    def _swapped(self, pieces: Sequence[Piece | None], lanes: int) -> SSAValue:
-        """Pieces of so many bytes that have one element of each of some rows: of each byte of these the same part."""
-        found = {piece.offset // PART for piece in pieces if piece is not None}
-        if len(found) > 1:
-            return all_in_pairs([self._swapped([piece], lanes) for piece in pieces], self._joined)
-        rows = [self._row(pieces, lanes, number * self.plan.copy.swaps) for number in range(self.plan.copy.shares)]
-        words = self.lanes(len(vector_ops.lanes_of(rows[0])) * self.plan.widths.src // 2)
-        return self.cast(together(words, rows, *found), rows[0].type)
-
-    def _row(self, pieces: Sequence[Piece | None], lanes: int, further: int) -> SSAValue:
-        """The bytes of a row so many elements further on, which several registers take parts of."""
-        row = Register(
-            tuple(piece and piece._replace(offset=piece.offset % PART + further) for piece in pieces)
-        )
-        if row not in self.rows:
-            self.rows[row] = self._of_pieces(row.pieces, lanes)
-        return self.rows[row]
+            return self._unpacked(pieces, lanes)
+        loaded = {piece: self._load_piece(piece, lanes) for piece in dict.fromkeys(register.pieces)}
+        return all_in_pairs([loaded[piece] for piece in register.pieces], self._joined)
 
     def _joined_as_bytes(self, register: Register) -> Sequence[Piece]:
         """All pieces of a register that are joined before elements that share bytes are taken apart; none of others."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -88,18 +88,72 @@ def packed(lanes: Lanes, value: SSAValue, per_byte: int) -> SSAValue:
     return lanes.truncate(value, 8, "packed")
 
 
-def together(lanes: Lanes, rows: Sequence[SSAValue], part: int = 0) -> SSAValue:
-    """
-    The elements of as many rows as share a byte, put together to bytes (two for each lane).
+def together(lanes: Lanes, rows: Sequence[SSAValue]) -> SSAValue:
+    """The elements of as many rows as share a byte, in a byte each, put together to bytes (two for each lane)."""
+    bits = 8 // len(rows)
+    first, *others = (lanes.insert(bitcast(row, _words(lanes))) for row in rows)
+    value = lanes.and_(first, _in_bytes((1 << bits) - 1))
+    for number, row in enumerate(others, 1):
+        moved = lanes.and_(lanes.shl(row, bits * number), _in_bytes(((1 << bits) - 1) << bits * number))
+        value = lanes.or_(value, moved, "together")
+    return value
 
-    Of each byte of a row it is the element at place `part`.
+
+def all_swapped(lanes: Lanes, values: Sequence[SSAValue]) -> list[SSAValue]:
+    """As many bytes as elements share one (a byte for each lane): each has those at its own place of all of them."""
+    found, apart = [*values], 1
+    while apart < len(found):
+        for first in (number for number in range(len(found)) if not number & apart):
+            pair = found[first], found[first + apart]
+            found[first], found[first + apart] = _swapped(lanes, *pair, 8 // len(found) * apart, 1)
+        apart *= 2
+    return found
+
+
+def swapped(lanes: Lanes, first: SSAValue, second: SSAValue, bits: int) -> tuple[SSAValue, SSAValue]:
     """
-    bits, found = 8 // len(rows), list[SSAValue]()
-    for number, row in enumerate(rows):
-        word, up = lanes.insert(bitcast(row, _words(lanes))), bits * (number - part)
-        moved = lanes.shl(word, up) if up > 0 else lanes.shr(word, -up) if up < 0 else word
-        found.append(lanes.and_(moved, _in_bytes(((1 << bits) - 1) << bits * number)))
-    return reduce(lambda value, other: lanes.or_(value, other, "together"), found)
+    Two registers of bytes (two for each lane): what has place 1 in the first and place 0 in the second, swapped.
+
+    A place is so many bits; of each two of a byte.
+    """
+    one, two = (lanes.insert(bitcast(row, _words(lanes))) for row in (first, second))
+    return _swapped(lanes, one, two, bits, 0x0101)
+
+
+def _swapped(
+    lanes: Lanes, first: SSAValue, second: SSAValue, bits: int, bytes: int
+) -> tuple[SSAValue, SSAValue]:
+    """The same of lanes that are such bytes."""
+    low, high = _every_other(bits) * bytes, (0xFF - _every_other(bits)) * bytes
+    return (
+        lanes.or_(lanes.and_(first, low), lanes.and_(lanes.shl(second, bits), high), "swapped"),
+        lanes.or_(lanes.and_(lanes.shr(first, bits), low), lanes.and_(second, high), "swapped"),
+    )
+
+
+def swapped_lanes(lanes: Lanes, value: SSAValue, other: SSAValue, bits: int, firsts: Sequence[bool]) -> SSAValue:
+    """
+    The same of bytes of one register, of which the `firsts` are those of the first one.
+
+    In the `other` one each lies where the byte is that it swaps with.
+    """
+    mine, others = (lanes.insert(bitcast(row, _words(lanes))) for row in (value, other))
+    low = _every_other(bits)
+    high = 0xFF - low
+
+    def bytes(first: int, second: int) -> SSAValue:
+        """Bits of the bytes of the first register, and of those of the second."""
+        bits = [first if is_first else second for is_first in firsts]
+        words = [one | two << 8 for one, two in zip(bits[::2], bits[1::2], strict=True)]
+        return lanes.nest.element(DenseIntOrFPElementsAttr.from_list(_words(lanes), words))
+
+    moved = lanes.and_(lanes.shl(others, bits), bytes(high, 0)), lanes.and_(lanes.shr(others, bits), bytes(0, low))
+    return lanes.or_(lanes.and_(mine, bytes(low, high)), lanes.or_(*moved), "swapped")
+
+
+def _every_other(bits: int) -> int:
+    """The first so many bits of every twice as many of a byte."""
+    return sum((1 << bits) - 1 << place for place in range(0, 8, 2 * bits))
 
 
 def _words(lanes: Lanes) -> Any:
