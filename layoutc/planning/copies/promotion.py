@@ -86,7 +86,7 @@ def _shared(digit: CopyDigit, share: int) -> CopyDigit:
 
 def _in_pairs(copy: StridedCopy) -> StridedCopy | None:
     """The copy in elements of twice the width, if it can be seen so."""
-    unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1), None)
+    unit = next((i for i, d in enumerate(copy.digits) if d.src == d.dst == 1 and not d.swaps), None)
     if unit is None or any(copy.digits[unit].params) or not _is_even(copy.digits[unit]) or copy.src % 2 or copy.dst % 2:
         return None
     others = [d for i, d in enumerate(copy.digits) if i != unit]

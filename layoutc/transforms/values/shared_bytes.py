@@ -124,31 +124,52 @@ def _swapped(
     lanes: Lanes, first: SSAValue, second: SSAValue, bits: int, bytes: int
 ) -> tuple[SSAValue, SSAValue]:
     """The same of lanes that are such bytes."""
-    low, high = _every_other(bits) * bytes, (0xFF - _every_other(bits)) * bytes
+    low, high = (part * bytes for part in _parts_of_bytes(bits))
     return (
         lanes.or_(lanes.and_(first, low), lanes.and_(lanes.shl(second, bits), high), "swapped"),
         lanes.or_(lanes.and_(lanes.shr(first, bits), low), lanes.and_(second, high), "swapped"),
     )
 
 
+def swapped_halves(lanes: Lanes, value: SSAValue, bits: int, half: int) -> SSAValue:
+    """The same of what is both halves of lanes, of so many bytes each."""
+    assert lanes.count is not None
+    wide = lanes.insert(bitcast(value, vector_type(integer_type(16 * half), lanes.count)))
+    low, high = (sum(part << 8 * place for place in range(half)) for part in _parts_of_bytes(bits))
+    apart = 8 * half - bits
+    kept = lanes.and_(wide, low | high << 8 * half)
+    moved = lanes.and_(lanes.shr(wide, apart), high), lanes.and_(lanes.shl(wide, apart), low << 8 * half)
+    return lanes.or_(kept, lanes.or_(*moved), "swapped")
+
+
 def swapped_lanes(lanes: Lanes, value: SSAValue, other: SSAValue, bits: int, firsts: Sequence[bool]) -> SSAValue:
     """
-    The same of bytes of one register, of which the `firsts` are those of the first one.
+    The same of what is in lanes of one register (8 bytes each), the `firsts` or others.
 
-    In the `other` one each lies where the byte is that it swaps with.
+    In the `other` one each lies where the lane is that it swaps with.
     """
-    mine, others = (lanes.insert(bitcast(row, _words(lanes))) for row in (value, other))
-    low = _every_other(bits)
-    high = 0xFF - low
+    type = vector_type(integer_type(64), len(firsts))
+    mine, others = (lanes.insert(bitcast(row, type)) for row in (value, other))
+    low, high = (sum(part << 8 * place for place in range(8)) for part in _parts_of_bytes(bits))
 
-    def bytes(first: int, second: int) -> SSAValue:
-        """Bits of the bytes of the first register, and of those of the second."""
-        bits = [first if is_first else second for is_first in firsts]
-        words = [one | two << 8 for one, two in zip(bits[::2], bits[1::2], strict=True)]
-        return lanes.nest.element(DenseIntOrFPElementsAttr.from_list(_words(lanes), words))
+    def each(first: int, second: int) -> SSAValue:
+        """Bits of the first lanes, and of the second ones."""
+        numbers = [first if is_first else second for is_first in firsts]
+        return lanes.nest.element(DenseIntOrFPElementsAttr.from_list(type, [_signed(bits, 64) for bits in numbers]))
 
-    moved = lanes.and_(lanes.shl(others, bits), bytes(high, 0)), lanes.and_(lanes.shr(others, bits), bytes(0, low))
-    return lanes.or_(lanes.and_(mine, bytes(low, high)), lanes.or_(*moved), "swapped")
+    moved = lanes.and_(lanes.shl(others, bits), each(high, 0)), lanes.and_(lanes.shr(others, bits), each(0, low))
+    return lanes.or_(lanes.and_(mine, each(low, high)), lanes.or_(*moved), "swapped")
+
+
+def _signed(bits: int, width: int) -> int:
+    """Bits as a number with a sign."""
+    return bits - (bits >> width - 1 << width)
+
+
+def _parts_of_bytes(bits: int) -> tuple[int, int]:
+    """The first so many bits of every twice as many of a byte, and the others."""
+    first = _every_other(bits)
+    return first, 0xFF - first
 
 
 def _every_other(bits: int) -> int:
