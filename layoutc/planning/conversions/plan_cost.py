@@ -32,7 +32,7 @@ ALONE = 4.0
 """of an element that is loaded and stored by itself"""
 PIECE = 4.0
 """of what takes elements of a load apart that share bytes, or puts those of a store together"""
-SHARED = 3.0
+SHARED = 8.0
 """of an element that is put into a byte by itself"""
 SHARED_BY_CODES = 2
 """elements of a byte that short loads take apart for nothing"""
