@@ -168,7 +168,7 @@ class MergedTile:
         return [g for g in dict.fromkeys(numbers) if g not in along]
 
     def _loaded(self, pieces: int, places: Iterable[int]) -> Iterator[Mapping[int, int]]:
-        """The elements that each of so many pieces may have, by their places: of what swaps, those of its step alone."""
+        """The elements that each of so many pieces may have, by their places: those of its step of what swaps."""
         if not self.swaps:
             yield from repeat({place: place for place in places}, pieces)
             return

@@ -36,7 +36,8 @@ from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
 from layoutc.transforms.values.lane_params import PieceParams
-from layoutc.transforms.values.shared_bytes import all_swapped, load_part, parts_at, place_of, store_part
+from layoutc.transforms.values.shared_bytes import load_part, parts_at, place_of, store_part
+from layoutc.transforms.values.swapped_bytes import all_swapped
 
 if TYPE_CHECKING:
     from layoutc.transforms.planned.tiled_nest import TiledCopy

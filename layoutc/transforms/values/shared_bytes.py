@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i8
+from xdsl.dialects.builtin import i8
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 
@@ -97,84 +97,6 @@ def together(lanes: Lanes, rows: Sequence[SSAValue]) -> SSAValue:
         moved = lanes.and_(lanes.shl(row, bits * number), _in_bytes(((1 << bits) - 1) << bits * number))
         value = lanes.or_(value, moved, "together")
     return value
-
-
-def all_swapped(lanes: Lanes, values: Sequence[SSAValue]) -> list[SSAValue]:
-    """As many bytes as elements share one (a byte for each lane): each has those at its own place of all of them."""
-    found, apart = [*values], 1
-    while apart < len(found):
-        for first in (number for number in range(len(found)) if not number & apart):
-            pair = found[first], found[first + apart]
-            found[first], found[first + apart] = _swapped(lanes, *pair, 8 // len(found) * apart, 1)
-        apart *= 2
-    return found
-
-
-def swapped(lanes: Lanes, first: SSAValue, second: SSAValue, bits: int) -> tuple[SSAValue, SSAValue]:
-    """
-    Two registers of bytes (two for each lane): what has place 1 in the first and place 0 in the second, swapped.
-
-    A place is so many bits; of each two of a byte.
-    """
-    one, two = (lanes.insert(bitcast(row, _words(lanes))) for row in (first, second))
-    return _swapped(lanes, one, two, bits, 0x0101)
-
-
-def _swapped(
-    lanes: Lanes, first: SSAValue, second: SSAValue, bits: int, bytes: int
-) -> tuple[SSAValue, SSAValue]:
-    """The same of lanes that are such bytes."""
-    low, high = (part * bytes for part in _parts_of_bytes(bits))
-    return (
-        lanes.or_(lanes.and_(first, low), lanes.and_(lanes.shl(second, bits), high), "swapped"),
-        lanes.or_(lanes.and_(lanes.shr(first, bits), low), lanes.and_(second, high), "swapped"),
-    )
-
-
-def swapped_halves(lanes: Lanes, value: SSAValue, bits: int, half: int) -> SSAValue:
-    """The same of what is both halves of lanes, of so many bytes each."""
-    assert lanes.count is not None
-    wide = lanes.insert(bitcast(value, vector_type(integer_type(16 * half), lanes.count)))
-    low, high = (sum(part << 8 * place for place in range(half)) for part in _parts_of_bytes(bits))
-    apart = 8 * half - bits
-    kept = lanes.and_(wide, low | high << 8 * half)
-    moved = lanes.and_(lanes.shr(wide, apart), high), lanes.and_(lanes.shl(wide, apart), low << 8 * half)
-    return lanes.or_(kept, lanes.or_(*moved), "swapped")
-
-
-def swapped_lanes(lanes: Lanes, value: SSAValue, other: SSAValue, bits: int, firsts: Sequence[bool]) -> SSAValue:
-    """
-    The same of what is in lanes of one register (8 bytes each), the `firsts` or others.
-
-    In the `other` one each lies where the lane is that it swaps with.
-    """
-    type = vector_type(integer_type(64), len(firsts))
-    mine, others = (lanes.insert(bitcast(row, type)) for row in (value, other))
-    low, high = (sum(part << 8 * place for place in range(8)) for part in _parts_of_bytes(bits))
-
-    def each(first: int, second: int) -> SSAValue:
-        """Bits of the first lanes, and of the second ones."""
-        numbers = [first if is_first else second for is_first in firsts]
-        return lanes.nest.element(DenseIntOrFPElementsAttr.from_list(type, [_signed(bits, 64) for bits in numbers]))
-
-    moved = lanes.and_(lanes.shl(others, bits), each(high, 0)), lanes.and_(lanes.shr(others, bits), each(0, low))
-    return lanes.or_(lanes.and_(mine, each(low, high)), lanes.or_(*moved), "swapped")
-
-
-def _signed(bits: int, width: int) -> int:
-    """Bits as a number with a sign."""
-    return bits - (bits >> width - 1 << width)
-
-
-def _parts_of_bytes(bits: int) -> tuple[int, int]:
-    """The first so many bits of every twice as many of a byte, and the others."""
-    first = _every_other(bits)
-    return first, 0xFF - first
-
-
-def _every_other(bits: int) -> int:
-    """The first so many bits of every twice as many of a byte."""
-    return sum((1 << bits) - 1 << place for place in range(0, 8, 2 * bits))
 
 
 def _words(lanes: Lanes) -> Any:
