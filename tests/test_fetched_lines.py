@@ -50,8 +50,8 @@ def test_what_becomes_narrower_asks_for_nothing() -> None:
 
 
 def test_packed_elements_ask_for_the_last_byte_of_what_a_tile_stores() -> None:
-    """A tile of 64 rows of s4 stores 32 bytes of each column."""
-    pair = layoutc.desc("ab", (512, 1024), "s4"), layoutc.desc("ba", (512, 1024), "s4")
+    """A tile of 64 rows of s4 stores 32 bytes of each column; rows of 1023 begin inside of bytes, and swap none."""
+    pair = layoutc.desc("ab", (512, 1023), "s4"), layoutc.desc("ba", (512, 1023), "s4")
     lines = tuple(plan_lines(choose_plan(*pair, MACHINE)))
     text = layoutc.Kernel(*pair, plan=lines, target="avx512").c_source
     first, *_ = re.findall(r"__builtin_prefetch\(dst \+ \(dst_offset \+ (\d+)\), 1, 3\);", text)

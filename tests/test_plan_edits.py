@@ -265,9 +265,9 @@ def test_zeros_between_images_are_of_the_elements_there(element: str) -> None:
 
 def test_what_moves_converts_neither_when_loaded_nor_when_stored() -> None:
     """Registers of 32 elements of 4 bits, of which a store takes 16, are cut all the same."""
-    source, destination = desc("ab", (16, 8), "u4"), desc("ba", (16, 8), "u4", strides=(18, 1))
+    source, destination = desc("ab", (16, 8), "u4", strides=(0, 1)), desc("ba", (16, 8), "u4", strides=(18, 1))
     lines = plan_lines(choose_plan(source, destination, TARGETS["avx2"]))
-    assert "lanes 0:8 1:4 -> 1:16" in lines[1]
+    assert "lanes 0:8 -> 1:16" in lines[1]
     given = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
     for when in ("loaded", "stored"):
         edited = tuple(line.replace("elements of 1/2 to 1/2", f"elements of 1/2 to 1/2 when {when}") for line in lines)

@@ -199,8 +199,8 @@ def test_rows_inside_of_bytes_are_converted_first(type: str, to_type: str) -> No
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(("type", "tags"), [("s4", ("abc", "acb")), ("u2", ("ab", "ba")), ("f4_e2m1", ("ab", "ba"))])
 def test_lines_of_moved_elements_are_gathered_past_the_caches(type: str, tags: tuple[str, str], threads: int) -> None:
-    """Each row is taken apart once, by whole registers, into a buffer of bytes."""
-    dims = (2, 256, 64)[-len(tags[0]) :]
+    """Each row is taken apart once, by whole registers, into a buffer of bytes, as it begins or ends inside of one."""
+    dims = (2, 256, 63)[-len(tags[0]) :]
     sides = layoutc.desc(tags[0], dims, type), layoutc.desc(tags[1], dims, type)
     plan = choose_plan(*sides, replace(TARGETS["avx512"], llc=0), threads)
     assert {(copy.load, copy.store) for copy in plan.copies} == {("staged", "nontemporal")}
@@ -244,7 +244,7 @@ def test_buffers_of_what_is_converted_are_counted_as_wide_as_it_is(type: str, to
         ("ab", "ab", (96, 256), "f32", "s4"),
         ("ab", "ba", (256, 96), "f32", "u2"),
         ("ab", "BA16a64b", (64, 128), "f32", "s4"),
-        ("ab", "ba", (256, 96), "u2", "u2"),
+        ("ab", "ba", (256, 97), "u2", "u2"),
         ("ab", "BA8a16b", (64, 48), "s8", "u4"),
     ],
 )

@@ -67,6 +67,27 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "swapped",
+        "elements that share bytes of both sides are swapped by the rows that have them, and moved as bytes",
+        {"not": {"swapped": answering(None)}},
+        (IN_L2, IN_L3, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
+        "SWAPPED",
+        "a register whose elements are swapped takes 2 instructions more, in a box each of its loads",
+        {"0": {"SWAPPED": to(0.0)}, "4": {"SWAPPED": to(4.0)}},
+        (IN_L2,),
+        converts=True,
+    ),
+    Rule(
+        "SHARED",
+        "an element that is put into a byte by itself takes 8 instructions, as the next one waits for its byte",
+        {"3": {"SHARED": to(3.0)}},
+        (IN_L2,),
+        converts=True,
+    ),
+    Rule(
         "plan_conversions.by_source_lines",
         "boxes between buffers that take elements apart follow the source, and ask for the next macro tile",
         {"not": {"plan_conversions.by_source_lines": unless_unpacked}},

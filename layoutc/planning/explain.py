@@ -132,7 +132,9 @@ def _work(plan: CopyPlan, moved: tuple[str, int], converts: bool) -> str:
         each = " to ".join(str(8 * plan.widths.of(side) // plan.widths.per_byte(side)) for side in SIDES)
         return f"{count}, converted from {each} bits"
     together = plan.widths.src * 8 // bits
-    joined = f", each {together} {name} that stay neighbours" if together > 1 else ""
+    swapping = plan.copy.swapping
+    how = "stay neighbours" if swapping is None else f"steps of digit {swapping} swap"
+    joined = f", each {together} {name} that {how}" if together > 1 else ""
     return f"{count} of {plan.widths.src * 8} bits{joined}"
 
 

@@ -24,7 +24,7 @@ from layoutc.planning.conversions.shared_bytes import (
 from layoutc.planning.conversions.short_loads import with_short_loads
 from layoutc.planning.conversions.tile_conversions import gathered_lines, gathered_plan, in_order, straight_plan
 from layoutc.planning.copies.copy_digits import StridedCopy, without_partial
-from layoutc.planning.copies.promotion import as_bytes, in_bytes
+from layoutc.planning.copies.promotion import as_bytes
 from layoutc.planning.moves.boxes import BOX_GAIN
 from layoutc.planning.moves.element_tiles import has_few_lanes, with_element_tile
 from layoutc.planning.moves.lane_tiles import with_lanes
@@ -87,7 +87,7 @@ def pass_caches(plans: Iterable[CopyPlan]) -> bool:
 
 def _byte_box(copy: StridedCopy, how: Converting) -> CopyPlan | None:
     """The plan of a copy as such a box, if it has one, and does not add, nor move whole bytes."""
-    if not how.widths.are_packed or how.adds or (how.moves and in_bytes(copy, how.widths.dst_per_byte)):
+    if not how.widths.are_packed or how.adds or (how.moves and as_bytes(copy, how.widths.dst_per_byte)):
         return None
     box = byte_box(copy, how.widths, how.target, how.computed)
     return by_source_lines(box, how.target) if box and how.streams else box

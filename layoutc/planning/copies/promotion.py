@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
-from layoutc.planning.copies.runs import run_of
+from layoutc.planning.copies.swapped import swapped
 
 MAX_ELEMENT_BYTES = 8
 
@@ -25,63 +25,14 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
         yield copy, element
 
 
-def in_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
-    """The copy of elements that share bytes as one of whole bytes, if neighbours in a byte stay neighbours in one."""
+def as_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
+    """The copy of elements that share bytes as one of whole bytes: neighbours in them stay so, or are swapped."""
     while per_byte > 1:
         wider = _in_pairs(copy)
         if wider is None:
-            return None
+            return swapped(copy, per_byte)
         copy, per_byte = wider, per_byte // 2
     return copy
-
-
-def as_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
-    """The copy of elements that share bytes as one of whole bytes, which stay as they are or swap their elements."""
-    return in_bytes(copy, per_byte) or swapped(copy, per_byte)
-
-
-def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
-    """
-    The copy of elements that share bytes as one of whole bytes, where neighbours on a side lie in rows of the other.
-
-    As many rows as elements share a byte are loaded together, and swap these; None if rows begin or end inside of
-    bytes, or no bytes lie together on a side.
-    """
-    along, across = (
-        next((i for i, digit in enumerate(copy.digits) if digit.of(side) == 1 and not digit.carries), None)
-        for side in SIDES
-    )
-    if along is None or across is None or along == across or copy.is_fill or copy.is_uneven:
-        return None
-    digits, ends = list(copy.digits), (along, across)
-    others = (
-        step
-        for side, end in zip(SIDES, ends, strict=True)
-        for position, digit in enumerate(digits)
-        for _, step in digit.all_steps(side)
-        if position != end
-    )
-    counts = copy.src, copy.dst, *others, *(count for end in ends for count in (digits[end].extent, digits[end].loaded))
-    if any(count % per_byte for count in counts) or any(any(digit.params) for digit in digits):
-        return None
-    one, row = digits[along], digits[across]
-    if not row.src:
-        return None
-    digits = [_shared(digit, per_byte) for digit in digits]
-    for end, digit in zip(ends, (one, row), strict=True):
-        digits[end] = replace(digit, extent=digit.extent // per_byte, loaded=digit.loaded // per_byte)
-    rows = row.src // per_byte
-    digits.append(CopyDigit(per_byte, rows, one.dst // per_byte, per_byte, (), (0,) * len(copy.params), swaps=True))
-    found = replace(copy, src=copy.src // per_byte, dst=copy.dst // per_byte, digits=tuple(digits))
-    digits = (found := merged(found)).digits
-    runs = run_of(found, "src", [d.loaded for d in digits]), run_of(found, "dst", [d.extent for d in digits])
-    return found if min(runs) > 1 else None
-
-
-def _shared(digit: CopyDigit, share: int) -> CopyDigit:
-    """A digit in units of so many elements on both sides."""
-    carries = tuple((side, carry.shared(share)) for side, carry in digit.carries)
-    return replace(digit, src=digit.src // share, dst=digit.dst // share, carries=carries)
 
 
 def _in_pairs(copy: StridedCopy) -> StridedCopy | None:

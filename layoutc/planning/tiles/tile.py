@@ -103,7 +103,10 @@ class TileProgram:
         width = self.lanes.bit_length() - 1
         self.load_piece, self.store_piece = 1 << len(source), 1 << len(target)
         """elements of one load, and of one store"""
-        self.source_lanes = _filled(source, target, width)
+        # Registers swap by fewer instructions than lanes do: these are filled with other bits, if there are enough.
+        swapping = plan.copy.swapping
+        fillers = target if swapping is None else sorted(target, key=lambda bit: bit[0] != swapping)
+        self.source_lanes = _filled(source, fillers, width)
         self.target_lanes = _filled(target, source if source else bits, width)
         self.lane_params: dict[SideName, Params] = {"src": (), "dst": ()}
         if plan.copy.params:

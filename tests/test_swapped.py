@@ -1,0 +1,199 @@
+"""Moves of elements that share bytes as moves of bytes, of which some steps swap their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+import layoutc
+from layoutc import reference
+from layoutc.conversion import NO_ATTRIBUTES
+from layoutc.errors import PlanError
+from layoutc.kernel import Executor
+from layoutc.planning.choose import choose_plan
+from layoutc.planning.copies.copy_digits import SideName, StridedCopy
+from layoutc.planning.copies.strided_copy import strided_copies
+from layoutc.planning.copies.swapped import swapped
+from layoutc.planning.explain import explain_plan
+from layoutc.planning.machine import TARGETS
+from layoutc.planning.plan_text import parse_plan, plan_lines
+from layoutc.planning.plans.plan import CopyPlan
+from layoutc.planning.tiles.packed_tile import tile_program
+from layoutc.planning.tiles.tile import Swap
+from layoutc.transforms.plan_reorders import read_plan_of
+from tests.descriptors import sides
+
+MACHINES = {name: TARGETS[name] for name in ("avx2", "sse2", "neon")} | {
+    "any bytes": replace(TARGETS["avx512"], shuffles="single")
+}
+CASES = {
+    "rows": ("ab->ba", (64, 96), "s4->s4"),
+    "rows of quarters": ("ab->ba", (64, 96), "u2->u2"),
+    "channels": ("nchw->nhwc", (2, 32, 6, 10), "u4->u4"),
+    "pixels": ("nhwc->nchw", (2, 32, 6, 10), "f4_e2m1->f4_e2m1"),
+    "next bytes of a register": ("AB8b8a2b->ba", (64, 32), "s4->s4"),
+    "every other word": ("AB4a4b->ba", (48, 32), "u4->u4"),
+    "halves of 8 bytes": ("AB16a8b->ba", (64, 32), "s4->s4"),
+    "lanes of 8 bytes": ("AB16a16b->ba", (64, 64), "s4->s4"),
+    "lanes of quarters": ("AB16a16b->ba", (64, 64), "u2->u2"),
+    "pairs of quarters": ("ab->BA16a2b", (64, 64), "u2->u2"),
+    "padded blocks": ("ab->AB16b16a", (72, 40), "s4->s4"),
+    "6 channels": ("abc->acb", (3, 6, 866), "s4->s4"),
+    "few rows": ("ab->ba", (4, 6), "u4->u4"),
+    "weights": ("oihw->OIhw4i16o4i", (48, 20, 4, 4), "u4->u4"),
+}
+
+
+def steps(copy: StridedCopy, side: SideName) -> list[tuple[int, ...]]:
+    """The values of all digits of a copy that are on a side."""
+    return list(product(*(range(d.loaded if side == "src" else d.extent) for d in copy.digits)))
+
+
+def offset(copy: StridedCopy, side: SideName, values: Sequence[int]) -> int:
+    return copy.of(side) + sum(d.offset(side, v) for d, v in zip(copy.digits, values, strict=True))
+
+
+def elements_moved(copy: StridedCopy, per_byte: int) -> Iterator[tuple[int, int]]:
+    """Where each element of a copy of bytes comes from, and goes to, by what `CopyDigit.swaps` says."""
+    position = copy.swapping
+    assert position is not None
+    for values in steps(copy, "src"):
+        step = values[position]
+        for place in range(per_byte):
+            swapped_values = [*values]
+            swapped_values[position] = place
+            source = offset(copy, "src", values) * per_byte + place
+            yield source, offset(copy, "dst", swapped_values) * per_byte + step
+
+
+def copies_of(name: str) -> tuple[tuple[StridedCopy, ...], int]:
+    source, destination = sides(*CASES[name])
+    return strided_copies(source, destination), 8 // source.element_type.bits
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_elements_go_where_the_copy_of_elements_takes_them(name: str) -> None:
+    copies, per_byte = copies_of(name)
+    found = [(copy, made) for copy in copies if (made := swapped(copy, per_byte)) is not None]
+    assert found or name == "pairs of quarters"
+    for copy, made in found:
+        wanted = [(offset(copy, "src", values), offset(copy, "dst", values)) for values in steps(copy, "src")]
+        assert sorted(elements_moved(made, per_byte)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+@pytest.mark.parametrize("target", MACHINES)
+@pytest.mark.parametrize("name", CASES)
+def test_bytes_are_those_of_the_reference(name: str, target: str, executor: Executor) -> None:
+    source, destination = sides(*CASES[name])
+    plan = choose_plan(source, destination, MACHINES[target])
+    assert any(copy.copy.swapping is not None for copy in plan.copies)
+    lines = tuple(plan_lines(plan))
+    assert parse_plan(lines) == read_plan_of(lines, source, destination, NO_ATTRIBUTES) == plan
+    read = np.random.default_rng(11).integers(0, 256, source.size_bytes, np.uint8)
+    written, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    layoutc.Kernel(source, destination, executor, plan=lines)(read, written)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(written, expected)
+
+
+def planned(name: str, target: str = "any bytes") -> CopyPlan:
+    return next(copy for copy in choose_plan(*sides(*CASES[name]), MACHINES[target]).copies if copy.copy.swapping)
+
+
+@pytest.mark.parametrize(
+    ("name", "swaps"),
+    [
+        ("rows", [Swap(0, 1, across=True)]),
+        ("rows of quarters", [Swap(0, 1, across=True), Swap(1, 2, across=True)]),
+        ("next bytes of a register", [Swap(0, 1, across=False)]),
+        ("every other word", [Swap(0, 2, across=False)]),
+        ("halves of 8 bytes", [Swap(0, 4, across=False)]),
+        ("lanes of 8 bytes", [Swap(0, 8, across=False)]),
+        ("lanes of quarters", [Swap(0, 4, across=False), Swap(1, 8, across=False)]),
+    ],
+)
+def test_steps_are_registers_or_lanes(name: str, swaps: list[Swap]) -> None:
+    """Rows that lie side by side are loaded into one register."""
+    assert tile_program(planned(name, "avx2")).swaps == tuple(swaps)
+
+
+def test_boxes_load_each_step_by_itself() -> None:
+    """What lies between 6 channels of 4 bits is of the other step."""
+    plan = planned("6 channels")
+    assert plan.merges and all(swap.across for swap in tile_program(plan).swaps)
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "dims", "strides"),
+    [
+        ("ab", "ba", (63, 96), None),  # columns end inside of a byte
+        ("ab", "ba", (64, 95), None),  # rows do
+        ("ab", "ba", (64, 96), (0, 1)),  # all rows are one
+        ("ab", "ab", (64, 96), (97, 1)),  # neighbours stay neighbours
+    ],
+)
+def test_what_swaps_no_bytes_is_moved_by_elements(
+    from_: str, to: str, dims: tuple[int, int], strides: tuple[int, int] | None
+) -> None:
+    source = layoutc.desc(from_, dims, "s4") if strides is None else layoutc.desc(from_, dims, "s4", strides=strides)
+    (copy,) = strided_copies(source, layoutc.desc(to, dims, "s4"))
+    assert swapped(copy, 2) is None
+
+
+def test_the_plan_says_which_steps_swap() -> None:
+    source, destination = sides(*CASES["rows"])
+    (line,) = plan_lines(choose_plan(source, destination, MACHINES["avx2"]))[1:]
+    assert line.startswith("copy 0 -> 0: 48x(1, 64) swapped 2x(48, 32) 32x(96, 1), elements of 1, ")
+    words = "\n".join(explain_plan(source, destination, MACHINES["avx2"], 1))
+    assert "3072 elements of 8 bits, each 2 of s4 that steps of digit 1 swap" in words
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("tile 16x2x16", "tile 16x1x16", "steps that swap the 2 or 4 elements of their bytes"),
+        ("swapped 2x(48, 32)", "2x(48, 32)", "expected 'copy 0 -> 0: 48x(1, 64) swapped 2x(48, 32) 32x(96, 1), "),
+        ("48x(1, 64) swapped", "swapped 48x(1, 64)", "steps that swap the 2 or 4 elements of their bytes"),
+        ("elements of 1,", "elements of 1/2 to 1/2,", "steps that swap the 2 or 4 elements of their bytes"),
+        ("swapped 2x(48, 32)", "swapped twice (48, 32)", "a digit as 20x(1, 8)"),
+    ],
+)
+def test_edited_plans_are_refused(before: str, after: str, message: str) -> None:
+    source, destination = sides(*CASES["rows"])
+    lines = plan_lines(choose_plan(source, destination, MACHINES["avx2"]))
+    assert before in lines[1]
+    with pytest.raises(PlanError, match="line 2") as error:
+        read_plan_of((lines[0], lines[1].replace(before, after)), source, destination, NO_ATTRIBUTES)
+    assert message in str(error.value)
+
+
+GATHERED = (
+    "vectors of 64, single shuffles, tile 16x2x32, lanes 0:16 -> 2:32, macro 64x2x128, outer 0 1 2, inner 2 1 0, "
+    "staged stores, staged loads, prefetch 64"
+)
+ALONE = "vectors of 32, any shuffles, tile 1x2x1, lanes - -> -, macro 64x2x128, outer 0 1 2, inner 0 1 2, normal stores"
+QUARTERS = ALONE.replace("1x2x1", "1x4x1").replace("64x2x128", "64x4x64")
+
+
+@pytest.mark.parametrize(
+    ("type", "line"),
+    [
+        ("u4", f"copy 0 -> 0: 256x(1, 256) swapped 2x(256, 128) 128x(512, 1), elements of 1, {GATHERED}"),
+        ("u4", f"copy 0 -> 0: 256x(1, 256) swapped 2x(256, 128) 128x(512, 1), elements of 1, {ALONE}"),
+        ("u2", f"copy 0 -> 0: 128x(1, 256) swapped 4x(128, 64) 64x(512, 1), elements of 1, {QUARTERS}"),
+    ],
+)
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+def test_plans_that_were_given(type: str, line: str, executor: Executor) -> None:
+    """Rows are gathered as they lie, and swap when they leave the buffer; steps go element by element, all at once."""
+    source, destination = layoutc.desc("ab", (256, 512), type), layoutc.desc("ba", (256, 512), type)
+    read = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
+    written, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    layoutc.Kernel(source, destination, executor, plan=("threads 1", line))(read, written)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(written, expected)
