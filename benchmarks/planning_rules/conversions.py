@@ -81,6 +81,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "SWAPPED_REGISTERS",
+        "tiles whose steps swap elements of bytes have 32 registers where only so they store whole lines in DRAM",
+        {"16": {"SWAPPED_REGISTERS": to(16)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "SHARED",
         "an element that is put into a byte by itself takes 8 instructions, as the next one waits for its byte",
         {"3": {"SHARED": to(3.0)}},

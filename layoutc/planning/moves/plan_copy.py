@@ -27,13 +27,15 @@ from layoutc.planning.moves.whole_lines import stores_whole_lines
 from layoutc.planning.plans.macro_buffers import MAX_STAGE_BYTES
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import with_joined_lines
-from layoutc.planning.tiles.lanes import PIECE_BYTES, choose_lanes, fused, lane_count
+from layoutc.planning.tiles.lanes import PIECE_BYTES, TILE_REGISTERS, choose_lanes, fused, lane_count
 from layoutc.planning.tiles.padded import padded_lanes, with_padded_tile
 
 INTO_SHARED_BUFFER = (
     "into a buffer on the stack that copies in the same loops fill; it leaves past the caches by whole lines"
 )
 
+SWAPPED_REGISTERS = 2 * TILE_REGISTERS
+"""registers of a tile that steps swap in, if these store whole lines past the caches"""
 MOST_STORED_TWICE, MOST_STORED_TWICE_NEAR = 1.2, 1.5
 """times the lines of the destination that tiles store past the caches: there each store of a line is one of memory"""
 
@@ -52,7 +54,7 @@ def plan_copy(copy: StridedCopy, element: int, target: Machine, streams: bool, b
     """
     plan = _tiled(copy, element, target)
     if streams and not buffered:
-        plan = _with_longer_runs(plan, copy, target)
+        plan = _with_longer_runs(_with_whole_lines(plan, target), copy, target)
     narrow = half_registers(plan, target) if not streams else None
     if narrow is not None and not needs_box(copy, plan.widths, narrow):
         half = with_box(_by_lanes(copy, plan.widths, narrow), copy, narrow)
@@ -131,6 +133,19 @@ def _by_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> CopyPlan:
     lanes = fused(copy, widths, target)
     plan = with_lanes(lanes, widths, target, *choose_lanes(lanes, widths, target))
     return with_longer_tile(plan)
+
+
+def _with_whole_lines(plan: CopyPlan, target: Machine) -> CopyPlan:
+    """
+    The plan, or one of more registers if these store whole lines, where steps swap the elements of their bytes.
+
+    A tile has all of these steps, and in as many registers as usual parts of lines.
+    """
+    if plan.copy.swapping is None or not plan.is_plain or stores_whole_lines(plan, target):
+        return plan
+    lanes = choose_lanes(plan.copy, plan.widths, target, registers=SWAPPED_REGISTERS)
+    wide = with_lanes(plan.copy, plan.widths, target, *lanes)
+    return wide if stores_whole_lines(wide, target) else plan
 
 
 def _with_longer_runs(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:

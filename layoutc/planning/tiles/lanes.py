@@ -31,12 +31,17 @@ Lanes = tuple[tuple[Part, ...], tuple[Part, ...]]
 
 
 def choose_lanes(
-    copy: StridedCopy, widths: Widths, target: Machine, is_even: bool = False, whole: SideName = "dst"
+    copy: StridedCopy,
+    widths: Widths,
+    target: Machine,
+    is_even: bool = False,
+    whole: SideName = "dst",
+    registers: int | None = None,
 ) -> Lanes:
     """
     Contiguous parts on both sides, cut down until the tile fits the registers, those of the `whole` side last.
 
-    They divide digits if `is_even`.
+    They divide digits if `is_even`. A tile has so many `registers`, or `TILE_REGISTERS`.
     """
     channels = _channel_lanes(copy, widths, target)
     if channels is not None and not (is_even and any(copy.digits[p.digit].extent % p.extent for p in channels[0])):
@@ -45,7 +50,7 @@ def choose_lanes(
     destination = list(_chain(copy, "dst", target.vector // widths.held("dst"), is_even))
     if not destination or not (source or copy.is_fill):
         return (), ()
-    while _tile_bytes(copy, source, destination, widths.moved) > TILE_REGISTERS * target.vector:
+    while _tile_bytes(copy, source, destination, widths.moved) > (registers or TILE_REGISTERS) * target.vector:
         first, last, width = (source, destination, widths.src) if whole == "dst" else (destination, source, widths.dst)
         shrinks = first if lane_count(first) * width > PIECE_BYTES else last
         shrinks[-1] = replace(shrinks[-1], extent=shrinks[-1].extent // 2)
