@@ -110,7 +110,7 @@ def prepared_work(task: Task, options: Options) -> Work:
     source = Buffer(task.source_desc.size_bytes, task.moved_bytes)
     destination = Buffer(task.destination_bytes, task.moved_bytes, options.offset)
     draw, type = np.random.default_rng(options.seed), task.source_desc.element_type
-    if task.is_move:
+    if task.moves_bytes:
         fill(source, type.bits // 8, options.seed, is_float=not type.is_integer)
     else:
         fill_values(source, type, draw)
@@ -144,7 +144,7 @@ def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:
 def is_right(work: Work) -> bool:
     """Whether the destination holds what the definition says."""
     task, read, written = work.task, work.source.bytes, work.destination
-    if task.is_move:
+    if task.moves_bytes:
         return checking.is_right(task.source_desc, task.destination_desc, read, written)
     return checking_values.is_right(task, read, written, work.arguments)
 

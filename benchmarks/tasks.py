@@ -52,6 +52,11 @@ class Task:
         return self.conversion.is_identity(self.source_desc.element_type, self.destination_desc.element_type)
 
     @property
+    def moves_bytes(self) -> bool:
+        """The same of elements that are whole bytes."""
+        return self.is_move and self.source_desc.element_type.bits >= 8
+
+    @property
     def destination_bytes(self) -> int:
         """What the destination's buffer has, with compensation sums."""
         return self.conversion.destination_bytes(self.destination_desc)

@@ -17,7 +17,7 @@ def is_available() -> bool:
 
 
 def prepare(work: Work) -> Prepared | None:
-    found = pieces(work.task.source_desc, work.task.destination_desc) if work.task.is_move else None
+    found = pieces(work.task.source_desc, work.task.destination_desc) if work.task.moves_bytes else None
     if found is None:
         return None
     import_module("torch").set_num_threads(work.threads)
