@@ -172,6 +172,17 @@ def test_edited_plans_are_refused(before: str, after: str, message: str) -> None
     assert message in str(error.value)
 
 
+def test_merged_lanes_load_each_step_by_itself() -> None:
+    source, destination = sides("ab->ba", (4, 12), "s4->s4")
+    line = (
+        "copy 0 -> 0: 6x(1, 4) swapped 2x(6, 2) 2x(12, 1), elements of 1, vectors of 64, single shuffles, tile 6x2x2, "
+        "merged lanes 0:6{} -> 2:2 1:2 0:6, macro 6x2x2, outer 0 1 2, inner 0 1 2, normal stores"
+    )
+    read_plan_of(("threads 1", line.format("")), source, destination, NO_ATTRIBUTES)
+    with pytest.raises(PlanError, match="line 2: steps that swap elements are loaded each by itself where lanes are"):
+        read_plan_of(("threads 1", line.format(" 1:2")), source, destination, NO_ATTRIBUTES)
+
+
 GATHERED = (
     "vectors of 64, single shuffles, tile 16x2x32, lanes 0:16 -> 2:32, macro 64x2x128, outer 0 1 2, inner 2 1 0, "
     "staged stores, staged loads, prefetch 64"

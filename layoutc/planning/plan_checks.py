@@ -68,6 +68,8 @@ def _check_swapped(plan: CopyPlan) -> None:
     is_whole = all(digit.extent == steps in (2, 4) and digit.is_whole and not digit.carries for digit, steps in found)
     if len(found) > 1 or not is_moved or not is_whole:
         raise LayoutcError("steps that swap the 2 or 4 elements of their bytes are moved in tiles that have them all")
+    if plan.merges and plan.copy.swapping in {part.digit for part in plan.source_lanes}:
+        raise LayoutcError("steps that swap elements are loaded each by itself where lanes are merged")
 
 
 def _check_gathered(plan: CopyPlan) -> None:
