@@ -45,9 +45,9 @@ def _has_bytes(copy: StridedCopy, units: tuple[int, int], per_byte: int) -> bool
         others = (digit for g, digit in enumerate(copy.digits) if g != unit)
         counts += (step for digit in others for _, step in digit.all_steps(side))
     # Rows may be the same one, of a source that repeats itself; then there is nothing to swap.
-    is_plain = copy.digits[units[1]].src and not (copy.is_fill or copy.is_uneven)
+    has_rows = copy.digits[units[1]].src > 0 and not (copy.is_fill or copy.is_uneven)
     has_params = any(any(digit.params) for digit in copy.digits)
-    return bool(is_plain) and not has_params and not any(count % per_byte for count in counts)
+    return has_rows and not has_params and not any(count % per_byte for count in counts)
 
 
 def _shared(digit: CopyDigit, per_byte: int, *, is_unit: bool) -> CopyDigit:

@@ -51,7 +51,7 @@ STEPS_OVER_GAPS = 2
 NARROW = 1.5
 """what a load of less than a word costs more: it goes through another register"""
 SWAPPED = 2.0
-"""what a register costs more whose bytes have an element of each of some rows: of each it is moved, and merged"""
+"""what a register costs more whose bytes swap elements: a shift and a merge for each of two of them"""
 TILE = 4.0
 """what a tile costs beside its loads, shuffles and stores"""
 
