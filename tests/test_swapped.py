@@ -12,18 +12,22 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES
+from layoutc.descriptor import MemoryDesc
 from layoutc.errors import PlanError
 from layoutc.kernel import Executor
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copies.copy_digits import SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit
+from layoutc.planning.copies.promotion import as_bytes, promoted, promotions
 from layoutc.planning.copies.strided_copy import strided_copies
 from layoutc.planning.copies.swapped import swapped
+from layoutc.planning.copies.widths import Widths
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.packed_tile import tile_program
 from layoutc.planning.tiles.tile import Swap
+from layoutc.planning.together.turn_copies import loop_of
 from layoutc.transforms.plan_reorders import read_plan_of
 from tests.descriptors import sides
 
@@ -44,6 +48,8 @@ CASES = {
     "padded blocks": ("ab->AB16b16a", (72, 40), "s4->s4"),
     "6 channels": ("abc->acb", (3, 6, 866), "s4->s4"),
     "few rows": ("ab->ba", (4, 6), "u4->u4"),
+    "3 channels of 8 bytes": ("bdca->adcb", (2, 2, 8, 3), "u4->u4"),
+    "elements of 4 bytes": ("Abc2a->acb", (8, 2, 4), "u4->u4"),
     "weights": ("oihw->OIhw4i16o4i", (48, 20, 4, 4), "u4->u4"),
 }
 
@@ -75,11 +81,19 @@ def copies_of(name: str) -> tuple[tuple[StridedCopy, ...], int]:
     return strided_copies(source, destination), 8 // source.element_type.bits
 
 
+def pairs(copy: StridedCopy) -> tuple[StridedCopy, int]:
+    """The copy in elements of twice the width."""
+    _, wider, *_ = promotions(copy, 1)
+    return wider
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_elements_go_where_the_copy_of_elements_takes_them(name: str) -> None:
     copies, per_byte = copies_of(name)
+    if name == "pairs of quarters":  # neighbours of two elements stay so
+        copies, per_byte = [copy for copy, _ in map(pairs, copies)], 2
     found = [(copy, made) for copy in copies if (made := swapped(copy, per_byte)) is not None]
-    assert found or name == "pairs of quarters"
+    assert found
     for copy, made in found:
         wanted = [(offset(copy, "src", values), offset(copy, "dst", values)) for values in steps(copy, "src")]
         assert sorted(elements_moved(made, per_byte)) == sorted(wanted)
@@ -94,15 +108,13 @@ def test_bytes_are_those_of_the_reference(name: str, target: str, executor: Exec
     assert any(copy.copy.swapping is not None for copy in plan.copies)
     lines = tuple(plan_lines(plan))
     assert parse_plan(lines) == read_plan_of(lines, source, destination, NO_ATTRIBUTES) == plan
-    read = np.random.default_rng(11).integers(0, 256, source.size_bytes, np.uint8)
-    written, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
-    layoutc.Kernel(source, destination, executor, plan=lines)(read, written)
-    reference.reorder(source, destination, read, expected)
-    np.testing.assert_array_equal(written, expected)
+    check(source, destination, executor, lines)
 
 
 def planned(name: str, target: str = "any bytes") -> CopyPlan:
-    return next(copy for copy in choose_plan(*sides(*CASES[name]), MACHINES[target]).copies if copy.copy.swapping)
+    return next(
+        copy for copy in choose_plan(*sides(*CASES[name]), MACHINES[target]).copies if copy.copy.swapping is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -134,7 +146,9 @@ def test_boxes_load_each_step_by_itself() -> None:
         ("ab", "ba", (63, 96), None),  # columns end inside of a byte
         ("ab", "ba", (64, 95), None),  # rows do
         ("ab", "ba", (64, 96), (0, 1)),  # all rows are one
-        ("ab", "ab", (64, 96), (97, 1)),  # neighbours stay neighbours
+        ("ab", "ba", (64, 96), (4, 1)),  # rows overlap
+        ("ab", "ab", (64, 96), (98, 1)),  # neighbours stay neighbours
+        ("ab", "ba", (2, 2), (8, 1)),  # there are two bytes, apart
     ],
 )
 def test_what_swaps_no_bytes_is_moved_by_elements(
@@ -145,12 +159,70 @@ def test_what_swaps_no_bytes_is_moved_by_elements(
     assert swapped(copy, 2) is None
 
 
+@pytest.mark.parametrize(
+    "digits",
+    [
+        (CopyDigit(8, 1, 4, 8), CopyDigit(4, 8, 1, 3)),  # three rows are loaded
+        (CopyDigit(8, 1, 4, 8), CopyDigit(4, 8, 1, 4), axis_digit(4, 4, Carry(((4, 32),)), Carry(((2, 32), (2, 80))))),
+    ],
+)
+def test_what_is_loaded_in_part_of_a_byte_or_carries_swaps_none(digits: tuple[CopyDigit, ...]) -> None:
+    assert swapped(StridedCopy(0, 0, digits), 2) is None
+
+
+def test_steps_that_swap_stay_a_digit_of_their_own() -> None:
+    """Were they one with the rows behind them, or the fastest of wider elements, nothing would swap."""
+    copy = StridedCopy(0, 0, (CopyDigit(4, 1, 4, 4), CopyDigit(4, 4, 1, 4), CopyDigit(8, 16, 16, 8)))
+    found = as_bytes(copy, 4)
+    assert found is not None and [(d.extent, d.swaps) for d in found.digits] == [(8, False), (4, True)]
+    assert promoted(found, 1) == (found, 1)
+
+
+def test_no_loops_are_shared_along_what_swaps() -> None:
+    (digit,) = (digit for digit in planned("rows").copy.digits if digit.swaps)
+    assert loop_of(digit, Widths(1, 1)) is None and loop_of(replace(digit, swaps=False), Widths(1, 1)) is not None
+
+
+@pytest.mark.parametrize("strides", [(400, 24, 2, 1), (1600, 96, 2, 1)])
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+def test_elements_of_several_bytes_swap_one_by_one(strides: tuple[int, ...], executor: Executor) -> None:
+    """Nothing is contiguous once four bytes are an element: steps are as many elements apart, each of four bytes."""
+    source = layoutc.desc("Abc2a", (8, 2, 4), "u4", strides=strides)
+    destination = layoutc.desc("acb", (8, 2, 4), "u4", strides=(16, 2, 1))
+    (plan,) = choose_plan(source, destination, MACHINES["avx2"]).copies
+    assert plan.copy.swapping is not None and plan.widths.dst > 1 and not plan.target_lanes
+    check(source, destination, executor)
+
+
+def test_macro_tiles_of_elements_have_all_steps() -> None:
+    source = layoutc.desc("bca", (2, 2, 4), "u4", strides=(24, 2, 1))
+    check(source, layoutc.desc("acb", (2, 2, 4), "u4", strides=(24, 2, 1)), "c")
+
+
+@pytest.mark.parametrize("dims", [(6, 500), (14, 36)])
+@pytest.mark.parametrize("target", MACHINES)
+def test_rows_that_overlap(dims: tuple[int, int], target: str) -> None:
+    """A byte of them is of several steps: once swapped it would be another one in each."""
+    source, destination = layoutc.desc("ab", dims, "s4", strides=(4, 1)), layoutc.desc("ba", dims, "s4")
+    check(source, destination, "c", tuple(plan_lines(choose_plan(source, destination, MACHINES[target]))))
+
+
+def check(source: MemoryDesc, destination: MemoryDesc, executor: Executor, lines: tuple[str, ...] = ()) -> None:
+    """Bytes are those of the reference, by the plan of AVX2 or a given one."""
+    read = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
+    written, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
+    lines = lines or tuple(plan_lines(choose_plan(source, destination, MACHINES["avx2"])))
+    layoutc.Kernel(source, destination, executor, plan=lines)(read, written)
+    reference.reorder(source, destination, read, expected)
+    np.testing.assert_array_equal(written, expected)
+
+
 def test_the_plan_says_which_steps_swap() -> None:
     source, destination = sides(*CASES["rows"])
     (line,) = plan_lines(choose_plan(source, destination, MACHINES["avx2"]))[1:]
     assert line.startswith("copy 0 -> 0: 48x(1, 64) swapped 2x(48, 32) 32x(96, 1), elements of 1, ")
     words = "\n".join(explain_plan(source, destination, MACHINES["avx2"], 1))
-    assert "3072 elements of 8 bits, each 2 of s4 that steps of digit 1 swap" in words
+    assert "3072 elements of 8 bits, each 2 of s4, which steps of digit 1 swap" in words
 
 
 @pytest.mark.parametrize(
@@ -203,8 +275,4 @@ QUARTERS = ALONE.replace("1x2x1", "1x4x1").replace("64x2x128", "64x4x64")
 def test_plans_that_were_given(type: str, line: str, executor: Executor) -> None:
     """Rows are gathered as they lie, and swap when they leave the buffer; steps go element by element, all at once."""
     source, destination = layoutc.desc("ab", (256, 512), type), layoutc.desc("ba", (256, 512), type)
-    read = np.random.default_rng(5).integers(0, 256, source.size_bytes, np.uint8)
-    written, expected = (np.full(destination.size_bytes, 0xA5, np.uint8) for _ in range(2))
-    layoutc.Kernel(source, destination, executor, plan=("threads 1", line))(read, written)
-    reference.reorder(source, destination, read, expected)
-    np.testing.assert_array_equal(written, expected)
+    check(source, destination, executor, ("threads 1", line))

@@ -133,8 +133,8 @@ def _work(plan: CopyPlan, moved: tuple[str, int], converts: bool) -> str:
         return f"{count}, converted from {each} bits"
     together = plan.widths.src * 8 // bits
     swapping = plan.copy.swapping
-    how = "stay neighbours" if swapping is None else f"steps of digit {swapping} swap"
-    joined = f", each {together} {name} that {how}" if together > 1 else ""
+    how = " that stay neighbours" if swapping is None else f", which steps of digit {swapping} swap"
+    joined = f", each {together} {name}{how}" if together > 1 else ""
     return f"{count} of {plan.widths.src * 8} bits{joined}"
 
 

@@ -62,8 +62,9 @@ class CopyDigit:
     fastest one, and `carries` has all. So it is with one that is a whole axis (`is_uneven`), where each side may carry
     at blocks of its own.
 
-    A digit that `swaps` has as many steps as elements of the memory share a byte. In the bytes of its steps, step and
-    place change places: what is at place `v` of step `j` in the source comes to place `j` of step `v`.
+    A digit that `swaps` has as many steps as a byte of the memory has places, of an element or of several that stay
+    neighbours. In all bytes of its steps, step and place are swapped: what is at place `v` of step `j` in the source
+    comes to place `j` of step `v`.
     """
 
     extent: int

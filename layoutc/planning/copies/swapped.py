@@ -19,14 +19,15 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
     """
     The copy in bytes that so many elements share, where neighbours on a side lie in rows of the other.
 
-    None if rows begin or end inside of bytes, or no bytes lie together on a side.
+    None if rows begin or end inside of bytes, or no bytes lie together on a side; if some digit carries; or if the
+    source overlaps itself, as a byte would be of several steps.
     """
     along, across = (_unit(copy, side) for side in SIDES)
     if along is None or across is None or along == across or not _has_bytes(copy, (along, across), per_byte):
         return None
     digits = [_shared(digit, per_byte, is_unit=g in (along, across)) for g, digit in enumerate(copy.digits)]
     rows, apart = copy.digits[across].src // per_byte, copy.digits[along].dst // per_byte
-    digits.append(CopyDigit(per_byte, rows, apart, per_byte, params=(0,) * len(copy.params), swaps=True))
+    digits.append(CopyDigit(per_byte, rows, apart, per_byte, swaps=True))
     found = merged(replace(copy, src=copy.src // per_byte, dst=copy.dst // per_byte, digits=tuple(digits)))
     loaded, stored = zip(*((digit.loaded, digit.extent) for digit in found.digits), strict=True)
     return found if min(run_of(found, "src", loaded), run_of(found, "dst", stored)) > 1 else None
@@ -34,7 +35,7 @@ def swapped(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
 
 def _unit(copy: StridedCopy, side: SideName) -> int | None:
     """The digit whose steps are neighbours on a side."""
-    return next((g for g, digit in enumerate(copy.digits) if digit.of(side) == 1 and not digit.carries), None)
+    return next((g for g, digit in enumerate(copy.digits) if digit.of(side) == 1), None)
 
 
 def _has_bytes(copy: StridedCopy, units: tuple[int, int], per_byte: int) -> bool:
@@ -42,17 +43,23 @@ def _has_bytes(copy: StridedCopy, units: tuple[int, int], per_byte: int) -> bool
     counts = [copy.src, copy.dst]
     for side, unit in zip(SIDES, units, strict=True):
         counts += (copy.digits[unit].extent, copy.digits[unit].loaded)
-        others = (digit for g, digit in enumerate(copy.digits) if g != unit)
-        counts += (step for digit in others for _, step in digit.all_steps(side))
-    # Rows may be the same one, of a source that repeats itself; then there is nothing to swap.
-    has_rows = copy.digits[units[1]].src > 0 and not (copy.is_fill or copy.is_uneven)
-    has_params = any(any(digit.params) for digit in copy.digits)
-    return has_rows and not has_params and not any(count % per_byte for count in counts)
+        counts += (digit.of(side) for g, digit in enumerate(copy.digits) if g != unit)
+    carries = any(digit.carries for digit in copy.digits)
+    return not (carries or _overlaps(copy) or any(count % per_byte for count in counts))
+
+
+def _overlaps(copy: StridedCopy) -> bool:
+    """Whether steps of some digit lie within what the faster ones take of the source."""
+    reach = 0
+    for digit in sorted(copy.digits, key=lambda digit: digit.src):
+        if digit.src <= reach:
+            return True
+        reach += (digit.loaded - 1) * digit.src
+    return False
 
 
 def _shared(digit: CopyDigit, per_byte: int, *, is_unit: bool) -> CopyDigit:
     """A digit in bytes; of a unit of a side as many steps fewer, which lie as far apart as steps of elements did."""
     if is_unit:
         return replace(digit, extent=digit.extent // per_byte, loaded=digit.loaded // per_byte)
-    carries = tuple((side, carry.shared(per_byte)) for side, carry in digit.carries)
-    return replace(digit, src=digit.src // per_byte, dst=digit.dst // per_byte, carries=carries)
+    return replace(digit, src=digit.src // per_byte, dst=digit.dst // per_byte)

@@ -221,8 +221,8 @@ def _pieces(copy: StridedCopy, box: Box, lanes: int) -> Pieces | None:
 def _box_cost(copy: StridedCopy, box: Box, pieces: Pieces, merges: float = 0.0) -> float:
     """Instructions for each element, about, with those that merge registers."""
     stores = pieces.stores + SHORT * pieces.short
-    swaps = SWAPPED * len(pieces.loads) if copy.swapping is not None else 0.0
-    cost = LOAD * len(pieces.loads) + swaps + merges + stores + TILE
+    loads = len(pieces.loads)
+    cost = LOAD * loads + _swaps(copy, loads) + merges + stores + TILE
     return cost / prod(box.tile) * waste(copy, box.tile)
 
 
@@ -274,10 +274,15 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - loads + parts - stores
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
-    cost += CARRIED * pieces * _carries(plan) + (SWAPPED * loads if plan.copy.swapping is not None else 0.0)
+    cost += CARRIED * pieces * _carries(plan) + _swaps(plan.copy, loads)
     if program.load_piece * plan.widths.src < WORD:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
+
+
+def _swaps(copy: StridedCopy, registers: int) -> float:
+    """Instructions that swap the elements of bytes of so many registers that are loaded, if a copy does."""
+    return 0.0 if copy.swapping is None else SWAPPED * registers
 
 
 def _carries(plan: CopyPlan) -> bool:

@@ -25,7 +25,8 @@ def with_element_macro(plan: CopyPlan, target: Machine) -> CopyPlan:
     Others grow along the digit by which each element costs the least lines, on whichever side, while the first holds
     them.
     """
-    macro = [1 if g == plan.outer_order[0] else digit.extent for g, digit in enumerate(plan.copy.digits)]
+    digits = enumerate(plan.copy.digits)
+    macro = [plan.tile[g] if g == plan.outer_order[0] else digit.extent for g, digit in digits]
     held = sum(_lines(plan, side, macro) for side in SIDES) * LINE <= ELEMENT_PART * target.l2
     held = held and sum(_rows(plan, side, macro, PAGE)[0] for side in SIDES) <= MOST_PAGES
     if not held and not plan.copy.is_fill:
@@ -36,7 +37,7 @@ def with_element_macro(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def _grown(plan: CopyPlan, budget: float) -> list[int]:
     """Macro tiles that are doubled along one digit after the other."""
-    macro, cost = [1] * len(plan.tile), _cost(plan, [1] * len(plan.tile))
+    macro, cost = [*plan.tile], _cost(plan, plan.tile)
     while True:
         tried: list[tuple[float, list[int]]] = []
         for position, extent in enumerate(plan.extents):

@@ -24,9 +24,7 @@ def padded_lanes(copy: StridedCopy, element: int, target: Machine) -> tuple[Part
     None where registers are merged: a box may have them. Copied apart from their zeros, elements and zeros would each
     be stored by themselves.
     """
-    if copy.swapping is not None or any(digit.carries for digit in copy.digits):
-        return ()
-    if merges_registers(target.vector, target.shuffles, element):
+    if merges_registers(target.vector, target.shuffles, element) or any(digit.carries for digit in copy.digits):
         return ()
     in_part = [(g, digit) for g, digit in enumerate(copy.digits) if not digit.is_whole]
     if len(in_part) != 1 or choose_lanes(copy, Widths(element, element), target)[1]:

@@ -28,7 +28,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from layoutc.planning.copies.copy_digits import SideName
+from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.creation import created, insert, inserted
 from layoutc.transforms.building.lanes import Lanes
@@ -84,8 +84,9 @@ class ElementBody:
             assert value is not None
             self._store(lanes, value, dst.offset)
         else:
+            build = self._convert if self.copy.plan.copy.swapping is None else self._swap
             for steps in self.groups:
-                (self._convert if self.copy.plan.copy.swapping is None else self._swap)(lanes, steps, src, dst)
+                build(lanes, steps, src, dst)
         return first()
 
     def _convert(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
@@ -105,10 +106,14 @@ class ElementBody:
 
     def _swap(self, lanes: Lanes, steps: Sequence[Step], src: Place, dst: Place) -> None:
         """The steps of a tile that swap the elements of their bytes."""
-        values = [self._load(lanes, offset) for offset in self._offsets(lanes, self._distances(steps, "src"), src)]
-        offsets = self._offsets(lanes, self._distances(steps, "dst"), dst)
-        bytes = replace(lanes, count=None if self.type is None else self.copy.ratio)
-        for value, offset in zip(all_swapped(bytes, values), offsets, strict=True):
+        ratio = self.copy.ratio
+        loaded, stored = (
+            [self._further(lanes, place.offset, apart * ratio) for apart in self._distances(steps, side)]
+            for side, place in zip(SIDES, (src, dst), strict=True)
+        )
+        in_bytes = replace(lanes, count=None if self.type is None else ratio)
+        values = all_swapped(in_bytes, [self._load(lanes, offset) for offset in loaded])
+        for value, offset in zip(values, stored, strict=True):
             self._store(lanes, value, offset)
 
     def _steps(self) -> Iterator[Step]:

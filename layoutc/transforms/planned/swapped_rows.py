@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import SSAValue
 
 from layoutc.planning.tiles.tile import Register, Swap, pieces_of
-from layoutc.transforms.values.swapped_bytes import swapped, swapped_within
+from layoutc.transforms.values.swapped_bytes import swapped_across, swapped_within
 
 if TYPE_CHECKING:
     from layoutc.transforms.planned.tile_loads import TileLoads
@@ -49,5 +49,5 @@ class SwappedRows:
             return
         first = number - number // swap.apart % 2 * swap.apart
         one, two = (self._after(done - 1, row) for row in (first, first + swap.apart))
-        for row, value in zip((first, first + swap.apart), swapped(self.lanes, one, two, bits), strict=True):
+        for row, value in zip((first, first + swap.apart), swapped_across(self.lanes, one, two, bits), strict=True):
             self.values[done, row] = self.tile.cast(value, before.type)

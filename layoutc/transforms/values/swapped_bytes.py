@@ -33,7 +33,7 @@ def all_swapped(lanes: Lanes, values: Sequence[SSAValue]) -> list[SSAValue]:
     return found
 
 
-def swapped(lanes: Lanes, first: SSAValue, second: SSAValue, bits: int) -> tuple[SSAValue, SSAValue]:
+def swapped_across(lanes: Lanes, first: SSAValue, second: SSAValue, bits: int) -> tuple[SSAValue, SSAValue]:
     """The bytes of two registers (a byte for each lane), each of which is a pair with one of the other."""
     words, one = _cast(lanes, first, WORD)
     two = _cast(lanes, second, WORD)[1]
