@@ -23,6 +23,9 @@ from layoutc.planning.copies.swapped import swapped
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
+from layoutc.planning.moves.boxes import best_box
+from layoutc.planning.moves.element_macros import with_element_macro
+from layoutc.planning.moves.lane_tiles import with_lanes
 from layoutc.planning.plan_text import parse_plan, plan_lines
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.packed_tile import tile_program
@@ -242,6 +245,40 @@ def test_edited_plans_are_refused(before: str, after: str, message: str) -> None
     with pytest.raises(PlanError, match="line 2") as error:
         read_plan_of((lines[0], lines[1].replace(before, after)), source, destination, NO_ATTRIBUTES)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "16x(1, 4) swapped 2x(16, 2) swapped 2x(32, 1), elements of 1, {}, tile 16x2x2, lanes 0:16 -> 2:2 1:2, macro "
+        "16x2x2, outer 0 1 2, inner 0 1 2, normal stores",
+        "16x(1, 2) swapped 2x(16, 1)/1, elements of 1, {}, tile 16x2, lanes 0:16 -> 1:2, macro 16x2, outer 0 1, inner "
+        "0 1, normal stores",
+        "3x(1, 1) swapped 2x(3, 3), elements of 8, {}, tile 3x2, lanes 0:3 1:2 -> 0:3 1:2, macro 3x2, outer 0 1, inner "
+        "0 1, normal stores",
+        "swapped 2x(4, 8) 8x(16, 1)/1, elements of 1, {}, tile 2x8, lanes - -> 1:8, macro 2x8, outer 0 1, inner 0 1, "
+        "normal stores",
+    ],
+    ids=["twice", "in part", "among channels", "beside zeros"],
+)
+def test_tiles_that_do_not_swap(plan: str) -> None:
+    given = f"copy 0 -> 0: {plan.format('vectors of 16, any shuffles')}"
+    with pytest.raises(PlanError, match="line 2: steps that swap the 2 or 4 elements"):
+        parse_plan(("threads 1", given))
+    assert parse_plan(("threads 1", given.replace("swapped ", "")))
+
+
+def test_boxes_have_all_steps() -> None:
+    copy = StridedCopy(0, 0, (CopyDigit(500, 6, 2, 500), CopyDigit(2, 3, 1, 2, swaps=True), CopyDigit(3, 1, 1000, 3)))
+    found = best_box(copy, 1, MACHINES["any bytes"])
+    assert found is not None and found[1].tile[1] == 2
+
+
+def test_macro_tiles_that_grow_begin_with_all_steps() -> None:
+    """A million elements have more lines than the first cache."""
+    copy = StridedCopy(0, 0, (CopyDigit(1000, 96, 7, 1000), CopyDigit(2, 48, 3, 2, swaps=True)))
+    plan = with_element_macro(with_lanes(copy, Widths(1, 1), MACHINES["avx2"], (), ()), replace(TARGETS["avx2"], l2=64))
+    assert plan.tile == (1, 2) and plan.macro[1] == 2
 
 
 def test_merged_lanes_load_each_step_by_itself() -> None:
