@@ -269,15 +269,17 @@ def test_tiles_that_do_not_swap(plan: str) -> None:
 
 
 def test_boxes_have_all_steps() -> None:
-    copy = StridedCopy(0, 0, (CopyDigit(500, 6, 2, 500), CopyDigit(2, 3, 1, 2, swaps=True), CopyDigit(3, 1, 1000, 3)))
+    copy = StridedCopy(0, 0, (CopyDigit(5, 50, 12, 5), CopyDigit(2, 1000, 500, 2, swaps=True), CopyDigit(12, 1, 1, 12)))
     found = best_box(copy, 1, MACHINES["any bytes"])
     assert found is not None and found[1].tile[1] == 2
 
 
 def test_macro_tiles_that_grow_begin_with_all_steps() -> None:
-    """A million elements have more lines than the first cache."""
+    """Of caches of a line: nothing grows."""
     copy = StridedCopy(0, 0, (CopyDigit(1000, 96, 7, 1000), CopyDigit(2, 48, 3, 2, swaps=True)))
-    plan = with_element_macro(with_lanes(copy, Widths(1, 1), MACHINES["avx2"], (), ()), replace(TARGETS["avx2"], l2=64))
+    plan = with_element_macro(
+        with_lanes(copy, Widths(1, 1), MACHINES["avx2"], (), ()), replace(TARGETS["avx2"], l1=64, l2=64)
+    )
     assert plan.tile == (1, 2) and plan.macro[1] == 2
 
 
