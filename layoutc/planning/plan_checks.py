@@ -64,8 +64,8 @@ def _check_swapped(plan: CopyPlan) -> None:
     found = [(digit, steps) for digit, steps in zip(plan.copy.digits, plan.tile, strict=True) if digit.swaps]
     if not found:
         return
-    has_channels = bool(plan.odd_lanes) and not plan.merges
-    is_moved = not (plan.widths.converts or plan.widths.are_packed or plan.pads_elements or has_channels)
+    is_moved = not (plan.widths.converts or plan.widths.are_packed or plan.pads_elements)
+    is_moved = is_moved and (plan.merges or plan.is_plain)
     is_whole = all(digit.extent == steps in (2, 4) and digit.is_whole and not digit.carries for digit, steps in found)
     if len(found) > 1 or not is_moved or not is_whole:
         raise LayoutcError("steps that swap the 2 or 4 elements of their bytes are moved in tiles that have them all")

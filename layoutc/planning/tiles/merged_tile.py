@@ -169,18 +169,17 @@ class MergedTile:
 
     def _loaded(self, pieces: int, places: Iterable[int]) -> Iterator[Mapping[int, int]]:
         """The elements that each of so many pieces may have, by their places: those of its step of what swaps."""
-        if not self.swaps:
+        plan, swapping, found = self.plan, self.plan.copy.swapping, [0]
+        if swapping is None:
             yield from repeat({place: place for place in places}, pieces)
             return
-        plan, found = self.plan, [0]
         for position in range(len(plan.tile)):
-            if position != plan.copy.swapping:
+            if position != swapping:
                 steps = offsets(plan.copy, plan.tile, "src", position)
                 found = [place + step for step in steps for place in found]
-        swapping = plan.copy.digits[plan.copy.swapping or 0]
-        by_step = [{place + step: place + step for place in found} for step in swapping.places("src", swapping.extent)]
-        apart = self.swaps[0].apart
-        yield from (by_step[number // apart % swapping.extent] for number in range(pieces))
+        steps, apart = offsets(plan.copy, plan.tile, "src", swapping), self.swaps[0].apart
+        by_step = [{place + step: place + step for place in found} for step in steps]
+        yield from (by_step[number // apart % len(steps)] for number in range(pieces))
 
     def _swaps(self, pieces: int) -> tuple[Swap, ...]:
         """What so many pieces swap, each of which has one step of the digit that does."""
