@@ -206,7 +206,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
-    if ALIGNED.budget >= target.l1:
+    if ALIGNED.budget >= target.l1 or (target.waits_for_lines and _fits_second_cache(plan, target)):
         return False
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.widths.src
