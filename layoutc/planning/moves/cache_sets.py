@@ -25,6 +25,11 @@ def l1_ways(target: Machine) -> int:
     return target.l1 // (L1_SETS * LINE)
 
 
+def fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
+    """Whether that holds both sides."""
+    return 2 * plan.copy.elements * plan.widths.src <= target.l2
+
+
 @lru_cache(maxsize=256)
 def most_in_a_set(
     plan: CopyPlan,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, share_evicted
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, fits_second_cache, l1_ways, share_evicted
 from layoutc.planning.moves.colliding_rows import (
     crowds_sets,
     evict_each_other,
@@ -72,6 +72,8 @@ def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan
     """
     most = _cost(usual, target)
     found = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
+    if target.waits_for_lines and fits_second_cache(plan, target):
+        found = found[1:]
     for side, other in found:
         is_small = side == "src" and plan.widths.src == 1
         shape = ALONG_SOURCE_SMALL if is_small else ALONG_ROWS_OF[side]
@@ -96,6 +98,8 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
     it has to spare much.
     """
     is_large = plan.copy.elements * plan.widths.src >= target.l2
+    if target.waits_for_lines and fits_second_cache(plan, target) and rows_of_a_set(plan) <= 2 * l1_ways(target):
+        return
     for shape in (GATHERED_IN_CACHES[plan.widths.src], GATHERED_ALONG_SOURCE):
         gathered = gathered_in_caches(plan, shape)
         if gathered is None:

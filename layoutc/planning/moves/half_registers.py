@@ -7,7 +7,7 @@ from math import prod
 
 from layoutc.planning.machine import Machine
 from layoutc.planning.moves.boxes import waste
-from layoutc.planning.moves.cache_sets import l1_ways, most_in_a_set
+from layoutc.planning.moves.cache_sets import fits_second_cache, l1_ways, most_in_a_set
 from layoutc.planning.moves.colliding_rows import crowds_sets
 from layoutc.planning.plans.plan import CopyPlan
 
@@ -31,7 +31,7 @@ def half_registers(plan: CopyPlan, target: Machine) -> Machine | None:
     half = replace(target, vector=target.vector // 2)
     if plan.has_channels and any(part.extent > FEW_CHANNELS for part in plan.odd_lanes):
         return replace(half, shuffles="any")
-    if 2 * plan.copy.elements * plan.widths.src > target.l2:
+    if not fits_second_cache(plan, target):
         return None
     if plan.merges and plan.widths.src == HALVED_BOX:
         return half

@@ -43,6 +43,8 @@ NORMAL_SQUARE = replace(NORMAL, source_run=128, target_run=128, filled=128)
 """where the second cache holds both sides, and nothing waits for lines: two lines of few rows on both sides"""
 NORMAL_LONG = replace(NORMAL, target_run=512)
 """where rows of the destination evict each other, and shorter runs of these lie in few sets of the first cache"""
+NORMAL_STRADDLING = MacroShape(8 << 10, 64, 128, "dst", prefetch=False)
+"""elements of 1 byte whose stores straddle lines that they wait for, where the second cache holds both sides"""
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
 """

@@ -10,7 +10,7 @@ from math import prod
 
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, fits_second_cache
 from layoutc.planning.moves.colliding_rows import rows_of_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.moves.whole_lines import stores_whole_lines
@@ -34,7 +34,7 @@ def in_pairs(plan: CopyPlan, target: Machine) -> CopyPlan:
     Such tiles load from many rows, each of which goes on: the processor fetches ahead along all of them, though lines
     of the second cache come as fast as loads ask for them. Two blocks in turn are more rows than it follows.
     """
-    if target.waits_for_lines or 2 * plan.copy.elements * plan.widths.src > target.l2 or not _is_transposed(plan):
+    if target.waits_for_lines or not (fits_second_cache(plan, target) and _is_transposed(plan)):
         return plan
     if _is_square(plan, target):
         return _in_squares(plan)

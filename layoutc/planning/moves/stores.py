@@ -8,6 +8,7 @@ from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.machine import LINE, Machine
 from layoutc.planning.moves.cache_sets import (
+    fits_second_cache,
     l1_ways,
     most_in_a_set,
     share_evicted,
@@ -32,6 +33,7 @@ from layoutc.planning.moves.macro_shapes import (
     NORMAL_BY_SOURCE,
     NORMAL_LONG,
     NORMAL_SQUARE,
+    NORMAL_STRADDLING,
     MacroShape,
 )
 from layoutc.planning.moves.macro_tiles import loop_order, with_macro
@@ -130,14 +132,16 @@ def _over_more_sets(cached: CopyPlan, plan: CopyPlan, target: Machine) -> CopyPl
 def _sized(shape: MacroShape, plan: CopyPlan, target: Machine) -> MacroShape:
     """A shape of macro tiles that are stored through the caches, or a smaller one where L2 holds both sides."""
     is_small = plan.widths.src <= HELD_ELEMENT and not plan.widths.converts
-    is_held = target.fetches_rows and is_small and _fits_second_cache(plan, target)
+    is_held = target.fetches_rows and is_small and fits_second_cache(plan, target)
     return replace(shape, budget=HELD_BUDGET) if is_held else shape
 
 
 def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
-    """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of 2 by 2 tiles."""
+    """The shape of macro tiles that are stored through the caches; where L2 holds both sides maybe of few tiles."""
+    if _waits_twice(plan, target):
+        return NORMAL_STRADDLING
     is_square = plan.widths.src == SQUARE_ELEMENT and not (target.waits_for_lines or target.fetches_rows)
-    if not is_square or not _fits_second_cache(plan, target):
+    if not is_square or not fits_second_cache(plan, target):
         return _sized(NORMAL, plan, target)
     is_moved = not (plan.copy.is_fill or plan.merges or plan.widths.converts)
     lanes = [(plan.copy.digits[part.digit], part) for part in (*plan.source_lanes, *plan.target_lanes)]
@@ -145,16 +149,20 @@ def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
     return NORMAL_SQUARE if is_moved and not plan.keeps_rows and is_long else NORMAL
 
 
-def _fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
-    """Whether that holds both sides."""
-    return 2 * plan.copy.elements * plan.widths.src <= target.l2
+def _waits_twice(plan: CopyPlan, target: Machine) -> bool:
+    """Whether bytes of long rows are transposed in the second cache by stores that straddle lines, and wait for both."""
+    moves_bytes = plan.widths.src == 1 and plan.is_plain and plan.transposes and not plan.widths.converts
+    if not (moves_bytes and target.waits_for_lines and fits_second_cache(plan, target)):
+        return False
+    row = next((digit.extent for _, digit in contiguous(plan.copy, "src")), 0)
+    return row > 2 * LINE and not stores_whole_lines(plan, target)
 
 
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
     """Whether tiles take parts of the lines of both sides, and both fit the second cache."""
     piece = lane_count(plan.source_lanes) * plan.widths.src
     parts = piece < LINE and not stores_whole_lines(plan, target)
-    return target.streams_whole_lines and _fits_second_cache(plan, target) and not plan.keeps_rows and parts
+    return target.streams_whole_lines and fits_second_cache(plan, target) and not plan.keeps_rows and parts
 
 
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
@@ -206,7 +214,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
-    if ALIGNED.budget >= target.l1 or (target.waits_for_lines and _fits_second_cache(plan, target)):
+    if ALIGNED.budget >= target.l1 or (target.waits_for_lines and fits_second_cache(plan, target)):
         return False
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.widths.src
