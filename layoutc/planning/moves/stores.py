@@ -155,7 +155,7 @@ def _waits_twice(plan: CopyPlan, target: Machine) -> bool:
     if not (moves_bytes and target.waits_for_lines and fits_second_cache(plan, target)):
         return False
     row = next((digit.extent for _, digit in contiguous(plan.copy, "src")), 0)
-    return row > 2 * LINE and not stores_whole_lines(plan, target)
+    return row > 3 * LINE and not stores_whole_lines(plan, target)
 
 
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
