@@ -48,11 +48,11 @@ MIN_LONG_ROW = 1 << 10
 """bytes of a row of the destination that leaves a buffer by whole lines, if the last cache is far"""
 SQUARE_ELEMENT = 4
 """bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
-MOST_EVICTED = 0.3
+MOST_EVICTED = 0.05
 """of the lines of a macro tile, where the second cache holds both sides"""
 FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
-SHORT_LINES, LONGER_LINES = 4, 8
+SHORT_LINES, LONGER_LINES = 8, 8
 """in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
 HELD_BUDGET, HELD_ELEMENT = 8 << 10, 4
 """
