@@ -48,12 +48,12 @@ MIN_LONG_ROW = 1 << 10
 """bytes of a row of the destination that leaves a buffer by whole lines, if the last cache is far"""
 SQUARE_ELEMENT = 4
 """bytes of an element that NORMAL_SQUARE is for: with others it takes as long, or longer"""
-MOST_EVICTED = 0.05
+MOST_EVICTED = 0.15
 """of the lines of a macro tile, where the second cache holds both sides"""
 FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
-SHORT_LINES, LONGER_LINES = 8, 8
-"""in a row of the destination that a macro tile has all of; more where a processor does not wait for lines"""
+SHORT_LINES = 8
+"""in a row of the destination that a macro tile has all of"""
 HELD_BUDGET, HELD_ELEMENT = 8 << 10, 4
 """
 bytes of a macro tile where the second cache holds both sides, on a processor that fetches rows by itself, if elements
@@ -98,7 +98,7 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     loads_lines = lane_count(plan.source_lanes) * plan.widths.src >= LINE and not plan.keeps_rows
-    return cached if loads_lines else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
+    return cached if loads_lines or _waits_twice(plan, target) else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
 
 
 def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
@@ -168,9 +168,8 @@ def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
 def _with_whole_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
     """The plan with macro tiles that have all of short rows of the destination: nothing comes back to their lines."""
     row = next((digit.extent * plan.widths.src for _, digit in contiguous(plan.copy, "dst")), 0)
-    lines = SHORT_LINES if target.waits_for_lines else LONGER_LINES
     is_held = row // plan.widths.src * LINE <= HELD_LINES * target.l1
-    if not (is_held and NORMAL.target_run < row <= lines * LINE):
+    if not (is_held and NORMAL.target_run < row <= SHORT_LINES * LINE):
         return with_macro(plan, _normal(plan, target))
     why = f"with whole rows of {row} bytes in the destination, as tiles store parts of their lines"
     shape = replace(_sized(NORMAL, plan, target), target_run=row)
