@@ -36,6 +36,8 @@ BOX_GAIN = 0.8
 A box is taken if it needs less than this share of the instructions of lanes that are powers of two; of others, which
 are taken apart by as many registers at once, if it needs fewer.
 """
+BOX_GAIN_OF_BYTES = 0.77
+"""the same for elements of 1 byte, where what takes any lanes of two registers is three instructions"""
 NARROWER = 0.85
 """Of narrower registers, that merge by fewer instructions, a box is taken if it needs less than this share."""
 LOAD = 0.5
@@ -69,7 +71,8 @@ class Box:
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs few enough instructions."""
     found = None if plan.widths.converts or _moves_registers(plan) else best_box(copy, plan.widths.src, target)
-    most = tile_cost(plan) * (BOX_GAIN if plan.is_plain else 1)
+    is_dear = target.shuffles == "any" and plan.widths.src == 1 and has_masks(target.vector, target.shuffles)
+    most = tile_cost(plan) * ((BOX_GAIN_OF_BYTES if is_dear else BOX_GAIN) if plan.is_plain else 1)
     return plan if found is None or found[0] >= most else boxed(copy, plan.widths.src, target)
 
 
