@@ -10,7 +10,7 @@ from math import prod
 from layoutc.planning.copies.copy_digits import SideName, StridedCopy, continues_params, fuse
 from layoutc.planning.copies.runs import contiguous
 from layoutc.planning.copies.widths import Widths
-from layoutc.planning.machine import LINE, Machine
+from layoutc.planning.machine import LINE, WORD, Machine, has_masks
 from layoutc.planning.plans.fits import is_power_of_two
 from layoutc.planning.plans.plan import CopyPlan, Part
 
@@ -18,6 +18,11 @@ TILE_REGISTERS = 16
 """registers of a tile: more would spill"""
 MAX_CHANNELS = {"single": 31, "any": 31, "words": 31, "unpack": 7}
 """channels that are taken apart in registers, by what moves lanes: as many registers are live"""
+NARROW_CHANNELS: dict[SideName, int] = {"src": 18, "dst": 12}
+"""
+the same of elements narrower than a word that lie together on a side, where what takes any lanes of two registers is
+several instructions: each has lanes of its own that it takes, which come from memory
+"""
 PIECE_BYTES = 16
 """a load of less costs as much as one of this"""
 FUSE_GAIN = 1.25
@@ -67,14 +72,13 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
     bits.
     """
     most, least = (size // max(widths.src, widths.dst) for size in (target.vector, PIECE_BYTES))
-    limit = MAX_CHANNELS[target.shuffles]
     sides: tuple[tuple[SideName, SideName], ...] = (("src", "dst"), ("dst", "src"))
     for side, other in sides:
         run = list(islice(contiguous(copy, side), 2))
         if copy.is_fill or copy.swapping is not None or len(run) < 2:
             continue
         (channel, few), (position, many) = run
-        if is_power_of_two(few.extent) or few.extent > limit:
+        if is_power_of_two(few.extent) or few.extent > _most_channels(side, widths, target):
             continue
         if any(digit.is_uneven or not digit.is_whole for digit in (few, many)):
             continue
@@ -91,6 +95,14 @@ def _channel_lanes(copy: StridedCopy, widths: Widths, target: Machine) -> Lanes 
         if list(islice(contiguous(copy, other), 2)) == run:
             return together, together
     return None
+
+
+def _most_channels(side: SideName, widths: Widths, target: Machine) -> int:
+    """Channels together on a side that are taken apart in registers, at most."""
+    most = MAX_CHANNELS[target.shuffles]
+    is_dear = target.shuffles != "single" and has_masks(target.vector, target.shuffles)
+    is_narrow = widths.moved < WORD and not widths.converts
+    return min(most, NARROW_CHANNELS[side]) if is_dear and is_narrow else most
 
 
 def _chain(copy: StridedCopy, side: SideName, lanes: int, is_even: bool = False) -> Iterator[Part]:
