@@ -98,7 +98,9 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     loads_lines = lane_count(plan.source_lanes) * plan.widths.src >= LINE and not plan.keeps_rows
-    return cached if loads_lines or _waits_twice(plan, target) else with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
+    if loads_lines or _waits_twice(plan, target):
+        return cached
+    return with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
 
 
 def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
@@ -150,7 +152,7 @@ def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
 
 
 def _waits_twice(plan: CopyPlan, target: Machine) -> bool:
-    """Whether bytes of long rows are transposed in the second cache by stores that straddle lines, and wait for both."""
+    """Whether bytes of long rows are transposed in the second cache by stores that wait for two lines each."""
     moves_bytes = plan.widths.src == 1 and plan.is_plain and plan.transposes and not plan.widths.converts
     if not (moves_bytes and target.waits_for_lines and fits_second_cache(plan, target)):
         return False
