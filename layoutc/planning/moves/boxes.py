@@ -17,7 +17,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy
-from layoutc.planning.copies.runs import chain_of
+from layoutc.planning.copies.runs import chain_of, run_of
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import WORD, Machine, boxing, has_masks
 from layoutc.planning.moves.macro_tiles import loop_order
@@ -36,8 +36,11 @@ BOX_GAIN = 0.8
 A box is taken if it needs less than this share of the instructions of lanes that are powers of two; of others, which
 are taken apart by as many registers at once, if it needs fewer.
 """
-BOX_GAIN_OF_BYTES = 0.77
-"""the same for elements of 1 byte, where what takes any lanes of two registers is three instructions"""
+BOX_GAIN_APART, BOX_GAIN_OF_BYTES = 0.93, 0.77
+"""
+The same of elements narrower than a word, where registers have masks, but what takes any lanes of two of them is
+several instructions: of lanes of digits that are apart, if stores are no shorter; of bytes of digits that count as one.
+"""
 NARROWER = 0.85
 """Of narrower registers, that merge by fewer instructions, a box is taken if it needs less than this share."""
 LOAD = 0.5
@@ -71,9 +74,21 @@ class Box:
 def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
     """The plan of a copy, or one with the best box for its tile if that needs few enough instructions."""
     found = None if plan.widths.converts or _moves_registers(plan) else best_box(copy, plan.widths.src, target)
-    is_dear = target.shuffles == "any" and plan.widths.src == 1 and has_masks(target.vector, target.shuffles)
-    most = tile_cost(plan) * ((BOX_GAIN_OF_BYTES if is_dear else BOX_GAIN) if plan.is_plain else 1)
-    return plan if found is None or found[0] >= most else boxed(copy, plan.widths.src, target)
+    if found is None:
+        return plan
+    cost, box = found
+    gain = _box_gain(plan, run_of(copy, "dst", box.tile), target) if plan.is_plain else 1
+    return plan if cost >= gain * tile_cost(plan) else boxed(copy, plan.widths.src, target)
+
+
+def _box_gain(plan: CopyPlan, run: int, target: Machine) -> float:
+    """The share of the instructions of lanes that are powers of two, less than which a box with such a run needs."""
+    is_narrow = plan.widths.src < WORD and has_masks(target.vector, target.shuffles)
+    if target.shuffles == "single" or not is_narrow:
+        return BOX_GAIN
+    if not _carries(plan):
+        return BOX_GAIN_APART if run >= lane_count(plan.target_lanes) else BOX_GAIN
+    return BOX_GAIN_OF_BYTES if plan.widths.src == 1 else BOX_GAIN
 
 
 def _moves_registers(plan: CopyPlan) -> bool:
