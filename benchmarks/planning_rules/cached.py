@@ -21,6 +21,12 @@ CACHED_RULES = (
         target="sse2",
     ),
     Rule(
+        "NORMAL_STRADDLING",
+        "in the second cache those of bytes are 8 KiB, two lines wide, if stores wait for lines that they straddle",
+        shapes("NORMAL_STRADDLING"),
+        (IN_L2,),
+    ),
+    Rule(
         "NORMAL_SQUARE",
         "where no stores wait for lines, elements of 4 bytes are transposed in the second cache by 2 by 2 tiles",
         {"never": {"SQUARE_ELEMENT": to(0)}, "elements of 2 bytes": {"SQUARE_ELEMENT": to(2)}},
@@ -104,10 +110,11 @@ CACHED_RULES = (
     ),
     Rule(
         "SHORT_LINES",
-        "in the second cache macro tiles have all of rows of up to 4 lines of the destination, 8 where no stores wait",
+        "in the second cache macro tiles have all of rows of up to 8 lines of the destination",
         {
-            "never": dict.fromkeys(("SHORT_LINES", "LONGER_LINES"), to(0)),
-            "twice": dict.fromkeys(("SHORT_LINES", "LONGER_LINES"), times(2)),
+            "never": {"SHORT_LINES": to(0)},
+            "half": {"SHORT_LINES": times(0.5)},
+            "twice": {"SHORT_LINES": times(2)},
         },
         (IN_L2,),
     ),
@@ -125,6 +132,12 @@ CACHED_RULES = (
         "in the caches rows that evict each other are gathered where their lines would come again more often than once",
         {"never": {"BUFFER_TIME": to(NEVER)}, "half": {"BUFFER_TIME": times(0.5)}, "twice": {"BUFFER_TIME": times(2)}},
         CACHES,
+    ),
+    Rule(
+        "GATHERED_FULL",
+        "where stores wait for lines, only where twice as many rows share a set as it holds, if L2 holds both sides",
+        {"of any": {"GATHERED_FULL": to(0)}, "of twice as many": {"GATHERED_FULL": times(2)}},
+        (IN_L2,),
     ),
     Rule(
         "EVICTING_GAIN",

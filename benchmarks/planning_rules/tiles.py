@@ -74,6 +74,15 @@ TILE_RULES = (
         (*CACHES, IN_DRAM),
     ),
     Rule(
+        "NARROW_CHANNELS",
+        "fewer of 1 and 2 bytes are, where what takes any lanes of two registers is several instructions",
+        {
+            "as many": {"NARROW_CHANNELS": of_each(to(31))},
+            "half": {"NARROW_CHANNELS": of_each(times(0.5))},
+        },
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
         "FUSE_GAIN",
         "digits count as one where that fills lanes 1.25 times as well",
         {"never": {"FUSE_GAIN": to(float("inf"))}, "always": {"FUSE_GAIN": to(1.0)}, "1.6": {"FUSE_GAIN": to(1.6)}},
@@ -101,6 +110,18 @@ TILE_RULES = (
         "BOX_GAIN",
         "boxes are merged where that takes less than 0.8 of the instructions of lanes of powers of two",
         {"never": {"BOX_GAIN": to(0.0)}, "always": {"BOX_GAIN": to(1.0)}, "0.6": {"BOX_GAIN": to(0.6)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "BOX_GAIN_APART",
+        "of bytes, where that takes any of two registers by several instructions, less than 0.93 of digits apart",
+        {"as others": {"BOX_GAIN_APART": to(0.8)}, "always": {"BOX_GAIN_APART": to(1.0)}},
+        (*CACHES, IN_DRAM),
+    ),
+    Rule(
+        "BOX_GAIN_FUSED",
+        "and less than 0.77 of digits that count as one",
+        {"as others": {"BOX_GAIN_FUSED": to(0.8)}, "0.7": {"BOX_GAIN_FUSED": to(0.7)}},
         (*CACHES, IN_DRAM),
     ),
     Rule(

@@ -36,10 +36,10 @@ BOX_GAIN = 0.8
 A box is taken if it needs less than this share of the instructions of lanes that are powers of two; of others, which
 are taken apart by as many registers at once, if it needs fewer.
 """
-BOX_GAIN_APART, BOX_GAIN_OF_BYTES = 0.93, 0.77
+BOX_GAIN_APART, BOX_GAIN_FUSED = 0.93, 0.77
 """
-The same of elements narrower than a word, where registers have masks, but what takes any lanes of two of them is
-several instructions: of lanes of digits that are apart, if stores are no shorter; of bytes of digits that count as one.
+The same of bytes, where registers have masks, but what takes any bytes of two of them is several instructions: of lanes
+of digits that are apart, if stores are no shorter, and of digits that count as one.
 """
 NARROWER = 0.85
 """Of narrower registers, that merge by fewer instructions, a box is taken if it needs less than this share."""
@@ -83,12 +83,12 @@ def with_box(plan: CopyPlan, copy: StridedCopy, target: Machine) -> CopyPlan:
 
 def _box_gain(plan: CopyPlan, run: int, target: Machine) -> float:
     """The share of the instructions of lanes that are powers of two, less than which a box with such a run needs."""
-    is_narrow = plan.widths.src < WORD and has_masks(target.vector, target.shuffles)
-    if target.shuffles == "single" or not is_narrow:
+    is_dear = target.shuffles == "any" and has_masks(target.vector, target.shuffles)
+    if plan.widths.src > 1 or not is_dear:
         return BOX_GAIN
-    if not _carries(plan):
-        return BOX_GAIN_APART if run >= lane_count(plan.target_lanes) else BOX_GAIN
-    return BOX_GAIN_OF_BYTES if plan.widths.src == 1 else BOX_GAIN
+    if _carries(plan):
+        return BOX_GAIN_FUSED
+    return BOX_GAIN_APART if run >= lane_count(plan.target_lanes) else BOX_GAIN
 
 
 def _moves_registers(plan: CopyPlan) -> bool:

@@ -36,6 +36,8 @@ CROWDED_TIME = 0.5
 """the same of a line that is stored where rows of a tile fill most of a set"""
 EVICTING_GAIN = 0.75
 """times the cost of the usual plan, that gathered rows cost at most in L2 where rows of the destination evict others"""
+GATHERED_FULL = 2
+"""times what a set of the first cache holds are the rows that share it, if they are gathered there and stores wait"""
 LEAST_BYTES: dict[SideName, int] = {"src": PIECE_BYTES, "dst": 2 * PIECE_BYTES}
 """of a load, and of a store"""
 LEAST_STORED_SMALL = LINE
@@ -65,15 +67,21 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     return min((usual, *_ways(plan, usual, target)), key=cost)
 
 
+def _waits_in_l2(plan: CopyPlan, target: Machine) -> bool:
+    """Whether stores wait for lines, and the second cache holds both sides: then lines that come again are near."""
+    return target.waits_for_lines and fits_second_cache(plan, target)
+
+
 def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan]:
     """
     Tiles of all rows of a side, of half of them or less, one after the other along the rows of the other; fewer rows in
-    the macro tiles of the usual plan; gathered rows. Rows of digits that carry are only gathered.
+    the macro tiles of the usual plan; gathered rows. Rows of digits that carry are only gathered. Where stores wait in
+    the second cache none stores less of a row.
     """
     most = _cost(usual, target)
     found = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
-    if target.waits_for_lines and fits_second_cache(plan, target):
-        found = found[1:]
+    if _waits_in_l2(plan, target):
+        found = found[1:]  # What stores less of a row waits more often.
     for side, other in found:
         is_small = side == "src" and plan.widths.src == 1
         shape = ALONG_SOURCE_SMALL if is_small else ALONG_ROWS_OF[side]
@@ -98,7 +106,7 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
     it has to spare much.
     """
     is_large = plan.copy.elements * plan.widths.src >= target.l2
-    if target.waits_for_lines and fits_second_cache(plan, target) and rows_of_a_set(plan) <= 2 * l1_ways(target):
+    if _waits_in_l2(plan, target) and rows_of_a_set(plan) <= GATHERED_FULL * l1_ways(target):
         return
     for shape in (GATHERED_IN_CACHES[plan.widths.src], GATHERED_ALONG_SOURCE):
         gathered = gathered_in_caches(plan, shape)
