@@ -68,8 +68,8 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
 
 
 def _waits_in_l2(plan: CopyPlan, target: Machine) -> bool:
-    """Whether stores wait for lines, and the second cache holds both sides: then lines that come again are near."""
-    return target.waits_for_lines and fits_second_cache(plan, target)
+    """Whether stores of lines wait for these, and the second cache holds both sides: what comes again is near."""
+    return target.waits_for_lines and target.streams_whole_lines and fits_second_cache(plan, target)
 
 
 def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan]:

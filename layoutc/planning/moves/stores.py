@@ -157,7 +157,8 @@ def _waits_twice(plan: CopyPlan, target: Machine) -> bool:
     if not (moves_bytes and target.waits_for_lines and fits_second_cache(plan, target)):
         return False
     row = next((digit.extent for _, digit in contiguous(plan.copy, "src")), 0)
-    return row > 3 * LINE and not stores_whole_lines(plan, target)
+    steps = [step for digit in plan.copy.digits for _, step in digit.all_steps("dst")]
+    return row > 3 * LINE and any(step > LINE and step % LINE for step in steps)
 
 
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
