@@ -51,7 +51,7 @@ STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
 The same, where a last cache that is far holds the source: lines leave one behind the other. Where it is near, tiles
 that convert, of few rows, and of elements of 1 and 2 bytes
 """
-STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
+STREAMED_SMALL = MacroShape(32 << 10, 512, 128, "dst")
 """elements of 1 and 2 bytes, where the last cache is far; those that share bytes of the destination everywhere"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 """
