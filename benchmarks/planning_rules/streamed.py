@@ -128,6 +128,15 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "STREAMED_PAIRS",
+        "the same where the last cache is far, and rows of the destination share few sets of the first one",
+        {
+            "as others": {"STREAMED_PAIRS": shape(source_run=2, target_run=0.5)},
+            "twice the destination's run": {"STREAMED_PAIRS": shape(target_run=2)},
+        },
+        (IN_DRAM,),
+    ),
+    Rule(
         "COLLIDING",
         "macro tiles, elements of 1 and 2 bytes, where rows of a tile evict each other",
         GATHERED,

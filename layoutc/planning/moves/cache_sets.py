@@ -157,6 +157,12 @@ def overflow_sets(plan: CopyPlan, target: Machine) -> bool:
     return most > max(l1_ways(target), UNEVEN * even)
 
 
+def share_stored_sets(plan: CopyPlan) -> bool:
+    """Whether the rows of the destination that a macro tile has share fewer sets than there are."""
+    rows = prod(n for n, digit in zip(plan.macro, plan.copy.digits, strict=True) if digit.stride("dst") != 1)
+    return most_in_a_set(plan, "dst", plan.macro) > UNEVEN * max(rows / L1_SETS, 1)
+
+
 def _rows_in_a_set(plan: CopyPlan) -> tuple[int, float]:
     """The most source rows of a macro tile that share one set, and how many would if all sets had as many."""
     rows = prod(steps for position, steps in enumerate(plan.macro) if position not in plan.source_run_digits)

@@ -51,8 +51,10 @@ STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
 The same, where a last cache that is far holds the source: lines leave one behind the other. Where it is near, tiles
 that convert, of few rows, and of elements of 1 and 2 bytes
 """
-STREAMED_SMALL = MacroShape(32 << 10, 512, 128, "dst")
+STREAMED_SMALL = MacroShape(32 << 10, 1024, 64, "dst")
 """elements of 1 and 2 bytes, where the last cache is far; those that share bytes of the destination everywhere"""
+STREAMED_PAIRS = replace(STREAMED_SMALL, source_run=512, target_run=128)
+"""the same, where rows of the destination share few sets: two lines of each, as memory they share is slower by one"""
 ROWS_APART, ROW_APART = MacroShape(16 << 10, 4 << 10, 64, "src", filled=64), 256
 """
 Rows that are read in the order of the source; bytes of one on both sides, from which on that is so of macro tiles too

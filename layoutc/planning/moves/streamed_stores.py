@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, pages
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, holds_lines, pages, share_stored_sets
 from layoutc.planning.moves.colliding_rows import (
     gathers_rows,
     rows_of_a_set,
@@ -19,6 +19,7 @@ from layoutc.planning.moves.macro_shapes import (
     STREAMED,
     STREAMED_ALONG_ROWS,
     STREAMED_COPY,
+    STREAMED_PAIRS,
     STREAMED_SMALL,
 )
 from layoutc.planning.moves.macro_tiles import loop_order, with_macro
@@ -43,7 +44,10 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
         return gathered
     if plan.widths.converts and plan.widths.dst_per_byte > 1:
         return with_macro(plan, STREAMED_SMALL)
-    return with_macro(plan, STREAMED_SMALL if target.llc_is_far else STREAMED_ALONG_ROWS)
+    if not target.llc_is_far:
+        return with_macro(plan, STREAMED_ALONG_ROWS)
+    small = with_macro(plan, STREAMED_SMALL)
+    return with_macro(plan, STREAMED_PAIRS) if share_stored_sets(small) else small
 
 
 def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
