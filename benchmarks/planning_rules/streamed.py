@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import answering, first_of, shapes, times, to
+from benchmarks.planning_changes import answering, first_of, shape, shapes, times, to
 from benchmarks.planning_rules.rule import IN_DRAM, IN_L3, MIB, NEVER, Rule
 from layoutc.planning.plans.plan import CopyPlan
 
