@@ -577,8 +577,10 @@ def test_copies_run_together_only_in_loops_that_they_have() -> None:
 def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> None:
     """The ends of a row are no lines: both overlap with the lines between, at any place of the buffer."""
     source, destination = (layoutc.desc(layout, (1025, 40), "bf16") for layout in ("ab", "ba"))
-    plan = choose_plan(source, destination, replace(TARGETS["avx512"], l1=48 << 10))
-    assert [copy.store for copy in plan.copies] == ["aligned"]
+    target = replace(TARGETS["avx512"], l1=48 << 10)
+    assert [copy.store for copy in choose_plan(source, destination, target).copies] == ["normal"]
+    plan = choose_plan(source, destination, replace(target, l2=64 << 10))
+    assert [copy.store for copy in plan.copies] == ["aligned"], "where the second cache does not hold both sides"
     kernel = layoutc.Kernel(source, destination, "interpret", plan=tuple(plan_lines(plan)))
     values = np.arange(1025 * 40, dtype=np.uint16).reshape(1025, 40)
     got = np.zeros((40, 1025), np.uint16)
@@ -810,7 +812,7 @@ def test_rows_of_both_sides_that_evict_each_other_are_gathered(
         ((57, 1024), "bf16", "normal", 16),  # 16 of 32 rows, and of a line two parts: a buffer takes longer
         ((79, 1025), "f32", "normal", 8),
         ((79, 1024), "f32", "normal", 8),  # loads are whole lines, which were fetched ahead
-        ((130, 513), "f64", "normal", 4),
+        ((120, 513), "f64", "normal", 4),
         ((79, 1041), "f32", "normal", 16),
         ((27, 513), "f64", "normal", 27),  # few channels stay together
     ],
@@ -820,10 +822,13 @@ def test_lines_that_rows_of_a_tile_evict_are_loaded_once(
 ) -> None:
     """Rows near a multiple of 2 KiB: they are gathered, or the tile has fewer, and goes along the source."""
     source, destination = (layoutc.desc(name, dims, element) for name in ("ab", "ba"))
-    plan = choose_plan(source, destination, replace(AVX512, shuffles="any", l1=48 << 10))
+    target = replace(AVX512, shuffles="any", l1=48 << 10)
+    plan = choose_plan(source, destination, replace(target, l2=64 << 10))
     assert parse_plan(plan_lines(plan)) == plan, "a right one"
     (copy,) = plan.copies
     assert (copy.load, copy.store, copy.tile[1]) == (load, "normal", rows)
+    (held,) = choose_plan(source, destination, target).copies
+    assert min(held.tile[1] * held.widths.src, 64) == min(held.extents[1] * held.widths.src, 64), "where L2 holds both"
     stores_half_lines = rows * copy.widths.src < 64
     assert copy.inner_order == (1, 0) or not stores_half_lines
 
@@ -1123,7 +1128,7 @@ def test_rows_that_become_runs_of_whole_lines_are_not_cut(
     [
         (251, 1400, 251),
         (256, 1400, 64),  # rows are whole lines
-        (259, 1400, 64),  # rows are long
+        (259, 1400, 128),  # rows are long, and stores straddle lines
         (251, 2100, 64),  # both sides do not fit the second cache
     ],
 )
@@ -1137,13 +1142,13 @@ def test_short_rows_that_straddle_lines_are_whole_in_macro_tiles(rows: int, colu
     ("rows", "columns", "element", "waits", "macro"),
     [
         (340, 608, "s8", False, 340),
-        (340, 608, "s8", True, 64),
+        (340, 608, "s8", True, 340),
         (480, 520, "s8", False, 64),  # lines of the source fill more than half of the first cache
         (250, 500, "bf16", False, 250),
         (263, 500, "bf16", False, 64),  # rows are long
     ],
 )
-def test_rows_of_up_to_8_lines_are_whole_in_macro_tiles_where_no_stores_wait(
+def test_rows_of_up_to_8_lines_are_whole_in_macro_tiles(
     rows: int, columns: int, element: str, waits: bool, macro: int
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
@@ -1192,8 +1197,9 @@ def test_a_buffer_that_whole_lines_leave_stays_where_stores_wait_for_lines() -> 
 @pytest.mark.parametrize(
     ("rows", "columns", "element", "store"),
     [
-        (1024, 64, "f32", "aligned"),
-        (1040, 64, "f32", "normal"),
+        (1024, 300, "f32", "aligned"),
+        (1040, 300, "f32", "normal"),
+        (1024, 64, "f32", "normal"),  # the second cache holds both sides
         (2050, 1024, "bf16", "aligned"),  # rows of the source evict each other too, and could be gathered
         (1025, 2048, "bf16", "normal"),
     ],
@@ -1211,7 +1217,7 @@ def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(
     [
         (257, 257, "f32", True),
         (513, 900, "bf16", True),
-        (290, 290, "f32", False),  # rows do not evict each other
+        (400, 400, "f32", False),  # rows do not evict each other
         (256, 257, "f32", False),  # stores are whole lines
         (257, 257, "s8", False),  # rows are short
     ],
@@ -1281,7 +1287,8 @@ def test_lines_that_tiles_would_store_twice_leave_a_buffer_past_the_caches(
 @pytest.mark.parametrize(
     ("tags", "dims", "near", "far"),
     [
-        (("nchw", "nhwc"), (8, 256, 28, 28), (1, 64, 256), (1, 400, 64)),
+        (("nchw", "nhwc"), (8, 256, 28, 28), (1, 64, 256), (1, 208, 128)),  # rows share few sets
+        (("nchw", "nhwc"), (8, 192, 28, 28), (1, 64, 192), (1, 400, 64)),
         (("nhwc", "nchw"), (8, 100, 56, 56), (1, 64, 256), (1, 100, 256)),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_thread_does_not_begin_with_a_tile_that_writes_what_another_wrote() ->
 
 
 def test_one_thread_has_the_loops_that_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = "acdb", "abcd", (1, 256, 28, 28), "s8"
+    given = "acdb", "abcd", (1, 192, 28, 28), "s8"
     assert planned(*given, 1) == without_rule(monkeypatch, *given, 1)
     assert planned(*given, 2) != without_rule(monkeypatch, *given, 2)
 
@@ -167,7 +167,7 @@ def test_lines_that_a_last_tile_writes_again_are_borders() -> None:
 
 
 def test_it_is_explained() -> None:
-    sides = desc("onednn:acdb", (1, 256, 28, 28), "s8"), desc("onednn:abcd", (1, 256, 28, 28), "s8")
+    sides = desc("onednn:acdb", (1, 192, 28, 28), "s8"), desc("onednn:abcd", (1, 192, 28, 28), "s8")
     text = "\n".join(explain_plan(*sides, AVX512, 2))
     assert "rows of the destination, so that threads do not write beside each other" in text
     assert "along the destination, whose rows threads share" in text

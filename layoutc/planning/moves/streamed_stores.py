@@ -47,7 +47,8 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not target.llc_is_far:
         return with_macro(plan, STREAMED_ALONG_ROWS)
     small = with_macro(plan, STREAMED_SMALL)
-    return with_macro(plan, STREAMED_PAIRS) if share_stored_sets(small) else small
+    has_pairs = share_stored_sets(small) and not plan.widths.converts
+    return with_macro(plan, STREAMED_PAIRS) if has_pairs else small
 
 
 def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
