@@ -24,7 +24,7 @@ from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import SIDES, Carry, SideName, StridedCopy, unfused
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.explain import explain_plan
-from layoutc.planning.machine import LINE, PAGE, TARGETS, Shuffles, machine
+from layoutc.planning.machine import LINE, PAGE, TARGETS, Machine, Shuffles, machine
 from layoutc.planning.moves.colliding_rows import stored_in_a_set
 from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plan_covers import check_covers
@@ -1608,3 +1608,39 @@ def test_the_last_load_of_a_row_asks_for_the_line_in_which_it_ends(pitch: int, l
 def test_places_of_a_stride_that_carries_are_its_offsets(steps: list[tuple[int, int]], count: int) -> None:
     stride = Carry(tuple(steps))
     assert stride.places(count) == [stride.at(value) for value in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("tags", "channels", "element", "shuffles", "apart"),
+    [
+        ("nhwc nchw", 17, "s8", "any", True),
+        ("nhwc nchw", 24, "s8", "any", False),  # each merge would have lanes of its own, in memory
+        ("nhwc nchw", 24, "s8", "single", True),
+        ("nhwc nchw", 24, "f32", "any", True),  # of words a merge is one instruction
+        ("nchw nhwc", 12, "bf16", "any", True),
+        ("nchw nhwc", 17, "bf16", "any", False),
+    ],
+)
+def test_few_channels_of_narrow_elements_are_taken_apart_where_merges_are_several_instructions(
+    tags: str, channels: int, element: str, shuffles: Shuffles, apart: bool
+) -> None:
+    source, destination = (layoutc.desc(tag, (1, channels, 112, 112), element) for tag in tags.split())
+    (copy,) = choose_plan(source, destination, replace(AVX512, shuffles=shuffles)).copies
+    assert copy.has_channels == apart
+
+
+@pytest.mark.parametrize(
+    ("tags", "dims", "merges"),
+    [
+        ("abc acb", (20, 43, 784), {"any": True, "single": False}),  # lanes of 32 would move 21 of 43 twice
+        ("abc acb", (20, 62, 784), {"any": False, "single": False}),
+        ("abcde eadcb", (14, 22, 14, 4, 24), {"any": False, "single": True}),  # a digit that carries has long lanes
+    ],
+)
+def test_boxes_of_bytes_are_taken_by_other_shares_where_merges_are_several_instructions(
+    tags: str, dims: tuple[int, ...], merges: dict[Shuffles, bool]
+) -> None:
+    source, destination = (layoutc.desc(f"onednn:{tag}", dims, "s8") for tag in tags.split())
+    targets: dict[Shuffles, Machine] = {shuffles: replace(AVX512, shuffles=shuffles) for shuffles in merges}
+    found = {shuffles: choose_plan(source, destination, target).copies for shuffles, target in targets.items()}
+    assert {shuffles: any(copy.merges for copy in copies) for shuffles, copies in found.items()} == merges

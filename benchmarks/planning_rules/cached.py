@@ -23,7 +23,7 @@ CACHED_RULES = (
     Rule(
         "NORMAL_STRADDLING",
         "in the second cache those of bytes are 8 KiB, two lines wide, if stores wait for lines that they straddle",
-        shapes("NORMAL_STRADDLING"),
+        {**shapes("NORMAL_STRADDLING"), "of short rows too": {"STRADDLING_LINES": to(0)}},
         (IN_L2,),
     ),
     Rule(

@@ -30,6 +30,11 @@ def fits_second_cache(plan: CopyPlan, target: Machine) -> bool:
     return 2 * plan.copy.elements * plan.widths.src <= target.l2
 
 
+def waits_in_second_cache(plan: CopyPlan, target: Machine) -> bool:
+    """Whether stores wait for lines, and the second cache holds both sides: what comes again is near."""
+    return target.waits_for_lines and fits_second_cache(plan, target)
+
+
 @lru_cache(maxsize=256)
 def most_in_a_set(
     plan: CopyPlan,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from layoutc.planning.copies.copy_digits import SIDES, SideName
 from layoutc.planning.machine import LINE, Machine
-from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, fits_second_cache, l1_ways, share_evicted
+from layoutc.planning.moves.cache_sets import COLLIDING_ROWS, l1_ways, share_evicted, waits_in_second_cache
 from layoutc.planning.moves.colliding_rows import (
     crowds_sets,
     evict_each_other,
@@ -67,9 +67,9 @@ def with_fewest_lines(plan: CopyPlan, usual: CopyPlan, target: Machine) -> CopyP
     return min((usual, *_ways(plan, usual, target)), key=cost)
 
 
-def _waits_in_l2(plan: CopyPlan, target: Machine) -> bool:
-    """Whether stores of lines wait for these, and the second cache holds both sides: what comes again is near."""
-    return target.waits_for_lines and target.streams_whole_lines and fits_second_cache(plan, target)
+def _lines_wait(plan: CopyPlan, target: Machine) -> bool:
+    """Whether stores of whole lines wait for these in the second cache."""
+    return target.streams_whole_lines and waits_in_second_cache(plan, target)
 
 
 def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan]:
@@ -80,7 +80,7 @@ def _ways(plan: CopyPlan, usual: CopyPlan, target: Machine) -> Iterator[CopyPlan
     """
     most = _cost(usual, target)
     found = () if any(digit.carries for digit in plan.copy.digits) else (SIDES, SIDES[::-1])
-    if _waits_in_l2(plan, target):
+    if _lines_wait(plan, target):
         found = found[1:]  # What stores less of a row waits more often.
     for side, other in found:
         is_small = side == "src" and plan.widths.src == 1
@@ -106,7 +106,7 @@ def _gathered(plan: CopyPlan, most: float, target: Machine, tiles: str = "") -> 
     it has to spare much.
     """
     is_large = plan.copy.elements * plan.widths.src >= target.l2
-    if _waits_in_l2(plan, target) and rows_of_a_set(plan) <= GATHERED_FULL * l1_ways(target):
+    if _lines_wait(plan, target) and rows_of_a_set(plan) <= GATHERED_FULL * l1_ways(target):
         return
     for shape in (GATHERED_IN_CACHES[plan.widths.src], GATHERED_ALONG_SOURCE):
         gathered = gathered_in_caches(plan, shape)

@@ -14,6 +14,7 @@ from layoutc.planning.moves.cache_sets import (
     share_evicted,
     share_without_room,
     stored_sets,
+    waits_in_second_cache,
 )
 from layoutc.planning.moves.colliding_rows import (
     crowds_sets,
@@ -54,6 +55,8 @@ FEWEST_SETS = 8
 """of the first cache, over which a macro tile spreads what it stores, where its rows evict each other"""
 SHORT_LINES = 8
 """in a row of the destination that a macro tile has all of"""
+STRADDLING_LINES = 3
+"""of a row of the source, up to which NORMAL_STRADDLING gains nothing: NORMAL has all of it"""
 HELD_BUDGET, HELD_ELEMENT = 8 << 10, 4
 """
 bytes of a macro tile where the second cache holds both sides, on a processor that fetches rows by itself, if elements
@@ -154,11 +157,11 @@ def _normal(plan: CopyPlan, target: Machine) -> MacroShape:
 def _waits_twice(plan: CopyPlan, target: Machine) -> bool:
     """Whether bytes of long rows are transposed in the second cache by stores that wait for two lines each."""
     moves_bytes = plan.widths.src == 1 and plan.is_plain and plan.transposes and not plan.widths.converts
-    if not (moves_bytes and target.waits_for_lines and fits_second_cache(plan, target)):
+    if not (moves_bytes and waits_in_second_cache(plan, target)):
         return False
     row = next((digit.extent for _, digit in contiguous(plan.copy, "src")), 0)
     steps = [step for digit in plan.copy.digits for _, step in digit.all_steps("dst")]
-    return row > 3 * LINE and any(step > LINE and step % LINE for step in steps)
+    return row > STRADDLING_LINES * LINE and any(step > LINE and step % LINE for step in steps)
 
 
 def _shares_lines(plan: CopyPlan, target: Machine) -> bool:
@@ -216,7 +219,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
-    if ALIGNED.budget >= target.l1 or (target.waits_for_lines and fits_second_cache(plan, target)):
+    if ALIGNED.budget >= target.l1 or waits_in_second_cache(plan, target):
         return False
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.widths.src
