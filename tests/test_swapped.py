@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
+from math import inf
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import PlanError
 from layoutc.kernel import Executor
+from layoutc.planning import reorder_copies
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copies.copy_digits import Carry, CopyDigit, SideName, StridedCopy, axis_digit
+from layoutc.planning.copies.copy_digits import OTHER, Carry, CopyDigit, SideName, StridedCopy, axis_digit
 from layoutc.planning.copies.promotion import as_bytes, promoted, promotions
 from layoutc.planning.copies.strided_copy import strided_copies
-from layoutc.planning.copies.swapped import swapped
+from layoutc.planning.copies.swapped import swapped, swapped_rows
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS
@@ -55,6 +57,21 @@ CASES = {
     "elements of 4 bytes": ("Abc2a->acb", (8, 2, 4), "u4->u4"),
     "weights": ("oihw->OIhw4i16o4i", (48, 20, 4, 4), "u4->u4"),
 }
+ROWS = {
+    "filters": ("oihw->OIhw16i16o2i", (40, 34, 3, 3), "s4->s4"),
+    "filters out of blocks": ("OIhw16i16o2i->oihw", (40, 34, 3, 3), "s4->s4"),
+    "half registers": ("oihw->os_is_yx_osv32_isv2", (40, 12, 3, 3), "u4->u4"),
+    "half registers are loaded": ("os_is_yx_osv32_isv2->oihw", (64, 12, 3, 3), "u4->u4"),
+    "channels last": ("oihw->ohwi", (4, 32, 1, 3), "f4_e2m1->f4_e2m1"),
+    "rows of quarters": ("oihw->OIhw4i16o4i", (32, 32, 3, 3), "u2->u2"),
+    "quarters out of blocks": ("OIhw4i16o4i->oihw", (32, 32, 3, 3), "u2->u2"),
+    "even rows of quarters": ("oihw->ohwi", (4, 32, 2, 3), "u2->u2"),
+    "rows of two quarters": ("oihw->ohwi", (4, 32, 1, 2), "u2->u2"),
+    "filters of 5x5": ("oihw->OIhw4i16o4i", (32, 16, 5, 5), "u4->u4"),
+    "pixels": ("nchw->nChw32c", (2, 64, 3, 3), "s4->s4"),
+}
+"""of which as many as share a byte have whole bytes"""
+BOXES = {"any bytes": MACHINES["any bytes"], "dear bytes": replace(TARGETS["avx512"], shuffles="any")}
 
 
 def steps(copy: StridedCopy, side: SideName) -> list[tuple[int, ...]]:
@@ -70,13 +87,16 @@ def elements_moved(copy: StridedCopy, per_byte: int) -> Iterator[tuple[int, int]
     """Where each element of a copy of bytes comes from, and goes to, by what `CopyDigit.swaps` says."""
     position = copy.swapping
     assert position is not None
-    for values in steps(copy, "src"):
+    digit = copy.digits[position]
+    assert digit.swaps == per_byte
+    for values in steps(copy, digit.swaps_at):
         step = values[position]
         for place in range(per_byte):
             swapped_values = [*values]
-            swapped_values[position] = place
-            source = offset(copy, "src", values) * per_byte + place
-            yield source, offset(copy, "dst", swapped_values) * per_byte + step
+            swapped_values[position], other = divmod(place * digit.extent + step, per_byte)
+            here = offset(copy, digit.swaps_at, values) * per_byte + place
+            there = offset(copy, OTHER[digit.swaps_at], swapped_values) * per_byte + other
+            yield (here, there) if digit.swaps_at == "src" else (there, here)
 
 
 def copies_of(name: str) -> tuple[tuple[StridedCopy, ...], int]:
@@ -100,6 +120,76 @@ def test_elements_go_where_the_copy_of_elements_takes_them(name: str) -> None:
     for copy, made in found:
         wanted = [(offset(copy, "src", values), offset(copy, "dst", values)) for values in steps(copy, "src")]
         assert sorted(elements_moved(made, per_byte)) == sorted(wanted)
+
+
+@pytest.mark.parametrize("case", ROWS.values(), ids=ROWS)
+def test_elements_of_short_rows_go_where_the_copy_of_elements_takes_them(
+    case: tuple[str, tuple[int, ...], str],
+) -> None:
+    source, destination = sides(*case)
+    per_byte, seen = 8 // source.element_type.bits, 0
+    for copy in strided_copies(source, destination):
+        made = swapped_rows(copy, per_byte)
+        if made is not None and copy.is_whole:
+            assert any(digit.swaps_rows for digit in made.digits)
+            wanted = [(offset(copy, "src", values), offset(copy, "dst", values)) for values in steps(copy, "src")]
+            assert sorted(elements_moved(made, per_byte)) == sorted(wanted)
+            seen += 1
+    assert seen or 34 in source.dims or 40 in source.dims
+
+
+@pytest.mark.parametrize("executor", ["interpret", "c"])
+@pytest.mark.parametrize("target", BOXES)
+@pytest.mark.parametrize("case", ROWS.values(), ids=ROWS)
+def test_bytes_of_short_rows_are_those_of_the_reference(
+    case: tuple[str, tuple[int, ...], str], target: str, executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reorder_copies, "SWAPPED_ROWS", inf)
+    source, destination = sides(*case)
+    plan = choose_plan(source, destination, BOXES[target])
+    assert any(digit.swaps_rows for copy in plan.copies for digit in copy.copy.digits)
+    lines = tuple(plan_lines(plan))
+    assert parse_plan(lines) == read_plan_of(lines, source, destination, NO_ATTRIBUTES) == plan
+    check(source, destination, executor, lines)
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "dims", "target"),
+    [("oihw", "OIhw4i16o4i", (32, 64, 3, 3), "avx2"), ("OIhw16i16o2i", "oihw", (32, 64, 3, 3), "neon")],
+)
+def test_bytes_of_short_rows_by_registers_without_masks(
+    from_: str, to: str, dims: tuple[int, ...], target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reorder_copies, "SWAPPED_ROWS", inf)
+    source, destination = (layoutc.desc(layout, dims, "s4") for layout in (from_, to))
+    plan = choose_plan(source, destination, MACHINES[target])
+    assert any(digit.swaps_rows for copy in plan.copies for digit in copy.copy.digits)
+    check(source, destination, "c", tuple(plan_lines(plan)))
+
+
+@pytest.mark.parametrize(
+    ("from_", "to", "dims"),
+    [
+        ("nChw8c", "nchw", (6, 96, 7, 7)),  # a box loads four bytes at a time
+        ("oihw", "ohwi", (4, 33, 3, 3)),  # the last row has no other one
+        ("oihw", "hwio", (16, 32, 3, 3)),  # rows of 9 are apart
+        ("ab", "ba", (64, 255)),  # no tile has a row
+    ],
+)
+def test_what_has_no_short_rows_for_a_box_goes_as_elements(from_: str, to: str, dims: tuple[int, ...]) -> None:
+    source, destination = (layoutc.desc(layout, dims, "s4") for layout in (from_, to))
+    plan = choose_plan(source, destination, BOXES["any bytes"])
+    assert not any(digit.swaps_rows for copy in plan.copies for digit in copy.copy.digits)
+    check(source, destination, "c", tuple(plan_lines(plan)))
+
+
+@pytest.mark.parametrize("goes_through", [False, "dst"])
+def test_plans_without_short_rows_are_read_too(goes_through: bool | SideName) -> None:
+    """As those that `tune` tries, and older ones."""
+    source, destination = sides(*ROWS["filters"])
+    lines = plan_lines(choose_plan(source, destination, BOXES["any bytes"], 1, NO_ATTRIBUTES, goes_through))
+    assert "swapped" not in "".join(lines)
+    read_plan_of(lines, source, destination, NO_ATTRIBUTES)
 
 
 @pytest.mark.parametrize("executor", ["interpret", "c"])
@@ -177,13 +267,13 @@ def test_steps_that_swap_stay_a_digit_of_their_own() -> None:
     """Were they one with the rows behind them, or the fastest of wider elements, nothing would swap."""
     copy = StridedCopy(0, 0, (CopyDigit(4, 1, 4, 4), CopyDigit(4, 4, 1, 4), CopyDigit(8, 16, 16, 8)))
     found = as_bytes(copy, 4)
-    assert found is not None and [(d.extent, d.swaps) for d in found.digits] == [(8, False), (4, True)]
+    assert found is not None and [(d.extent, d.swaps) for d in found.digits] == [(8, 0), (4, 4)]
     assert promoted(found, 1) == (found, 1)
 
 
 def test_no_loops_are_shared_along_what_swaps() -> None:
     (digit,) = (digit for digit in planned("rows").copy.digits if digit.swaps)
-    assert loop_of(digit, Widths(1, 1)) is None and loop_of(replace(digit, swaps=False), Widths(1, 1)) is not None
+    assert loop_of(digit, Widths(1, 1)) is None and loop_of(replace(digit, swaps=0), Widths(1, 1)) is not None
 
 
 @pytest.mark.parametrize("strides", [(400, 24, 2, 1), (1600, 96, 2, 1)])
@@ -269,18 +359,39 @@ def test_tiles_that_do_not_swap(plan: str) -> None:
 
 
 def test_boxes_have_all_steps() -> None:
-    copy = StridedCopy(0, 0, (CopyDigit(5, 50, 12, 5), CopyDigit(2, 1000, 500, 2, swaps=True), CopyDigit(12, 1, 1, 12)))
+    copy = StridedCopy(0, 0, (CopyDigit(5, 50, 12, 5), CopyDigit(2, 1000, 500, 2, swaps=2), CopyDigit(12, 1, 1, 12)))
     found = best_box(copy, 1, MACHINES["any bytes"])
     assert found is not None and found[1].tile[1] == 2
 
 
 def test_macro_tiles_that_grow_begin_with_all_steps() -> None:
     """Of caches of a line: nothing grows."""
-    copy = StridedCopy(0, 0, (CopyDigit(1000, 96, 7, 1000), CopyDigit(2, 48, 3, 2, swaps=True)))
+    copy = StridedCopy(0, 0, (CopyDigit(1000, 96, 7, 1000), CopyDigit(2, 48, 3, 2, swaps=2)))
     plan = with_element_macro(
         with_lanes(copy, Widths(1, 1), MACHINES["avx2"], (), ()), replace(TARGETS["avx2"], l1=64, l2=64)
     )
     assert plan.tile == (1, 2) and plan.macro[1] == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("swapped 1/2 when stored 9x(1, 32)", "swapped 1/2 when loaded 9x(1, 32)", "loaded, or stored, each by itself"),
+        ("swapped 1/2 when stored", "swapped 1/8 when stored", "steps that swap the 2 or 4 elements of their bytes"),
+        ("swapped 1/2 when stored", "swapped 1/2 when", "expected 'loaded ' or 'stored '"),
+        ("swapped 1/2 when stored", "swapped 1/2", "expected 'when"),
+        ("9x2x16, merged lanes 1:9", "3x2x16, merged lanes 1:3", "steps that swap the 2 or 4 elements of their bytes"),
+        ("merged lanes", "lanes", "steps that swap the 2 or 4 elements of their bytes"),
+        ("-> 3:16 2:2", "-> 3:16 2:2 1:9", "steps that swap elements are loaded, or stored, each by itself"),
+    ],
+)
+def test_edited_plans_of_short_rows_are_refused(before: str, after: str, message: str) -> None:
+    source, destination = sides("oihw->OIhw2i16o2i", (16, 16, 3, 3), "s4->s4")
+    lines = plan_lines(choose_plan(source, destination, BOXES["any bytes"]))
+    assert before in lines[1]
+    with pytest.raises(PlanError, match="line 2") as error:
+        read_plan_of((lines[0], lines[1].replace(before, after)), source, destination, NO_ATTRIBUTES)
+    assert message in str(error.value)
 
 
 def test_merged_lanes_load_each_step_by_itself() -> None:
@@ -290,7 +401,7 @@ def test_merged_lanes_load_each_step_by_itself() -> None:
         "merged lanes 0:6{} -> 2:2 1:2 0:6, macro 6x2x2, outer 0 1 2, inner 0 1 2, normal stores"
     )
     read_plan_of(("threads 1", line.format("")), source, destination, NO_ATTRIBUTES)
-    with pytest.raises(PlanError, match="line 2: steps that swap elements are loaded each by itself where lanes are"):
+    with pytest.raises(PlanError, match="line 2: steps that swap elements are loaded, or stored, each by itself"):
         read_plan_of(("threads 1", line.format(" 1:2")), source, destination, NO_ATTRIBUTES)
 
 

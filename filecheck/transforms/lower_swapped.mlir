@@ -31,6 +31,25 @@ func.func @rows(%src: memref<32x32xi4>, %dst: memref<32x32xi4, #layout.tag<"ba">
   func.return
 }
 
+// Two rows of 3 elements of 4 bits are 3 bytes: the box moves these, and registers swap before they are stored. Of the
+// bytes of the destination the first has the low half of the first byte, and the high half of the second one.
+// CHECK-LABEL: func.func @short_rows(
+// CHECK:         [[X0:%.*]] = vector.bitcast [[T0:%.*]] : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT:    [[LOW:%.*]] = arith.andi [[X0]], %{{.*}} : vector<8xi16>
+// CHECK-NEXT:    [[X1:%.*]] = vector.bitcast [[T1:%.*]] : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT:    [[HIGH:%.*]] = arith.andi [[X1]], %{{.*}} : vector<8xi16>
+// CHECK-NEXT:    [[S:%.*]] = arith.ori [[LOW]], [[HIGH]] : vector<8xi16>
+// CHECK-NEXT:    [[B0:%.*]] = vector.bitcast [[S]] : vector<8xi16> to vector<16xi8>
+// CHECK-NEXT:    [[Y0:%.*]] = vector.bitcast [[T0]] : vector<16xi8> to vector<8xi16>
+// CHECK-NEXT:    [[DOWN:%.*]] = arith.shrui [[Y0]], %{{.*}} : vector<8xi16>
+// CHECK:         vector.store [[B0]], %dst[%dst_offset]
+func.func @short_rows(%src: memref<16x32x3xi4>, %dst: memref<16x32x3xi4, #layout.tag<"acb">>) {
+  layout.reorder %src into %dst plan ["threads 1",
+    "copy 0 -> 0: 16x(48, 48) swapped 1/2 when stored 3x(1, 16) 16x(3, 1), elements of 1, vectors of 16, any shuffles, tile 1x3x16, merged lanes 1:3 2:16 -> 2:16, macro 16x3x16, outer 0 1 2, inner 0 1 2, normal stores"]
+    : memref<16x32x3xi4> into memref<16x32x3xi4, #layout.tag<"acb">>
+  func.return
+}
+
 // Both rows of a block are in one register, a byte apart: shifts take each of the two where the other one is.
 // CHECK-LABEL: func.func @lanes(
 // CHECK:         [[R:%.*]] = vector.load %src[%src_offset] : memref<256xi8>, vector<16xi8>

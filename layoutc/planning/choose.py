@@ -23,7 +23,7 @@ from layoutc.planning.moves.plan_copy import all_pieces
 from layoutc.planning.moves.thread_rows import with_rows_of_threads
 from layoutc.planning.plans.plan import Plan
 from layoutc.planning.reasons import because
-from layoutc.planning.reorder_copies import copies_of, copies_that_convert, joined_moves
+from layoutc.planning.reorder_copies import copies_of, copies_that_convert, copies_with_rows, joined_moves
 from layoutc.planning.threads import gains_by_threads, gains_past_caches_early, goes_past_caches, worthwhile
 from layoutc.planning.through.plan_images import best_images, moves_between, plan_images, through_images, writes_apart
 from layoutc.planning.through.plan_through import MOST_SEGMENTS, best_buffer, plan_through
@@ -85,7 +85,9 @@ def _plan(reorder: Reorder, how: Converting) -> Plan:
         return Plan(plan_through(buffered, replace(how, streams=streams, threads=threads)), threads)
     images = best_images(reorder, target)
     try:
-        copies, widths = straight or copies_of(reorder)
+        copies, widths = straight or (
+            copies_with_rows(reorder, target) if how.goes_through is None else copies_of(reorder)
+        )
     except NotStridedError:
         if images is None:
             raise

@@ -65,12 +65,13 @@ def _check_swapped(plan: CopyPlan) -> None:
     if not found:
         return
     is_moved = not (plan.widths.converts or plan.widths.are_packed or plan.pads_elements)
-    is_moved = is_moved and (plan.merges or plan.is_plain)
-    is_whole = all(digit.extent == steps in (2, 4) and digit.is_whole and not digit.carries for digit, steps in found)
-    if len(found) > 1 or not is_moved or not is_whole:
+    (digit, steps), *more = found
+    is_moved = is_moved and (plan.merges or (plan.is_plain and not digit.swaps_rows))
+    is_whole = digit.extent == steps and digit.swaps in (2, 4) and digit.is_whole and not digit.carries
+    if more or not is_moved or not is_whole:
         raise LayoutcError("steps that swap the 2 or 4 elements of their bytes are moved in tiles that have them all")
-    if plan.merges and plan.copy.swapping in {part.digit for part in plan.source_lanes}:
-        raise LayoutcError("steps that swap elements are loaded each by itself where lanes are merged")
+    if plan.merges and plan.copy.swapping in {part.digit for part in plan.lanes(digit.swaps_at)}:
+        raise LayoutcError("steps that swap elements are loaded, or stored, each by itself where lanes are merged")
 
 
 def _check_gathered(plan: CopyPlan) -> None:

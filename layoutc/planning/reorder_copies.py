@@ -13,29 +13,41 @@ from layoutc.planning.copies.promotion import as_bytes
 from layoutc.planning.copies.strided_copy import NotStridedError, strided_copies
 from layoutc.planning.copies.widths import Widths
 from layoutc.planning.machine import Machine, boxing
-from layoutc.planning.moves.boxes import ELEMENT, loads_over_gaps
+from layoutc.planning.moves.boxes import ELEMENT, best_box, loads_over_gaps
 from layoutc.planning.moves.plan_copy import all_pieces, instructions
 
 JOIN_GAIN = 0.8
 """Boxes have all of short axes if they need less than this share of the instructions."""
+SWAPPED_ROWS = 0.45
+"""instructions for each byte of a box that swaps the elements of short rows, less than which it takes"""
 
 
 def copies_of(
-    reorder: Reorder, joins: Joins = "none", along: int | None = None
+    reorder: Reorder, joins: Joins = "none", along: int | None = None, with_rows: bool = False
 ) -> tuple[tuple[StridedCopy, ...], Widths]:
     """
     The strided copies of a reorder, and the widths of their elements; moves of elements that share bytes as moves of
-    bytes, where all of them are. Raises NotStridedError if there are none.
+    bytes, where all of them are, of several short rows if they may be `with_rows`. Raises NotStridedError if there are
+    none.
     """
     widths, moves = reorder.widths, reorder.moves
     sides, steps = (reorder.source, reorder.destination), moves and not widths.are_packed
     copies = strided_copies(*sides, reorder.seen.groupings, joins, along, steps=steps)
     if widths.are_packed and moves:
-        moved = tuple(as_bytes(copy, widths.dst_per_byte) for copy in copies)
+        moved = (as_bytes(copy, widths.dst_per_byte, with_rows) for copy in copies)
         whole = tuple(copy for copy in moved if copy is not None)
-        if len(whole) == len(moved):
+        if len(whole) == len(copies):
             return whole, Widths(1, 1)
     return copies, widths
+
+
+def copies_with_rows(reorder: Reorder, target: Machine) -> tuple[tuple[StridedCopy, ...], Widths]:
+    """The same, of several short rows where boxes move these in few instructions."""
+    found = copies_of(reorder, with_rows=True)
+    swapping = (copy for copy in found[0] if any(digit.swaps_rows for digit in copy.digits))
+    boxes = (best_box(copy, 1, target) for copy in swapping)
+    is_worth_it = all(box is not None and box[0] < SWAPPED_ROWS for box in boxes)
+    return found if is_worth_it else copies_of(reorder)
 
 
 def joined_moves(reorder: Reorder, apart: list[Sized], element: int, target: Machine) -> list[Sized]:

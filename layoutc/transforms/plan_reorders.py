@@ -119,14 +119,15 @@ def read_plan(
     if any(line.startswith(THROUGH) for line in lines):
         read = _read_buffered if target.element_type.bits >= 8 else read_converting_plan
         return read(lines, source, target)
-    copies, widths = copies_of(Reorder(source, target))
+    plan = parse_plan(lines)
+    with_rows = any(digit.swaps_rows for each in plan.copies for digit in each.copy.digits)
+    copies, widths = copies_of(Reorder(source, target), with_rows=with_rows)
     if widths.are_packed:
         return read_converting_plan(lines, source, target)
-    plan = parse_plan(lines)
     if not any(copy.copy.params for copy in plan.copies):
         conversion = NO_ATTRIBUTES  # sums follow the copies
     reorder = Reorder(source, target, conversion)
-    copies, _ = copies_of(reorder)
+    copies, _ = copies_of(reorder, with_rows=with_rows)
     try:
         check_covers(plan, copies, widths.dst)
     except PlanError as error:

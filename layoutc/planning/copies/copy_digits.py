@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 SideName = Literal["src", "dst"]
 SIDES: tuple[SideName, ...] = ("src", "dst")
+OTHER: dict[SideName, SideName] = {"src": "dst", "dst": "src"}
+"""the other side"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,10 @@ class CopyDigit:
     fastest one, and `carries` has all. So it is with one that is a whole axis (`is_uneven`), where each side may carry
     at blocks of its own.
 
-    A digit that `swaps` has as many steps as a byte of the memory has places, of an element or of several that stay
-    neighbours. In all bytes of its steps, step and place are swapped: what is at place `v` of step `j` in the source
-    comes to place `j` of step `v`.
+    A digit that `swaps` moves what lies in its bytes, so many in each, elements or several that stay neighbours. On the
+    side `swaps_at` each of its steps has one of each of as many rows: what is at place `v` of step `j` there comes, or
+    came, in the other side's order as number `v * extent + j`: the rows one after the other. Of as many steps as
+    places, step and place are swapped, and either side may be that one: it is the source.
     """
 
     extent: int
@@ -73,7 +76,13 @@ class CopyDigit:
     loaded: int
     carries: tuple[tuple[SideName, Carry], ...] = ()
     params: tuple[int, ...] = ()
-    swaps: bool = False
+    swaps: int = 0
+    swaps_at: SideName = "src"
+
+    @property
+    def swaps_rows(self) -> bool:
+        """Whether it swaps in other bytes than as many as have places."""
+        return self.swaps not in (0, self.extent)
 
     @property
     def is_whole(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, StridedCopy, axis_digit, merged
-from layoutc.planning.copies.swapped import swapped
+from layoutc.planning.copies.swapped import swapped, swapped_rows
 
 MAX_ELEMENT_BYTES = 8
 
@@ -25,12 +25,16 @@ def promotions(copy: StridedCopy, element: int) -> Iterator[tuple[StridedCopy, i
         yield copy, element
 
 
-def as_bytes(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
-    """The copy of elements that share bytes as one of whole bytes: neighbours in them stay so, or are swapped."""
+def as_bytes(copy: StridedCopy, per_byte: int, with_rows: bool = False) -> StridedCopy | None:
+    """
+    The copy of elements that share bytes as one of whole bytes: neighbours in them stay so, or are swapped; of several
+    short rows, if it may be `with_rows`.
+    """
     while per_byte > 1:
         wider = _in_pairs(copy)
         if wider is None:
-            return swapped(copy, per_byte)
+            found = swapped(copy, per_byte)
+            return swapped_rows(copy, per_byte) if with_rows and found is None else found
         copy, per_byte = wider, per_byte // 2
     return copy
 

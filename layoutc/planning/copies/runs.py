@@ -57,8 +57,9 @@ def chain_of(copy: StridedCopy, side: SideName, near: int = 0, further: int = 0)
     The first one may have a stride of more than an element, but less than `near`, and each `further` one a stride of
     more than what is there of the one before, but less than that.
     """
-    # Each load of what swaps has one step in all of its lanes.
-    inner, left = 1, [g for g, d in enumerate(copy.digits) if d.extent > 1 and not (side == "src" and d.swaps)]
+    # Each load, or store, of what swaps has one step in all of its lanes.
+    left = [g for g, d in enumerate(copy.digits) if d.extent > 1 and not (d.swaps and d.swaps_at == side)]
+    inner = 1
     while left:
         found = next((g for g in left if copy.digits[g].steps(side, inner)), None)
         if found is None:

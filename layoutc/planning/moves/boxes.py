@@ -240,7 +240,7 @@ def _box_cost(copy: StridedCopy, box: Box, pieces: Pieces, merges: float = 0.0) 
     """Instructions for each element, about, with those that merge registers."""
     stores = pieces.stores + SHORT * pieces.short
     loads = len(pieces.loads)
-    cost = LOAD * loads + _swaps(copy, loads) + merges + stores + TILE
+    cost = LOAD * loads + _swaps(copy, loads, pieces.stores) + merges + stores + TILE
     return cost / prod(box.tile) * waste(copy, box.tile)
 
 
@@ -292,15 +292,17 @@ def tile_cost(plan: CopyPlan) -> float:
     apart = pieces - loads + parts - stores
     short = parts if program.store_piece * plan.widths.dst < plan.vector_bytes else 0
     cost = LOAD * (pieces + apart) + len(program.network.steps) + parts + SHORT * short + TILE
-    cost += CARRIED * pieces * _carries(plan) + _swaps(plan.copy, loads)
+    cost += CARRIED * pieces * _carries(plan) + _swaps(plan.copy, loads, stores)
     if program.load_piece * plan.widths.src < WORD:
         cost += NARROW * pieces
     return cost / prod(plan.tile) * waste(plan.copy, plan.tile)
 
 
-def _swaps(copy: StridedCopy, registers: int) -> float:
-    """Instructions that swap the elements of bytes of so many registers that are loaded, if a copy does."""
-    return 0.0 if copy.swapping is None else SWAPPED * registers
+def _swaps(copy: StridedCopy, loads: int, stores: int) -> float:
+    """Instructions that swap the elements of bytes of registers that are loaded, or stored, if a copy does."""
+    if copy.swapping is None:
+        return 0.0
+    return SWAPPED * (loads if copy.digits[copy.swapping].swaps_at == "src" else stores)
 
 
 def _carries(plan: CopyPlan) -> bool:

@@ -229,7 +229,7 @@ def instructions_each(copy: StridedCopy, element: int, target: Machine) -> float
 
 def needs_box(copy: StridedCopy, widths: Widths, target: Machine) -> bool:
     """Whether a copy has no lanes, nor can go element by element."""
-    is_cut = any(digit.is_uneven and not digit.is_whole for digit in copy.digits)
+    is_cut = any((digit.is_uneven and not digit.is_whole) or digit.swaps_rows for digit in copy.digits)
     return is_cut or without_lanes(copy, widths, target) is not None
 
 

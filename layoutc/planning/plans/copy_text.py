@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, Stride, StridedCopy, axis_digit
+from layoutc.planning.copies.copy_digits import SIDES, Carry, CopyDigit, SideName, Stride, StridedCopy, axis_digit
 from layoutc.planning.plans.plan_line import NOTHING, PlanLine
 
-SWAPPED = "swapped "
+SWAPPED_DIGIT = "swapped "
 """ahead of a digit that swaps the elements of bytes"""
+ROWS: dict[SideName, str] = {"src": "loaded", "dst": "stored"}
+"""when it does, if its steps are not as many as share a byte: `swapped 1/2 when stored 9x(1, 32)`"""
 
 
 def copy_text(copy: StridedCopy) -> str:
@@ -24,7 +26,8 @@ def _digit(digit: CopyDigit) -> str:
     if len(digit.parts) > 1:
         return f"[{' '.join(map(_digit, reversed(digit.parts)))}]"
     steps = ", ".join(map(str, (*(_stride(digit.stride(side)) for side in SIDES), *digit.params)))
-    whole = f"{SWAPPED if digit.swaps else ''}{digit.extent}x({steps})"
+    when = f"1/{digit.swaps} when {ROWS[digit.swaps_at]} " if digit.swaps_rows else ""
+    whole = f"{SWAPPED_DIGIT + when if digit.swaps else ''}{digit.extent}x({steps})"
     return whole if digit.is_whole else f"{whole}/{digit.loaded}"
 
 
@@ -73,7 +76,7 @@ def _parse_group(line: PlanLine, params: int) -> list[CopyDigit]:
 
 
 def _parse_digit(line: PlanLine, params: int) -> CopyDigit:
-    swaps = line.take(SWAPPED)
+    swaps, side = _parse_swaps(line)
     extent = line.number("a digit as 20x(1, 8)")
     line.expect("x(")
     src = _parse_stride(line)
@@ -86,7 +89,19 @@ def _parse_digit(line: PlanLine, params: int) -> CopyDigit:
     line.expect(")")
     loaded = line.number("how many steps are loaded") if line.take("/") else extent
     strides = (_carry(*src, loaded), _carry(*dst, extent))
-    return replace(axis_digit(extent, loaded, *strides), params=tuple(steps), swaps=swaps)
+    digit = axis_digit(extent, loaded, *strides)
+    return replace(digit, params=tuple(steps), swaps=extent if swaps is None else swaps, swaps_at=side)
+
+
+def _parse_swaps(line: PlanLine) -> tuple[int | None, SideName]:
+    """The elements that share a byte where a digit swaps them, and where: None are as many as it has steps."""
+    if not line.take(SWAPPED_DIGIT):
+        return 0, "src"
+    if not line.take("1/"):
+        return None, "src"
+    share = line.number("elements that share a byte")
+    line.expect(" when ")
+    return share, line.one_of({word: side for side, word in ROWS.items()}, " ")
 
 
 def _parse_stride(line: PlanLine) -> tuple[list[tuple[int, int]], int]:

@@ -11,19 +11,19 @@ overlap; zeros are put into them when they are stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
 from math import prod
 
 from layoutc.once import once
-from layoutc.planning.copies.copy_digits import CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import OTHER, CopyDigit, SideName, StridedCopy
 from layoutc.planning.machine import LANE_BYTES, LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.halves import instructions_by_halves
 from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
-from layoutc.planning.tiles.tile import Piece, Register, Swap
+from layoutc.planning.tiles.tile import Piece, Register, Swap, SwappedSteps
 
 Runs = list[tuple[int, int]]
 """where contiguous elements begin, and how many they are"""
@@ -41,17 +41,18 @@ class MergedTile:
         """whether zeros are put between elements when these are stored; else the network has them"""
         source = self._sources()
         pieces = self._pieces("src", plan.source_lanes, plan.target_lanes)
-        self.swaps = self._swaps(len(pieces))
-        """what registers swap once they are loaded"""
-        loaded = [*self._loaded(len(pieces), source.values())]
+        stored = self._pieces("dst", plan.target_lanes, plan.source_lanes)
+        self.swapped_steps = self._swapped_steps({"src": len(pieces), "dst": len(stored)})
+        """what registers swap once they are loaded, or before they are stored"""
+        loaded = self._of_steps("src", len(pieces), {place: place for place in source.values()})
         self.held = [
             self._held("src", *piece, each, ZERO if self.has_masks else ANY)
             for piece, each in zip(pieces, loaded, strict=True)
         ]
         self._counts = [count for _, count in pieces]
         self.wanted = [
-            self._held("dst", first, count, source, ANY)
-            for first, count in self._pieces("dst", plan.target_lanes, plan.source_lanes)
+            self._held("dst", *piece, each, ANY)
+            for piece, each in zip(stored, self._of_steps("dst", len(stored), source), strict=True)
         ]
 
     def _held(
@@ -91,7 +92,8 @@ class MergedTile:
         rows = [(Register((piece,)), elements) for piece, elements in self.held]
         plan, widths = self.plan, self.plan.widths
         converts_loads = plan.widths.converts and widths.converted_at == "src"
-        keeps = self.swaps or converts_loads or widths.src_per_byte > 1
+        steps = self.swapped_steps
+        keeps = (steps is not None and steps.side == "src") or converts_loads or widths.src_per_byte > 1
         if plan.vector_bytes < LINE or plan.prefetch or keeps:
             return rows
         return gathered(rows, self._elements_wanted, self.lanes, plan.shuffles)
@@ -167,29 +169,43 @@ class MergedTile:
         numbers = (*(part.digit for part in others), *range(len(self.plan.tile)))
         return [g for g in dict.fromkeys(numbers) if g not in along]
 
-    def _loaded(self, pieces: int, places: Iterable[int]) -> Iterator[Mapping[int, int]]:
-        """The elements that each of so many pieces may have, by their places: those of its step of what swaps."""
-        plan, swapping, found = self.plan, self.plan.copy.swapping, [0]
-        if swapping is None:
-            yield from repeat({place: place for place in places}, pieces)
+    def _of_steps(self, side: SideName, pieces: int, elements: Mapping[int, int]) -> Iterator[Mapping[int, int]]:
+        """The elements that each of so many pieces of a side may have, by their places: those of its step of a swap."""
+        plan, swapped = self.plan, self.swapped_steps
+        if swapped is None or swapped.side != side:
+            yield from repeat(elements, pieces)
             return
+        swapping, found = plan.copy.swapping, [0]
+        assert swapping is not None
         for position in range(len(plan.tile)):
             if position != swapping:
-                steps = offsets(plan.copy, plan.tile, "src", position)
-                found = [place + step for step in steps for place in found]
-        steps, apart = offsets(plan.copy, plan.tile, "src", swapping), self.swaps[0].apart
-        by_step = [{place + step: place + step for place in found} for step in steps]
-        yield from (by_step[number // apart % len(steps)] for number in range(pieces))
+                found = [place + step for step in offsets(plan.copy, plan.tile, side, position) for place in found]
+        by_step = [
+            {place + step: elements[place + step] for place in found}
+            for step in offsets(plan.copy, plan.tile, side, swapping)
+        ]
+        yield from (by_step[number // swapped.apart % swapped.steps] for number in range(pieces))
 
-    def _swaps(self, pieces: int) -> tuple[Swap, ...]:
-        """What so many pieces swap, each of which has one step of the digit that does."""
+    def _swapped_steps(self, pieces: Mapping[SideName, int]) -> SwappedSteps | None:
+        """What swaps, of so many pieces of each side, each of which has one step of the digit that does."""
         plan, swapping = self.plan, self.plan.copy.swapping
         if swapping is None:
+            return None
+        digit = plan.copy.digits[swapping]
+        side = digit.swaps_at
+        lanes = plan.lanes(side), plan.lanes(OTHER[side])
+        across = self._across(*lanes)
+        slower = across[across.index(swapping) :]
+        apart = pieces[side] // prod(taken(plan.copy, plan.tile, side, g) for g in slower)
+        return SwappedSteps(plan.tile[swapping], apart, digit.swaps, side)
+
+    @once
+    def swaps(self) -> tuple[Swap, ...]:
+        """The same of as many steps as share a byte, bit by bit of their number."""
+        found = self.swapped_steps
+        if found is None or found.steps != found.per_byte:
             return ()
-        across = self._across(plan.source_lanes, plan.target_lanes)
-        steps, slower = plan.tile[swapping], across[across.index(swapping) :]
-        apart = pieces // prod(taken(plan.copy, plan.tile, "src", g) for g in slower)
-        return tuple(Swap(bit, apart << bit, across=True) for bit in range(steps.bit_length() - 1))
+        return tuple(Swap(bit, found.apart << bit, across=True) for bit in range(found.steps.bit_length() - 1))
 
 
 def count_pieces(plan: CopyPlan, side: SideName) -> int:

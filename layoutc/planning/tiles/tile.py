@@ -60,6 +60,24 @@ class Swap(NamedTuple):
     across: bool
 
 
+class SwappedSteps(NamedTuple):
+    """
+    A digit that swaps in other bytes than as many as have places: so many steps, registers `apart` of each other.
+
+    They are registers as loaded, or as stored, by the side on which the digit swaps.
+    """
+
+    steps: int
+    apart: int
+    per_byte: int
+    side: SideName
+
+    @property
+    def swaps_stores(self) -> bool:
+        """Whether registers swap before they are stored."""
+        return self.side == "dst"
+
+
 def in_memory(mask: int, ratio: int) -> int:
     """Lanes of memory, of which `ratio` are one element of the plan, for those of a mask of elements."""
     each = (1 << ratio) - 1
@@ -157,6 +175,11 @@ class TileProgram:
         registers = [bit for bit in self.bits if bit not in self.source_lanes]
         places = ((bits, bit) for bits in (self.source_lanes, registers) for bit in bits if bit[0] == swapping)
         return tuple(Swap(bit[1], 1 << bits.index(bit), bits is registers) for bits, bit in places)
+
+    @property
+    def swapped_steps(self) -> SwappedSteps | None:
+        """Those of boxes alone."""
+        return None
 
     @property
     def load_counts(self) -> tuple[int, int]:

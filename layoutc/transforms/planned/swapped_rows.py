@@ -1,14 +1,14 @@
-"""Steps of a tile that swap the elements of their bytes: registers once they are loaded, or lanes of these."""
+"""Steps of a tile that swap the elements of their bytes: registers, loaded or to be stored, or lanes of these."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from layoutc.planning.tiles.tile import Register, Swap, pieces_of
-from layoutc.transforms.values.swapped_bytes import swapped_across, swapped_within
+from layoutc.planning.tiles.tile import Register, Swap, SwappedSteps, pieces_of
+from layoutc.transforms.values.swapped_bytes import Term, gathered, swapped_across, swapped_within
 
 if TYPE_CHECKING:
     from layoutc.transforms.planned.tile_loads import TileLoads
@@ -51,3 +51,27 @@ class SwappedRows:
         one, two = (self._after(done - 1, row) for row in (first, first + swap.apart))
         for row, value in zip((first, first + swap.apart), swapped_across(self.lanes, one, two, bits), strict=True):
             self.values[done, row] = self.tile.cast(value, before.type)
+
+
+class SwappedParts:
+    """Registers of a tile that have elements of other ones, where short rows are swapped: each as it is asked for."""
+
+    def __init__(self, tile: TileLoads, steps: SwappedSteps, register: Callable[[int], SSAValue]):
+        self.tile, self.steps, self.before = tile, steps, register
+        self.lanes = tile.lanes(tile.program.lanes * tile.plan.widths.moved)
+        """the bytes of a register"""
+
+    def register(self, number: int) -> SSAValue:
+        """A register once elements are swapped."""
+        steps, apart, per_byte, side = self.steps
+        step = number // apart % steps
+        first, terms = number - step * apart, list[Term]()
+        for place in range(per_byte):
+            # Which step and place the element comes from: of rows, or of what follows one another.
+            if side == "src":
+                found, row = divmod(step * per_byte + place, steps)[::-1]
+            else:
+                found, row = divmod(place * steps + step, per_byte)
+            terms.append((self.before(first + found * apart), row, place))
+        value = gathered(self.lanes, terms, 8 // per_byte)
+        return self.tile.cast(value, terms[0][0].type)

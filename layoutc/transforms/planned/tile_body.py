@@ -6,7 +6,7 @@ Leaves arith, memref and vector ops on flat buffers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.loop_nest import first_inserted
 from layoutc.transforms.building.vector_ops import vector_type, zeros
 from layoutc.transforms.planned.step_table import Place
-from layoutc.transforms.planned.swapped_rows import SwappedRows
+from layoutc.transforms.planned.swapped_rows import SwappedParts, SwappedRows
 from layoutc.transforms.planned.tile_constants import lanes_of_zeros, without
 from layoutc.transforms.planned.tile_loads import TileLoads, starts_of
 from layoutc.transforms.planned.tile_site import TileSite, further
@@ -116,13 +116,11 @@ class VectorBody(TileLoads):
         ones just before they are converted and stored.
         """
         network, values = self.program.network, dict[int, SSAValue]()
-        swapped = SwappedRows(self, registers) if self.program.swaps else None
+        load = self._loaded(registers)
 
         def value(number: int) -> SSAValue:
             if number not in values:
-                first = number * self.together
-                loaded = registers[first : first + self.together]
-                values[number] = self.register(loaded) if swapped is None else swapped.register(number)
+                values[number] = load(number)
             return values[number]
 
         is_lazy = has_short_loads(self.plan)
@@ -133,8 +131,30 @@ class VectorBody(TileLoads):
             first = value(step.first)
             second = first if step.second is None else value(step.second)
             values[number] = self.shuffle(first, second, step.mask, "t")
-        made = (value(output) for output in network.outputs)
+        steps = self.program.swapped_steps
+        if steps is not None and steps.swaps_stores:
+            swapped = SwappedParts(self, steps, lambda number: value(network.outputs[number]))
+            made = (swapped.register(number) for number in range(len(network.outputs)))
+        else:
+            made = (value(output) for output in network.outputs)
         return made if is_lazy else list(made)
+
+    def _loaded(self, registers: Sequence[Register]) -> Callable[[int], SSAValue]:
+        """What loads a register of the network, by its number, and swaps what is to be swapped then."""
+        steps, values = self.program.swapped_steps, dict[int, SSAValue]()
+        if self.program.swaps:
+            return SwappedRows(self, registers).register
+
+        def load(number: int) -> SSAValue:
+            first = number * self.together
+            if number not in values:
+                values[number] = self.register(registers[first : first + self.together])
+            return values[number]
+
+        if steps is None or steps.swaps_stores:
+            return load
+        swapped = SwappedParts(self, steps, load)
+        return lambda number: swapped.register(number) if pieces_of([registers[number]]) else load(number)
 
     def _store(self, register: Register, value: SSAValue) -> None:
         for number, piece in enumerate(register.pieces):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, i64
 from xdsl.ir import SSAValue
@@ -17,6 +18,9 @@ from xdsl.ir import SSAValue
 from layoutc.transforms.building import vector_ops
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.vector_ops import bitcast, integer_type, vector_type
+
+Term = tuple[SSAValue, int, int]
+"""a register of bytes, the place in each of an element, and the place that it comes to"""
 
 WORD, LANE = 2, 8
 """bytes of the narrowest lanes that vectors are shifted in, and of the widest"""
@@ -38,6 +42,21 @@ def swapped_across(lanes: Lanes, first: SSAValue, second: SSAValue, bits: int) -
     words, one = _cast(lanes, first, WORD)
     two = _cast(lanes, second, WORD)[1]
     return _swapped(words, one, two, bits, WORD)
+
+
+def gathered(lanes: Lanes, terms: Sequence[Term], bits: int) -> SSAValue:
+    """Bytes with elements of so many bits from those of several registers (a byte for each lane)."""
+    found: dict[tuple[SSAValue, int], int] = {}
+    for value, place, to in terms:
+        shift = (to - place) * bits
+        found[value, shift] = found.get((value, shift), 0) | (1 << bits) - 1 << to * bits
+    parts: list[SSAValue] = []
+    for (value, shift), mask in found.items():
+        words, part = _cast(lanes, value, WORD)
+        if shift:
+            part = (words.shl if shift > 0 else words.shr)(part, abs(shift))
+        parts.append(words.and_(part, mask * 0x101))
+    return reduce(lambda one, other: lanes.or_(one, other, "swapped"), parts)
 
 
 def swapped_within(lanes: Lanes, value: SSAValue, bits: int, apart: int) -> SSAValue:
