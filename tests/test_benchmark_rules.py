@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import rules_table
-from benchmarks.cases import conversion_cases, named_cases
+from benchmarks.cases import conversion_cases, named_cases, read_conversion
 from benchmarks.machine import Machine
 from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
@@ -53,9 +53,12 @@ RARE = [
     *(case for case in named_cases() if case.name == "abcd->cadb heads"),
 ]
 RARE_CONVERSIONS = [
-    random_conversion(seed, number)
-    for seed, numbers in ((77, (92, 129, 134, 172, 279)), (37002, (10, 50)), (38412, (860,)), (9001, (382, 574)))
-    for number in numbers
+    read_conversion("nchw  nChw32c  short rows  64,64,7,7  s4  n  -"),
+    *(
+        random_conversion(seed, number)
+        for seed, numbers in ((77, (92, 129, 134, 172, 279)), (37002, (10, 50)), (38412, (860,)), (9001, (382, 574)))
+        for number in numbers
+    ),
 ]
 """decided by rules that few reorders are"""
 Made = Callable[[Task, str, int], Sequence[str]]

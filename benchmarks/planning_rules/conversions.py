@@ -74,8 +74,15 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "SWAPPED_ROWS",
+        "short rows are moved as bytes, and swap elements, in boxes that take less than 0.45 instructions for each",
+        {"never": {"SWAPPED_ROWS": to(0.0)}, "always": {"SWAPPED_ROWS": to(float(NEVER))}},
+        (IN_L2, IN_DRAM),
+        converts=True,
+    ),
+    Rule(
         "SWAPPED",
-        "a register whose elements are swapped takes 2 instructions more, in a box each of its loads",
+        "a register whose elements are swapped takes 2 instructions more, in a box each of its loads, or of its stores",
         {"0": {"SWAPPED": to(0.0)}, "4": {"SWAPPED": to(4.0)}},
         (IN_L2,),
         converts=True,
