@@ -112,19 +112,35 @@ class Kernel:
         """The text of the module after a stage, one of `layoutc.pipeline.STAGES`."""
         return str(self._module(stage)) + "\n"
 
-    def explain(self) -> str:
-        """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
+    def plan_lines(self) -> tuple[str, ...]:
+        """
+        The lines of the plan: those that were given, or the planner's choice, which another kernel takes as its `plan`
+        once they are edited (docs/plans.md has their words). None for a textbook loop nest.
+        """
         from layoutc.planning.choose import choose_plan
         from layoutc.planning.copies.strided_copy import NotStridedError
-        from layoutc.planning.explain import explain_plan
         from layoutc.planning.plan_text import plan_lines
+
+        if self.plan or self.target == PLAIN:
+            return self.plan
+        target = machine(self.target, self.alignment)
+        try:
+            plan = choose_plan(self.source, self.destination, target, self.threads, self.conversion)
+        except NotStridedError:
+            return ()
+        return tuple(plan_lines(plan))
+
+    def explain(self) -> str:
+        """Why the loops are as they are, in plain words: the planner's decisions, and the rules that made them."""
+        from layoutc.planning.copies.strided_copy import NotStridedError
+        from layoutc.planning.explain import explain_plan
 
         if self.target == PLAIN:
             return "the textbook loop nest, as the target plain asks for it\n"
         asked = self.source, self.destination, machine(self.target, self.alignment), self.threads, self.conversion
         try:
             lines = explain_plan(*asked)
-            is_given = self.plan and self.plan != tuple(plan_lines(choose_plan(*asked)))
+            is_given = self.plan and self.plan != replace(self, plan=()).plan_lines()
         except NotStridedError as error:
             lines, is_given = [f"the textbook loop nest: {error}"], self.plan
         if is_given:

@@ -195,10 +195,18 @@ def test_the_planners_own_plan_is_explained_if_it_was_given() -> None:
     pair = layoutc.desc("nchw", (1, 64, 28, 28), "f32"), layoutc.desc("nhwc", (1, 64, 28, 28), "f32")
     chosen = tuple(plan_lines(choose_plan(*pair, machine("avx512"))))
     kernel = layoutc.Kernel(*pair, target="avx512")
+    assert kernel.plan_lines() == chosen
     assert replace(kernel, plan=chosen).explain() == kernel.explain()
     other = tuple(line.replace("outer 0 1", "outer 1 0") for line in chosen)
     text = replace(kernel, plan=other).explain()
     assert text.startswith("a plan that was given, not chosen") and other[-1] in text
+    assert replace(kernel, plan=other).plan_lines() == other
+
+
+def test_textbook_loops_have_no_plan() -> None:
+    pair = layoutc.desc("nchw", (1, 64, 28, 28), "f32"), layoutc.desc("nhwc", (1, 64, 28, 28), "f32")
+    assert layoutc.Kernel(*pair, target="plain").plan_lines() == ()
+    assert layoutc.Kernel(*PAIRS["low border of flattened axes beside tails"]).plan_lines() == ()
 
 
 def test_loads_are_said_to_ask_along_a_loop_only_where_the_plan_does() -> None:

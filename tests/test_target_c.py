@@ -440,6 +440,18 @@ def test_calls_allocations_and_branches(compiler: str, tmp_path: Path) -> None:
     assert function(values.ctypes.data) == 21.0
 
 
+def test_buffers_that_nothing_uses_are_not_defined(compiler: str, tmp_path: Path) -> None:
+    """Warnings are errors here."""
+    text = emitted("""
+    func.func @f(%x : f64) -> f64 {
+      %a = memref.alloc() : memref<12xf64>
+      %b = memref.alloca() : memref<12xf64>
+      func.return %x : f64
+    }""")
+    assert "alloc" not in text and "buffer" not in text
+    assert compiled(text, compiler, tmp_path)("f", [ctypes.c_double], ctypes.c_double)(2.5) == 2.5
+
+
 @pytest.mark.parametrize("made", ["alloc", "alloca"])
 def test_buffers_with_strides_have_room_for_their_last_element(made: str, compiler: str, tmp_path: Path) -> None:
     """Of 3x5 columns 4 apart, two elements on: the last one lies 20 behind the start."""

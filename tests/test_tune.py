@@ -516,6 +516,9 @@ def test_what_has_no_plans_is_passed_over_in_a_list(tmp_path: Path, capsys: pyte
     _, passed, _ = capsys.readouterr().err.splitlines()
     assert "low (0, 0, 2, 0): nothing to tune: flattened axes" in passed
     assert len(json.loads(file.read_text())["plans"]) == 2
+    listed.write_text("ab ba 8,9\nab 'ba 8,9\n")
+    assert main(["tune", "--list", str(listed), *quick]) == 1
+    assert f"{listed}, line 2: no closing quotation, expected FROM TO DIMS" in capsys.readouterr().err
     listed.write_text(2 * untunable)
     assert main(["tune", "--list", str(listed), *quick]) == 1
     assert f"{listed}: nothing to tune, as all" in capsys.readouterr().err

@@ -126,7 +126,7 @@ def _on_lines(path: Path, conversion: Conversion) -> Iterator[Pair]:
     text = of_input(path).read_text(encoding="utf-8-sig", errors="replace")
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            words = shlex.split(line, comments=True)
+            words = _words_of(line)
             if words:
                 pair = _of_words(words)
                 conversion.check(*pair)
@@ -134,6 +134,14 @@ def _on_lines(path: Path, conversion: Conversion) -> Iterator[Pair]:
         except (ValueError, click.BadParameter) as error:
             reason = getattr(error, "line", None) or getattr(error, "message", str(error))
             raise LayoutcError(f"{path}, line {number}: {reason}") from None
+
+
+def _words_of(line: str) -> list[str]:
+    """The words of a line, as in a shell."""
+    try:
+        return shlex.split(line, comments=True)
+    except ValueError as error:
+        raise LayoutcError(f"{str(error).lower()}, expected {LINE}") from None
 
 
 def _of_words(words: list[str]) -> Pair:

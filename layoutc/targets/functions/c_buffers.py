@@ -39,15 +39,22 @@ def _element(printer: FunctionPrinter, buffer: SSAValue, indices: Sequence[SSAVa
 
 def _print_alloca(printer: FunctionPrinter, op: memref.AllocaOp) -> None:
     name = printer.names.fresh(op.memref.name_hint, "buffer")
-    printer.line(f"{local_array(op, name)};")
-    printer.values[op.memref] = Expression(name)
+    _print_buffer(printer, op, name, local_array(op, name))
+
+
+def _print_buffer(printer: FunctionPrinter, op: memref.AllocaOp | memref.AllocOp, name: str, text: str) -> None:
+    """The definition of a buffer; of one that nothing uses there is none, which compilers would warn of."""
+    if op.memref.uses:
+        printer.line(f"{text};")
+        printer.values[op.memref] = Expression(name)
 
 
 def _print_alloc(printer: FunctionPrinter, op: memref.AllocOp) -> None:
     name = printer.names.fresh(op.memref.name_hint, "buffer")
-    printer.file.helpers.add("allocated")
-    printer.line(f"{heap_buffer(op, name)};")
-    printer.values[op.memref] = Expression(name)
+    text = heap_buffer(op, name)
+    if op.memref.uses:
+        printer.file.helpers.add("allocated")
+    _print_buffer(printer, op, name, text)
 
 
 def _print_dealloc(printer: FunctionPrinter, op: memref.DeallocOp) -> None:
