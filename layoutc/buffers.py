@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TENSOR = "numpy.from_dlpack makes one of a tensor of NumPy's types; kernels of layoutc.compile take any as it is"
-    "numpy.from_dlpack makes one of a tensor of a type that NumPy has; kernels of layoutc.compile take any as it is"
-)
 NATIVE = "expected this machine's byte order"
 FOREIGN = {"little": (">", "!"), "big": ("<",)}[sys.byteorder]
 """how formats of the buffer protocol begin whose numbers are in the other byte order"""
