@@ -62,7 +62,7 @@ class Swap(NamedTuple):
 
 class SwappedSteps(NamedTuple):
     """
-    A digit that swaps in other bytes than as many as have places: so many steps, registers `apart` of each other.
+    The digit of a box that swaps the elements of bytes: so many steps, registers `apart` of each other.
 
     They are registers as loaded, or as stored, by the side on which the digit swaps.
     """
