@@ -86,16 +86,28 @@ def test_c_and_header_compile_together_without_warnings(capsys: Capture, tmp_pat
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 def test_the_header_is_for_c_plus_plus_too(capsys: Capture, tmp_path: Path) -> None:
     (tmp_path / "k.h").write_text(printed(capsys, "--emit", "header"))
-    (tmp_path / "use.cpp").write_text('#include "k.h"\nstatic_assert(REORDER_SOURCE_BYTES == 2720, "");\n')
+    (tmp_path / "use.cpp").write_text('#include "k.h"\nstatic_assert(REORDER_SRC_BYTES == 2720, "");\n')
     done = subprocess.run(["g++", "-Wall", "-Werror", "-c", "use.cpp"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def test_the_header_says_the_bytes_and_the_prototype(capsys: Capture) -> None:
     text = printed(capsys, "--emit", "header", "--name", "pack")
-    assert "#define PACK_SOURCE_BYTES 2720\n" in text
-    assert "#define PACK_DESTINATION_BYTES 3840\n" in text
+    assert "#define PACK_SRC_BYTES 2720\n" in text
+    assert "#define PACK_DST_BYTES 3840\n" in text
     assert "void pack(const float *src, float *dst);\n" in text
+
+
+def test_both_headers_have_the_same_macros(capsys: Capture) -> None:
+    from xdsl.parser import Parser
+
+    from layoutc.pipeline import make_context
+    from layoutc.targets.c_header import emit_header
+
+    module = Parser(make_context(), printed(capsys, "--emit", "ir", "--name", "pack")).parse_module()
+    one, other = printed(capsys, "--emit", "header", "--name", "pack"), emit_header(module)
+    macros = [[line for line in text.splitlines() if line.startswith("#define PACK_")] for text in (one, other)]
+    assert macros[0] == macros[1] and len(macros[0]) == 3
 
 
 def test_the_header_says_the_bytes_of_arguments_and_of_compensation(capsys: Capture) -> None:

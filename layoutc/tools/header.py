@@ -13,8 +13,8 @@ SIZES = """\
 /* source:      {source}
  * destination: {destination}{conversion}
  * The buffers must not overlap.{sums} */
-#define {name}_SOURCE_BYTES {source_bytes}
-#define {name}_DESTINATION_BYTES {destination_bytes}{arguments}"""
+#define {name}_SRC_BYTES {source_bytes}
+#define {name}_DST_BYTES {destination_bytes}{arguments}"""
 
 
 def header(kernel: Kernel) -> str:
