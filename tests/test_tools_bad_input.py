@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -71,18 +72,18 @@ DESCRIBE = [
     ("bfyx", ("--dims", "1,2,3,4", "--high", "1,1"), 1, "high border (1, 1) has rank 2, layout"),
     ("nchw", ("--dims", "2,17,5,4", "--align", "1,8"), 1, "got 2 alignments, expected 4, one per axis"),
     ("nchw", ("--align", "1,8,1,1"), 2, "--align need --dims"),
-    ("nchw", ("--dims", "2,x,5,4"), 2, "'x' is not an integer"),
-    ("nchw", ("--dims", "2,,5,4"), 2, "'' is not an integer"),
-    ("nchw", ("--dims", "2.0,17,5,4"), 2, "'2.0' is not an integer"),
-    ("nchw", ("--dims", "2,17,5," + "9" * 10_000), 2, "is not an integer"),
-    ("nchw", ("--dims", "2,٣,5,4"), 2, "is not an integer"),
+    ("nchw", ("--dims", "2,x,5,4"), 1, "'x' is not an integer"),
+    ("nchw", ("--dims", "2,,5,4"), 1, "'' is not an integer"),
+    ("nchw", ("--dims", "2.0,17,5,4"), 1, "'2.0' is not an integer"),
+    ("nchw", ("--dims", "2,17,5," + "9" * 10_000), 1, "is not an integer"),
+    ("nchw", ("--dims", "2,٣,5,4"), 1, "is not an integer"),
     ("nchw", ("--dims",), 2, "requires an argument"),
     ("nchw", ("--dtype", "f32"), 2, "need --dims"),
     ("affine_map<(d0, d1) -> (d0)>", (), 1, "gives strides, an offset or sizes: it needs --dims"),
     ("affine_map<(d0) -> (d0 + 1)>", (), 1, "gives strides, an offset or sizes: it needs --dims"),
     ("strided<[4, 1]>", (), 1, "gives strides, an offset or sizes: it needs --dims"),
-    ("nchw", ("--dims", "2,17,5,4", "--lines", "-1"), 2, "neither a number of lines"),
-    ("nchw", ("--dims", "2,17,5,4", "--offset", "one"), 2, "'one' is not an integer"),
+    ("nchw", ("--dims", "2,17,5,4", "--lines", "-1"), 1, "neither a number of lines"),
+    ("nchw", ("--dims", "2,17,5,4", "--offset", "one"), 1, "'one' is not an integer"),
     ("nchw", ("--bogus",), 2, "No such option"),
 ]
 
@@ -103,20 +104,20 @@ OTHERS = [
     ((*COMPILE, "--stage", "source"), 2, "--stage needs --emit ir"),
     (
         (*COMPILE, "--emit", "ir", "--stage", "x"),
-        2,
-        "'x' is not one of",
+        1,
+        "error: --stage: 'x' is not one of",
     ),
-    ((*COMPILE, "--emit", "exe"), 2, "'exe' is not one of"),
+    ((*COMPILE, "--emit", "exe"), 1, "'exe' is not one of"),
     ((*COMPILE, "--emit", "so"), 2, "--emit so needs -o FILE"),
     ((*COMPILE, "--name", "int"), 1, "'int' cannot be the name"),
     ((*COMPILE, "--name", "f(){}"), 1, "cannot be the name"),
     ((*COMPILE, "--name", "memcpy"), 1, "'memcpy' cannot be the name"),
-    ((*COMPILE, "-o", ""), 2, "Invalid value for '-o' / '--output': '' names no file"),
-    ((*COMPILE, "--tuned", ""), 2, "Invalid value for '--tuned': '' names no file"),
-    (("reorder", "", "out.npy", "--from", "a", "--to", "a"), 2, "Invalid value for 'IN_NPY': '' names no file"),
-    (("reorder", "in.npy", "", "--from", "a", "--to", "a"), 2, "Invalid value for 'OUT_NPY': '' names no file"),
-    (("tune", "--list", "", "-o", "plans.json"), 2, "Invalid value for '--list': '' names no file"),
-    (("tune", "--list", "-", "-o", ""), 2, "Invalid value for '-o' / '--output': '' names no file"),
+    ((*COMPILE, "-o", ""), 1, "error: -o / --output: '' names no file"),
+    ((*COMPILE, "--tuned", ""), 1, "error: --tuned: '' names no file"),
+    (("reorder", "", "out.npy", "--from", "a", "--to", "a"), 1, "error: IN_NPY: '' names no file"),
+    (("reorder", "in.npy", "", "--from", "a", "--to", "a"), 1, "error: OUT_NPY: '' names no file"),
+    (("tune", "--list", "", "-o", "plans.json"), 1, "error: --list: '' names no file"),
+    (("tune", "--list", "-", "-o", ""), 1, "error: -o / --output: '' names no file"),
     ((*COMPILE, "-o", "/nowhere/k.c"), 1, "/nowhere/k.c: no such file"),
     ((*COMPILE, "-o", "/dev/null/k.c"), 1, "error: /dev/null/k.c: not a directory"),
     ((*COMPILE, "-o", "/"), 1, "/: not a regular file"),
@@ -154,6 +155,35 @@ def test_describe(capsys: Capture, notation: str, more: tuple[str, ...], status:
 @pytest.mark.parametrize(("arguments", "status", "fragment"), OTHERS, ids=[" ".join(row[0]) for row in OTHERS])
 def test_other_commands(capsys: Capture, arguments: tuple[str, ...], status: int, fragment: str) -> None:
     check_error(capsys, arguments, status, fragment)
+
+
+SCALED = *COMPILE, "--to-dtype", "s8", "--dst-scale"
+REORDER = "reorder", "in.npy", "out.npy", "--from", "ab", "--to", "ba"
+TUNE = "tune", "--from", "ab", "--to", "ba", "--dims", "2,3", "-o", "plans.json"
+
+VALUES = {
+    "a dim": ((*COMPILE, "--dims", "2,x"), (*COMPILE, "--dims", "2,0")),
+    "a count": ((*COMPILE, "--threads", "0"), (*TUNE, "--tries", "0")),
+    "a word": ((*COMPILE, "--emit", "exe"), (*COMPILE, "--target", "vax")),
+    "a target": ((*COMPILE, "--target", "vax"), (*TUNE, "--target", "plain")),
+    "a number": ((*SCALED, "nan"), (*SCALED, "1e400")),
+    "a parameter": (
+        (*SCALED, "argument@axis=x"),
+        ("reorder", "in.npy", "out.npy", *SCALED[1:5], *SCALED[-1:], "argument"),
+    ),
+    "an axis": ((*SCALED, "1@axis=-1"), (*SCALED, "1@axis=2")),
+    "a type": ((*SCALED, "1@dtype=f33"), (*COMPILE, "--dtype", "f33")),
+    "a file": ((*COMPILE, "-o", ""), (*COMPILE, "-o", "/nowhere/k.c")),
+}
+"""calls with the same mistake, one found in the option's text, and one where that is used"""
+
+
+@pytest.mark.parametrize("alike", VALUES.values(), ids=VALUES)
+def test_a_value_that_cannot_be_is_bad_input_whoever_finds_it(
+    capsys: Capture, alike: tuple[tuple[str, ...], ...]
+) -> None:
+    for arguments in alike:
+        check_error(capsys, arguments, 1, "error: ")
 
 
 ARRAY = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
@@ -369,7 +399,34 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         assert process.stdout.readline().startswith("layout")
         process.stdout.close()
         assert process.stderr.read() == ""
-    assert process.returncode == 1
+    assert process.returncode == 128 + signal.SIGPIPE
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("layoutc", "--help"),
+        ("layoutc", "describe", "--help"),
+        ("layoutc", "translate", "nchw"),
+        ("layoutc", *COMPILE),
+        ("layoutc", *COMPILE, "-o", "-"),
+        ("layoutc", "reorder", "in.npy", "-", "--from", "ab", "--to", "ba", "--executor", "reference"),
+        ("layoutc_opt", "in.mlir"),
+        ("layoutc_opt", "in.mlir", "-o", "-"),
+        ("layoutc_opt", "--version"),
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_that_nobody_reads_ends_any_command(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    """As it ends other tools: in silence, with the status that a shell shows of them."""
+    (tmp_path / "in.mlir").write_text("func.func @f() { func.return }")
+    np.save(tmp_path / "in.npy", ARRAY[0, 0])
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", f"layoutc.tools.{arguments[0]}", *arguments[1:]]
+    done = subprocess.run(command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -35,6 +35,8 @@ TEXTS = {
     "deep loops": (loops(400), "nested too deeply"),
     "string without end": (of_type('memref<2x17x5x4xf32, #layout.tag<"nChw8c> ' + "x" * 60), "closing string"),
     "not UTF-8": ("\udcff", "utf-8"),
+    "nothing": ("", "in.mlir: no op in it, expected a module or a function"),
+    "a comment": ("\n// no op\n", "in.mlir: no op in it, expected a module or a function"),
     "unknown op": ('"no.such"() : () -> ()', "no.such"),
 }
 
@@ -181,6 +183,14 @@ def test_what_was_there_stays_unless_all_goes_well(tmp_path: Path) -> None:
     main([str(good), "-o", str(good)])
     assert good.read_text() == out.read_text() and "func.func @f" in good.read_text()
     assert set(tmp_path.iterdir()) == {good, bad, out}
+
+
+@pytest.mark.parametrize("target", ["c", "c-header"])
+def test_a_module_within_a_module_has_no_c(tmp_path: Path, target: str) -> None:
+    path = tmp_path / "in.mlir"
+    path.write_text(f"builtin.module {{ builtin.module {{ {of_type('memref<2xf32>')} }} }}")
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: no C spelling for 'builtin.module' within a module$"):
+        main([str(path), "-t", target])
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -556,8 +556,8 @@ def test_dashes_are_stdin_and_one_text_on_stdout() -> None:
     [
         (["--from", "ab", "--dims", "8,8"], 2, "expected either --from and --to, or --list"),
         (["--from", "ab", "--to", "ba", "--list", "list"], 2, "expected either --from and --to, or --list"),
-        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 2, "the target plain has no plans"),
-        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 2, "tries"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--target", "plain"], 1, "the target plain has no plans"),
+        (["--from", "ab", "--to", "ba", "--dims", "8,8", "--tries", "0"], 1, "error: --tries: 0 is not in the range"),
         (["--from", "ab", "--to", "ba", "--dims", "8,8", "--threads", "0"], 1, "threads is 0, expected 1 to"),
         (["--from", "ab", "--list", "list"], 2, "expected either --from and --to, or --list"),
         (["--list", "list", "--to", "ba"], 2, "expected either --from and --to, or --list"),

@@ -104,7 +104,7 @@ class ModulePrinter:
         """Raises EmissionError for what is neither a function nor a constant, and for names that C cannot have."""
         for op in module.ops:
             if not isinstance(op, func.FuncOp | memref.GlobalOp):
-                raise no_spelling(op)
+                raise no_spelling(op, "within a module" if isinstance(op, ModuleOp) else "")
         return cls(Effects.of(module), [op for op in module.ops if isinstance(op, memref.GlobalOp)])
 
     def __init__(self, effects: Effects, arrays: Sequence[memref.GlobalOp]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from layoutc.conversion import Attributes, Compensation, label
+from layoutc.conversion import Attributes, Compensation
 from layoutc.errors import LayoutcError
 from layoutc.param import Param
 from layoutc.tools.options import INTEGER, integers
@@ -47,8 +47,7 @@ def param(text: str) -> Param:
             raise click.BadParameter(f"{part[:40]!r} is not one of {expected}, each once")
         given[key] = value if key == "dtype" else integers(value)
     form = given.get("axis", ()), given.get("groups", ()), given.get("dtype")
-    without_values = _made(Param, None, *form)
-    return without_values if values == "argument" else Param(_numbers(values, given.get("dtype")), *form)
+    return Param(None if values == "argument" else _numbers(values, given.get("dtype")), *form)
 
 
 def _numbers(text: str, dtype: str | None) -> object:
@@ -85,12 +84,8 @@ def _made(what: Callable[..., Made], *values: object) -> Made:
         raise click.BadParameter(str(error)) from None
 
 
-def _values(_: click.Context, option: click.Parameter, text: str | None) -> Param | None:
-    """What an option says: a text of another form is bad usage, values that are none are bad input."""
-    try:
-        return None if text is None else param(text)
-    except LayoutcError as error:
-        raise LayoutcError(f"{label(option.name or '')}: {error}") from None
+def _values(_: click.Context, __: click.Parameter, text: str | None) -> Param | None:
+    return None if text is None else _made(param, text)
 
 
 def attribute_options(command: Command) -> Command:

@@ -22,6 +22,8 @@ from layoutc.errors import LayoutcError
 
 MAX_LINKS = 40
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+CLOSED_PIPE = 128 + signal.SIGPIPE
+"""the exit status where nobody reads what is written, as in `| head -1`: what a shell says of any tool that ends so"""
 
 
 def open_stdout() -> None:
@@ -37,6 +39,12 @@ def drop_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def os_message(error: OSError) -> str:
+    """What the system says went wrong, and with which file."""
+    reason = (error.strerror or str(error)).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def status_of_interrupt(error: BaseException) -> int:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 import click
 
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, status_of_interrupt
+from layoutc.tools.files import (
+    CLOSED_PIPE,
+    drop_stdout,
+    ending_as_interrupt,
+    open_stdout,
+    os_message,
+    status_of_interrupt,
+)
 
 COMMANDS = {
     "describe": "Print everything about one memory descriptor.",
@@ -20,6 +29,15 @@ COMMANDS = {
     "compile": "Print the IR, the C or the header of a reorder, or build it.",
     "tune": "Try several plans of a reorder on this machine, and keep the fastest.",
 }
+
+
+@contextmanager
+def _closed_pipe() -> Generator[None]:
+    """Where nobody reads the output, click would end the process with a status of its own."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise click.exceptions.Exit(CLOSED_PIPE) from None
 
 
 class LazyGroup(click.Group):
@@ -32,6 +50,14 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         return import_module(f"layoutc.tools.{cmd_name}").command
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        with _closed_pipe():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _closed_pipe():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -48,7 +74,8 @@ def cli() -> None:
     Engine), affine_map<(d0, d1) -> (d1, d0)> (MLIR). Where two systems use one word for two layouts, name the system:
     openvino:bfyx.
 
-    Exit status: 0 done, 1 bad input (one line on stderr says what), 2 bad usage, 130 interrupted.
+    Exit status: 0 done; 1 bad input, where one line on stderr says what is wrong with a value or a file; 2 bad
+    usage: what is unknown, missing, or does not go together; 130 interrupted, 141 where nobody reads the output.
     """
 
 
@@ -66,22 +93,30 @@ def _status(arguments: Sequence[str] | None) -> int:
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
     except click.UsageError as error:
-        error.show()
-        return error.exit_code
+        return _refused(error)
     except BrokenPipeError:
         drop_stdout()
-        return 1
+        return CLOSED_PIPE
     except (click.Abort, KeyboardInterrupt) as error:
         return _fail("interrupted", status_of_interrupt(error))
     except MemoryError:
         return _fail("not enough memory for these dims")
     except OSError as error:
         drop_stdout()
-        return _fail(_os_message(error))
+        return _fail(os_message(error))
     except NotationError as error:
         return _fail(_notation_message(error))
     except LayoutcError as error:
         return _fail(str(error))
+
+
+def _refused(error: click.UsageError) -> int:
+    """Bad usage, with a pointer to the help; a value that an option cannot have is bad input, whoever notices it."""
+    if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter):
+        place = error.param.get_error_hint(error.ctx).replace("'", "") + ": " if error.param else ""
+        return _fail(f"{place}{error.message.rstrip('.')}")
+    error.show()
+    return error.exit_code
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
@@ -99,11 +134,6 @@ def _notation_message(error: NotationError) -> str:
     """The reason on one line, and below it the text with a caret."""
     text, caret = str(error).split("\n", 1)
     return f"{error.message}\n  {text}\n  {caret[: caret.index('^') + 1]}"
-
-
-def _os_message(error: OSError) -> str:
-    reason = (error.strerror or str(error)).lower()
-    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import re
 import sys
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import BufferedReader, BytesIO, RawIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,7 +18,15 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from layoutc.dialects.ops import ReorderOp
 from layoutc.dialects.places import moved_down
 from layoutc.errors import LayoutcError
-from layoutc.tools.files import drop_stdout, ending_as_interrupt, open_stdout, replaced, status_of_interrupt
+from layoutc.tools.files import (
+    CLOSED_PIPE,
+    drop_stdout,
+    ending_as_interrupt,
+    open_stdout,
+    os_message,
+    replaced,
+    status_of_interrupt,
+)
 from layoutc.transforms.resolve_layouts import check_layouts
 from layoutc.universe import LAYOUTC_UNIVERSE
 from layoutc.walk import of_kind, ops_of
@@ -27,6 +35,9 @@ from layoutc.walk import of_kind, ops_of
 MLIRLexer._unescaped_characters_regex = re.compile(  # pyright: ignore[reportPrivateUsage]
     r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
 )
+
+NO_OP = re.compile(rb"(?:\s|//[^\n]*+)*+")
+"""blanks and comments"""
 
 
 class LayoutcOptMain(xDSLOptMain):
@@ -74,6 +85,10 @@ class LayoutcOptMain(xDSLOptMain):
         return reader, extension
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
+        text = chunk.read()
+        if NO_OP.fullmatch(text):
+            raise LayoutcError(f"{self.get_input_name()}: no op in it, expected a module or a function")
+        chunk = BytesIO(text)
         module = super().parse_chunk(chunk, file_extension, start_offset)
         if module is not None and not self.args.disable_verify:
             check_layouts(ops_of(module))
@@ -90,8 +105,8 @@ def one_line(error: BaseException) -> str:
         return "the input is nested too deeply"
     if isinstance(error, MemoryError):
         return "not enough memory"
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror.lower()}"
+    if isinstance(error, OSError):
+        return os_message(error)
     if isinstance(error, UnicodeDecodeError):
         return f"the input is not utf-8 text: byte {error.start + 1} is {error.object[error.start]:#04x}"
     lines = [line for line in str(error).splitlines() if line.strip()]
@@ -101,17 +116,19 @@ def one_line(error: BaseException) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Runs the driver. Exit status 0, 1 for bad input with the reason on stderr, 2 for bad usage, 130 for Ctrl-C."""
+    """Runs the driver. Exit status as of `layoutc`: 1 for bad input with the reason on stderr, 2 for bad usage."""
     open_stdout()
     try:
         with ending_as_interrupt():
-            LayoutcOptMain("layoutc compiler driver", args).run()
-            sys.stdout.flush()
+            try:
+                LayoutcOptMain("layoutc compiler driver", args).run()
+            finally:  # --help and --version exit
+                sys.stdout.flush()
     except (ParseError, ArgSpecParseError) as error:
         sys.exit(f"layoutc-opt: error: {error}")
     except BrokenPipeError:
         drop_stdout()
-        sys.exit(1)
+        sys.exit(CLOSED_PIPE)
     except KeyboardInterrupt as error:
         print("layoutc-opt: error: interrupted", file=sys.stderr)
         sys.exit(status_of_interrupt(error))

@@ -56,7 +56,7 @@ def command(
     given = given_attributes(attributes)
     for name, value in given.items():
         if isinstance(value, Param) and not value.is_constant:
-            raise click.UsageError(f"'argument' is for `layoutc compile`; --{name.replace('_', '-')} needs values here")
+            raise LayoutcError(f"--{name.replace('_', '-')}: 'argument' is for `layoutc compile`, expected values here")
     array = read_npy(in_npy)
     try:
         stored = arrays.stored_type(array, dtype)

@@ -68,7 +68,7 @@ def command(
     check_plan_options(plan_for, threads)
     given = given_attributes(attributes)
     if plan_for == "plain":
-        raise click.UsageError("the target plain has no plans to tune")
+        raise LayoutcError("the target plain has no plans to tune")
     # What cannot be read or written is said before the work.
     before = _kept(output)
     check_writable(output)
