@@ -35,7 +35,7 @@ def reorder(
     destination: str | Layout | MemoryDesc,
     dims: Sequence[int] | None = None,
     *,
-    element_type: TypeName | None = None,
+    dtype: TypeName | None = None,
     to_dtype: TypeName | None = None,
     out: npt.NDArray[Any] | None = None,
     executor: Executor | None = None,
@@ -47,7 +47,7 @@ def reorder(
 
     The array has the physical shape of `source` (that of `nhwc` is N, H, W, C), or one axis with all elements of its
     buffer, which it must have where that has gaps, a border or an offset. Its shape gives the dims where neither
-    `dims` nor the text does; then no axis of a blocked source has a tail. `element_type` says what the elements are
+    `dims` nor the text does; then no axis of a blocked source has a tail. `dtype` says what the elements are
     where NumPy has no word for it: bf16 may be stored as uint16, or as the 2-byte void that `np.load` makes of it; it
     must not contradict what NumPy says.
     The result has the destination's physical shape, or one axis under the same condition.
@@ -63,7 +63,7 @@ def reorder(
     from layoutc.numeric.arithmetic import constant_bytes
 
     check_array("array", array)
-    src = source_desc(array, source, dims, element_type)
+    src = source_desc(array, source, dims, dtype)
     dst = _destination_desc(src, destination, to_dtype)
     if executor is not None:
         check_executor(executor)
@@ -72,8 +72,8 @@ def reorder(
     if conversion.sum and out is None:
         raise LayoutcError("sum adds to what the destination holds, got no out")
     conversion.check(src, dst)
-    dtype = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
-    result = _result(dst, conversion, dtype) if out is None else _checked_out(out, dst, conversion, dtype)
+    stored = array.dtype.newbyteorder("=") if dst.element_type == src.element_type else dst.element_type.numpy
+    result = _result(dst, conversion, stored) if out is None else _checked_out(out, dst, conversion, stored)
     _check_codes(array, src.element_type)
     read, written = _buffer(np.require(array, array.dtype.newbyteorder("="), ["C", "A"]), src), _buffer(result, dst)
     shared, constants = conversion.opened()

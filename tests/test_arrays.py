@@ -74,12 +74,12 @@ def test_the_physical_shape_or_one_axis_of_the_buffer() -> None:
 def test_an_element_type_that_numpy_has_no_word_for() -> None:
     bits = np.arange(6, dtype=np.uint16).reshape(2, 3)
     for result in (
-        layoutc.reorder(bits, "ab", "ba", element_type="bf16"),
+        layoutc.reorder(bits, "ab", "ba", dtype="bf16"),
         layoutc.reorder(bits, layoutc.desc("ab", (2, 3), "bf16"), "ba"),
     ):
         np.testing.assert_array_equal(result, bits.T, strict=True)
     with pytest.raises(layoutc.LayoutcError, match="element type f32 has 32 bits, the array's uint16 16"):
-        layoutc.reorder(bits, "ab", "ba", element_type="f32")
+        layoutc.reorder(bits, "ab", "ba", dtype="f32")
     with pytest.raises(layoutc.LayoutcError, match="NumPy type complex64 is no element type"):
         layoutc.reorder(bits.astype(np.complex64), "ab", "ba")
 
@@ -88,7 +88,7 @@ def test_what_contradicts_a_source_descriptor_is_refused() -> None:
     with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
         layoutc.reorder(X, layoutc.desc("nchw", X.shape), "nhwc", (2, 3, 4))
     with pytest.raises(layoutc.LayoutcError, match="contradict the source"):
-        layoutc.reorder(X.view("V4"), layoutc.desc("nchw", X.shape), "nhwc", element_type="s32")
+        layoutc.reorder(X.view("V4"), layoutc.desc("nchw", X.shape), "nhwc", dtype="s32")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_array_of_one_type_is_not_read_as_another(stored: Any, named: str) ->
     array = np.ones((2, 3), stored)
     found = re.escape(str(array.dtype))
     with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {found}"):
-        layoutc.reorder(array, "ab", "ba", element_type=named, to_dtype="f32")
+        layoutc.reorder(array, "ab", "ba", dtype=named, to_dtype="f32")
     with pytest.raises(layoutc.LayoutcError, match=f"element type {named} contradicts the array's {found}"):
         layoutc.reorder(array, layoutc.desc("ab", (2, 3), named), "ba")
     with pytest.raises(layoutc.LayoutcError, match=f"out has shape .* and type {found}, expected"):
@@ -123,7 +123,7 @@ def test_an_array_of_one_type_is_not_read_as_another(stored: Any, named: str) ->
 @pytest.mark.parametrize("stored", ["V2", np.int16, np.uint16, ml_dtypes.bfloat16], ids=str)
 def test_void_and_integers_may_hold_what_numpy_has_no_word_for(stored: Any) -> None:
     ones = np.ones((2, 3), ml_dtypes.bfloat16)
-    result = layoutc.reorder(ones.view(stored), "ab", "ba", element_type="bf16", to_dtype="f32")
+    result = layoutc.reorder(ones.view(stored), "ab", "ba", dtype="bf16", to_dtype="f32")
     np.testing.assert_array_equal(result, np.ones((3, 2), np.float32), strict=True)
 
 

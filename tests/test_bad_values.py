@@ -99,10 +99,10 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "from_array of a tensor": (lambda: layoutc.from_array(TENSOR), "; layoutc.from_dlpack takes tensors"),
     "20 as u4": (
-        lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", element_type="u4"),
+        lambda: layoutc.reorder(np.full(4, 20, np.uint8), "a", "a", dtype="u4"),
         "20 to 20, .* 0 to 15",
     ),
-    "-9 as s4": (lambda: layoutc.reorder(np.full(4, -9, np.int8), "a", "a", element_type="s4"), "-9 to -9, .* -8 to 7"),
+    "-9 as s4": (lambda: layoutc.reorder(np.full(4, -9, np.int8), "a", "a", dtype="s4"), "-9 to -9, .* -8 to 7"),
     "reorder under a mask": (lambda: layoutc.reorder(MASKED, "a", "a"), "array is a masked array, expected one"),
     "reorder into a mask": (lambda: layoutc.reorder(MASKED.data, "a", "a", out=MASKED), "out is a masked array"),
     "describe a mask": (lambda: layoutc.from_array(MASKED), "array is a masked array, expected one"),
@@ -304,12 +304,14 @@ def test_errors_survive_pickling() -> None:
 
 
 def test_an_unknown_keyword_names_the_function_and_those_it_has() -> None:
-    wrong: Any = {"dtype": "s8"}
+    wrong: Any = {"element_type": "s8"}
     with pytest.raises(
-        TypeError, match=r"^compile\(\) got an unexpected keyword dtype, expected .* threads .* dst_scale"
+        TypeError, match=r"^compile\(\) got an unexpected keyword element_type, expected .* threads .* dst_scale"
     ):
         layoutc.compile(NCHW, NCHW, **wrong)
-    with pytest.raises(TypeError, match=r"^reorder\(\) got an unexpected keyword dtype, expected .* to_dtype .* sum"):
+    with pytest.raises(
+        TypeError, match=r"^reorder\(\) got an unexpected keyword element_type, expected one of dtype to_dtype .* sum"
+    ):
         layoutc.reorder(np.zeros(4), "a", "a", **wrong)
 
 

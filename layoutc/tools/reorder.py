@@ -71,7 +71,7 @@ def command(
             source,
             target,
             dims,
-            element_type=stored,
+            dtype=stored,
             to_dtype=to_dtype,
             out=out,
             executor=executor,
