@@ -8,8 +8,9 @@ import pytest
 from layoutc import notations
 from layoutc.errors import LayoutcError, NotationError
 from layoutc.layout import Layout
-from layoutc.notations import openvino
+from layoutc.notations import inference_engine, openvino
 from layoutc.notations.onednn_tags import canonical_tags, enum
+from layoutc.notations.openvino_formats import formats
 from layoutc.notations.reading import Reading
 
 SAMPLES = [
@@ -174,6 +175,39 @@ def test_a_text_in_another_notation_than_its_prefix_names_gets_a_hint(text: str,
         notations.read(text)
     assert caught.value.column == column
     assert caught.value.message.endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("blocked", 0, "layout BLOCKED needs its blocked dims and order, as BlockingDesc({..}, {..})"),
+        ("Any", 0, "layout ANY describes no memory"),
+        ("NCHWc", 4, "axis 'c' appears twice; did you mean nChw4c"),
+        ("nchwc8", 4, "axis 'c' appears twice; did you mean nChw8c"),
+        ("BlockingDsc({2,3}, {1,0})", 0, "did you mean BlockingDesc"),
+    ],
+)
+def test_what_is_meant_is_near_and_a_layout(text: str, column: int, message: str):
+    with pytest.raises(NotationError) as caught:
+        notations.read(text)
+    assert caught.value.column == column
+    assert caught.value.message.endswith(message)
+
+
+def test_every_name_that_is_meant_reads():
+    """Of texts in which a character of a name is another, is left out, or stands twice, in any case."""
+    drawn, meant = random.Random(5), set[str]()
+    names = drawn.sample([*formats(), *canonical_tags()], 300)
+    for name in (*names, *openvino.refused_formats(), *inference_engine.DATA_LAYOUTS, "ANY", "BLOCKED", "BlockingDesc"):
+        at = drawn.randrange(len(name))
+        for middle in ("q", "", 2 * name[at], name[at].swapcase()):
+            try:
+                notations.read(name[:at] + middle + name[at + 1 :])
+            except NotationError as error:
+                meant.update(error.message.partition("; did you mean ")[2:])
+    for text in sorted(meant - {""}):
+        assert notations.read(text)
+    assert len(meant) > 100
 
 
 def test_names_of_a_layout():

@@ -65,12 +65,13 @@ def read(text: str) -> Reading:
     scanner = Scanner(text)
     if scanner.take(_BLOCKING):
         return _read_blocking(scanner)
-    if text in WITHOUT_ORDER:
-        raise MeantError(text, 0, f"layout {text} {WITHOUT_ORDER[text]}")
+    if text.upper() in WITHOUT_ORDER:
+        raise MeantError(text, 0, f"layout {text.upper()} {WITHOUT_ORDER[text.upper()]}")
     if text in _layouts():
         return Reading(_layouts()[text])
     expected = f"expected one of {' '.join(_layouts())}, or {_BLOCKING}({{..}}, {{..}})"
-    return Scanner(text).fail(expected, 0, near_match(text.partition("(")[0], _near_names()))
+    name, bracket, _ = text.partition("(")
+    return Scanner(text).fail(expected, 0, near_match(name, _near_names(has_dims=bool(bracket))))
 
 
 @as_annotated
@@ -108,8 +109,8 @@ def _layouts() -> dict[str, MemoryLayout]:
 
 
 @cache
-def _near_names() -> dict[str, list[str]]:
-    return near_index((*_layouts(), *WITHOUT_ORDER, _BLOCKING))
+def _near_names(has_dims: bool) -> dict[str, list[str]]:
+    return near_index((_BLOCKING,) if has_dims else tuple(_layouts()))
 
 
 def _read_blocking(scanner: Scanner) -> Reading:

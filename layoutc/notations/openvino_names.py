@@ -173,4 +173,4 @@ def _names_by_layout(narrow: bool) -> dict[Layout, list[str]]:
 
 @cache
 def _near_names() -> dict[str, list[str]]:
-    return near_index(tuple(formats()))
+    return near_index([format.name for format in formats().values() if not format.reason])

@@ -109,8 +109,10 @@ def near_match(text: str, index: Mapping[str, Sequence[str]]) -> str | None:
     """
     if not NEAR_LENGTH[0] <= len(text) <= NEAR_LENGTH[1]:
         return None
-    found = (name for key in (text.lower(), *_shorter(text.lower())) for name in index.get(key, ()) if name != text)
-    return min(found, key=lambda name: _edits(text, name), default=None)
+    keys = (text.lower(), *_shorter(text.lower()))
+    # A character left out here and another one there may leave the same, two edits apart.
+    found = (name for key in keys for name in index.get(key, ()) if _edits(text.lower(), name.lower()) <= 1)
+    return min((name for name in found if name != text), key=lambda name: _edits(text, name), default=None)
 
 
 def near_index(names: Sequence[str]) -> dict[str, list[str]]:
