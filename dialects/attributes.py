@@ -21,7 +21,7 @@ from layoutc.affine_text import map_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType
 from layoutc.errors import LayoutcError, NotationError
-from layoutc.notations.reading import NO_OPTIONS, Options
+from layoutc.notations.reading import NO_OPTIONS, Options, Reading
 
 Ints = tuple[int, ...]
 
@@ -78,6 +78,11 @@ class LayoutAttr(MemRefLayoutAttr, ParametrizedAttribute, ABC):
         values = (tuple(v.data for v in o) if isinstance(o, ArrayAttr) else o.data for o in self.options)
         return Options(*values)  # pyright: ignore[reportArgumentType]
 
+    @property
+    @abstractmethod
+    def reading(self) -> Reading:
+        """What the attribute says where no memref has a shape; raises LayoutcError if it says something twice."""
+
     @abstractmethod
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
         """The memory descriptor of a memref or tensor of this shape; raises LayoutcError if it does not fit."""
@@ -130,9 +135,12 @@ class TagAttr(LayoutAttr):
             printer.print_string_literal(self.tag.data)
             _print_options(printer, self.option_values)
 
+    @property
+    def reading(self) -> Reading:
+        return notations.read(self.tag.data).given(self.option_values)
+
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
-        reading = notations.read(self.tag.data)
-        return reading.bind(shape, element_type, self.option_values)
+        return self.reading.bind(shape, element_type)
 
     def get_affine_map(self) -> AffineMap:
         """The map to a physical index, one result per digit; flattened axes need a shape and are refused."""
@@ -186,6 +194,11 @@ class MapAttr(LayoutAttr):
         with printer.in_angle_brackets():
             printer.print_string(map_text(self.map.data))
             _print_options(printer, self.option_values)
+
+    @property
+    def reading(self) -> Reading:
+        options = self.option_values
+        return read_map(self.map.data, None, physical=bool(options.strides)).given(options)
 
     def descriptor(self, shape: Sequence[int], element_type: ElementType) -> MemoryDesc:
         return map_descriptor(self.map.data, shape, element_type, self.option_values)

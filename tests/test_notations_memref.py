@@ -11,6 +11,7 @@ import pytest
 
 import layoutc
 from layoutc import notations
+from layoutc.dialects.attributes import MapAttr
 from layoutc.dialects.memory import memory_desc, memref_type
 from layoutc.element_type import ELEMENT_TYPES
 from layoutc.notations import memref
@@ -60,6 +61,35 @@ def test_the_text_is_that_of_the_dialect(name: str) -> None:
     assert memory_desc(parsed) == memory_desc(expected)
 
 
+@pytest.mark.parametrize("name", DESCRIPTORS)
+def test_the_attribute_of_the_dialect_is_a_layout(name: str) -> None:
+    """As IR prints it: the rest of the type is what `desc` is given."""
+    desc = DESCRIPTORS[name]
+    again = layoutc.desc(str(MapAttr.of(desc)), desc.dims, desc.element_type)
+    assert again == desc or (again.same_memory(desc) and again.padded_dims == desc.padded_dims)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('#layout.tag<"nChw8c">', layoutc.desc("nChw8c", (2, 17, 5, 4))),
+        ('memref:#layout.tag<"openvino:bfyx">', layoutc.desc("bfyx", (2, 17, 5, 4))),
+        ('#layout.tag<"nChw8c", offset = 3>', layoutc.desc("nChw8c", (2, 17, 5, 4), offset=3)),
+        (
+            '#layout.tag<"bfyx", low = [0, 0, 1, 1], align = [1, 8, 1, 1]>',
+            layoutc.desc("bfyx", (2, 17, 5, 4), low=(0, 0, 1, 1), align=(1, 8, 1, 1)),
+        ),
+    ],
+)
+def test_an_attribute_says_what_its_tag_and_options_do(text: str, expected: layoutc.MemoryDesc) -> None:
+    assert layoutc.desc(text, expected.dims) == expected
+    if expected == layoutc.desc(expected.layout, expected.dims):
+        assert layoutc.parse(text) == expected.layout
+    else:
+        with pytest.raises(layoutc.NotationError, match="gives strides, an offset or sizes"):
+            layoutc.parse(text)
+
+
 @pytest.mark.parametrize("element", ELEMENT_TYPES, ids=str)
 def test_every_element_type_reads_back(element: layoutc.ElementType) -> None:
     desc = layoutc.desc("aB8b", (2, 17), element)
@@ -85,7 +115,7 @@ def test_types_are_short_where_mlir_has_a_word() -> None:
         ("memref<2x3xs8>", 11, "got 's8'; did you mean i8"),
         ("memref<2x3xf8_e4m3>", 11, "got 'f8_e4m3'; did you mean f8E4M3FN"),
         ("memref<2x3x>", 11, "expected an element type of MLIR, as f32 or i8, got none"),
-        ("memref<2x3xf32>zz", 15, "expected the end of the type"),
+        ("memref<2x3xf32>zz", 15, "expected the end of a type"),
         ("memref<?xf32>", 0, "dynamic dimension"),
         ("memref<0xf32>", 0, "hold 0, expected 1 or more"),
         ("memref<2x3xcomplex<f32>>", 0, "unknown element type 'complex<f32>'"),
@@ -97,6 +127,13 @@ def test_types_are_short_where_mlir_has_a_word() -> None:
         ("affine_map<(d0) -> (d0" + '"' + "ab" * 500, 22, "a map has no quotes"),
         ("memref<2x3xf32, strided<[3, ²]>>", 0, "a number has a digit that is none of 0 to 9"),
         ("memref:tensor<2xf32>", 7, "expected memref<...>"),
+        ('#layout.tag<"zq">', 14, "unknown axis 'q'"),
+        ('#layout.tag<"ab"', 16, "'>' expected"),
+        ('#layout.tag<"ab">>', 17, "expected the end of an attribute"),
+        ("#layout.map<(d0) -> (d1)>", 21, ""),
+        ("#layout.conversion<sum = 1.0>", 0, "expected #layout.tag<...> or #layout.map<...>"),
+        ('#layout.tag<"{2,3},{5,1}", strides = [3, 1]>', 0, "strides (3, 1) given, the text already says (5, 1)"),
+        ('#layout.tag<"' + "ab" * 500, 12, "a string is not closed"),
     ],
 )
 def test_a_text_that_is_no_type(text: str, column: int, message: str) -> None:

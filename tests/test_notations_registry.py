@@ -27,6 +27,7 @@ SAMPLES = [
     "BlockingDesc({1,4,20,20,8},{0,1,2,3,1},3,{0,0,0,0,0},{1,2,3,4,5})",
     "sizes={2,3} strides={5,1}",
     "{2,3},{5,1}",
+    '#layout.tag<"aB8b", offset = 16, low = [0, 1]>',
     "affine_map<(d0, d1) -> (d0, d1 floordiv 8, d1 mod 8)>",
     "(n, c) -> (n * 3 + (c floordiv 8) * 8 + c mod 8 + 3)",
     "strided<[5, 1], offset: 3>",

@@ -1,8 +1,9 @@
 """
 MLIR's memref types: `memref<2x17xf32, #layout.tag<"aB8b">>`, `memref<2x3xf32, strided<[5, 1], offset: 3>>`.
 
-A type says everything: dims, element type, layout, strides, base offset and border. Reading it takes xDSL's parser,
-writing it does not.
+A type says everything: dims, element type, layout, strides, base offset and border. The attributes that stand for
+layouts in one are read alone too, `#layout.tag<"aB8b">` and `#layout.map<(d0, d1) -> (d1, d0)>`. Reading takes xDSL's
+parser, writing does not.
 """
 
 from __future__ import annotations
@@ -20,15 +21,16 @@ from layoutc.notations.scanner import Scanner
 NAME = "memref"
 MAX_LENGTH = 4_000
 
-_START = "memref<"
+_START, _LAYOUT = "memref<", "#layout."
 _STRINGS = re.compile(r'[^"]*(?:"[^"\\\n\v\f]*"[^"]*)*')
 
 
 @as_annotated
 def read(text: str) -> Reading:
-    """What a memref type says. Raises NotationError, with the column, for a text that is none."""
+    """What a memref type, or a layout of one, says. Raises NotationError, with the column, for a text that is none."""
     scanner = Scanner(text)
-    scanner.is_meant = text.startswith(_START)
+    is_layout = text.startswith(_LAYOUT)
+    scanner.is_meant = is_layout or text.startswith(_START)
     if not scanner.is_meant:
         scanner.fail(f"expected {_START}...>")
     if len(text) > MAX_LENGTH:
@@ -36,14 +38,17 @@ def read(text: str) -> Reading:
     # xDSL's lexer takes time exponential in the length of a string that is not closed.
     if not _STRINGS.fullmatch(text):
         scanner.fail("a string is not closed, or holds a backslash or a line break", text.index('"'))
-    from layoutc.dialects.memref_text import TypeTextError, read_memref
+    from layoutc.dialects.memref_text import TypeTextError, read_layout, read_memref
 
     try:
-        desc = read_memref(text)
+        return read_layout(text) if is_layout else _reading(read_memref(text))
     except TypeTextError as error:
         scanner.fail(error.message, error.column)
     except LayoutcError as error:
         scanner.fail(error.message, 0)
+
+
+def _reading(desc: MemoryDesc) -> Reading:
     return Reading(
         desc.layout,
         desc.dims,
@@ -57,7 +62,7 @@ def read(text: str) -> Reading:
 
 @as_annotated
 def parse(text: str) -> Layout:
-    """The layout of a type that has no strides of its own."""
+    """The layout of a type, or of a layout alone, that has no strides of its own."""
     return read(text).layout_alone(text)
 
 

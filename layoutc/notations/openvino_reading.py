@@ -51,6 +51,7 @@ class FormatReading(Reading):
 
         Raises LayoutcError for an odd x that takes two descriptors, and for a border that the format has no room for.
         """
+        options = self.given(options).options
         plain = Reading(layout_for(self.format, element_type or "f32", dims))
         if not options.strides and dims is not None and len(dims) == plain.layout.rank:
             options = replace(options, strides=_strides_without(self.format, plain.layout, dims))

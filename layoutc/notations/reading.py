@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName, element_type
@@ -92,33 +92,40 @@ class Reading:
             raise NotationError(text, 0, message)
         return self.layout
 
+    @property
+    def options(self) -> Options:
+        """What the text says as if it were given beside it."""
+        return Options(self.strides, self.base_offset, self.low, self.high, self.layout.align)
+
+    def given(self, options: Options) -> Self:
+        """The same with what is given beside the text. Raises LayoutcError where the text says that already."""
+        if options == NO_OPTIONS:
+            return self
+        return replace(
+            self,
+            layout=replace(self.layout, align=options.align) if options.align else self.layout,
+            strides=_one_of("strides", self.strides, options.strides),
+            base_offset=_one_of("offset", self.base_offset, options.offset),
+            low=_one_of("low border", self.low, options.low),
+            high=_one_of("high border", self.high, options.high),
+        )
+
     def bind(
-        self,
-        dims: Sequence[int] | None,
-        element_type: TypeName | None,
-        options: Options = NO_OPTIONS,
+        self, dims: Sequence[int] | None, element_type: TypeName | None, options: Options = NO_OPTIONS
     ) -> MemoryDesc:
         """
         The descriptor of these dims.
 
         Raises LayoutcError where dims, strides or offset contradict what the text says.
         """
-        dims = self._dims(dims)
-        layout = replace(self.layout, align=options.align) if options.align else self.layout
-        desc = MemoryDesc(
-            dims,
-            self.elements(element_type),
-            layout,
-            _one_of("strides", self.strides, options.strides),
-            _one_of("offset", self.base_offset, options.offset),
-            _one_of("low border", self.low, options.low),
-            _one_of("high border", self.high, options.high),
-        )
+        all = self.given(options)
+        dims = all._dims(dims)
+        desc = MemoryDesc(dims, all.elements(element_type), all.layout, all.strides, all.base_offset, all.low, all.high)
         for axis, extent in self.extents:
             if desc.extents[axis] != extent:
-                name = layout.axis_names[axis]
+                name = desc.layout.axis_names[axis]
                 raise LayoutcError(f"axis {name} has {desc.extents[axis]} coordinates, the text implies {extent}")
-        return self._with_shape(desc) if self.shape and self.shape != desc.physical_shape else desc
+        return all._with_shape(desc) if self.shape and self.shape != desc.physical_shape else desc
 
     def _dims(self, dims: Sequence[int] | None) -> tuple[int, ...]:
         if dims is None:
