@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from layoutc.checks import a_class, instance, integer
-from layoutc.errors import BufferError
+from layoutc.errors import BufferError, LayoutcError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +20,8 @@ TENSOR = "numpy.from_dlpack makes one of a tensor of NumPy's types; kernels of l
 NATIVE = "expected this machine's byte order"
 FOREIGN = {"little": (">", "!"), "big": ("<",)}[sys.byteorder]
 """how formats of the buffer protocol begin whose numbers are in the other byte order"""
+NUMBERS = frozenset("hHiIlLqQefd")
+"""formats of numbers of more than a byte, which are letters of NumPy's types too"""
 
 
 class StridedError(BufferError):
@@ -46,12 +50,21 @@ class Address:
         instance("writable", self.writable, bool)
 
 
-def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignment: int = 1) -> NDArray[np.uint8]:
+def as_buffer(
+    name: str,
+    obj: object,
+    size_bytes: int,
+    *,
+    writable: bool,
+    alignment: int = 1,
+    check: Callable[[np.dtype[Any]], None] | None = None,
+) -> NDArray[np.uint8]:
     """
     The bytes of a C-contiguous buffer object, as an array that shares and keeps its memory.
 
     `obj` is anything with the buffer protocol (bytes, bytearray, memoryview, array), a NumPy array, a tensor that is
-    lent through DLPack, or an Address, of exactly `size_bytes` bytes; errors call it `name`. Raises BufferError for
+    lent through DLPack, or an Address, of exactly `size_bytes` bytes; errors call it `name`. `check` raises for a NumPy
+    type that the elements must not have; what does not say theirs is an array of bytes. Raises BufferError for
     any other object, numbers in another byte order, another size, a read-only object where `writable` is asked for,
     one that is not contiguous (StridedError), an address not a multiple of `alignment`.
     """
@@ -60,6 +73,8 @@ def as_buffer(name: str, obj: object, size_bytes: int, *, writable: bool, alignm
         raise BufferError(f"{name} holds Python objects, expected numbers")
     if not array.dtype.isnative:
         raise BufferError(f"{name} is an array of {array.dtype}, {NATIVE}")
+    if check is not None:
+        check(array.dtype)
     if not array.flags.c_contiguous:
         raise StridedError(f"{name} is not C-contiguous")
     if array.nbytes != size_bytes:
@@ -119,7 +134,8 @@ def _as_array(name: str, obj: Any) -> NDArray[Any]:
     import numpy
 
     # An empty view cannot be cast to bytes.
-    return numpy.asarray(view.cast("B") if view.nbytes else bytearray())
+    array = numpy.asarray(view.cast("B") if view.nbytes else bytearray())
+    return array.view(view.format) if view.format in NUMBERS else array
 
 
 def _kind(obj: object) -> str:
@@ -128,13 +144,21 @@ def _kind(obj: object) -> str:
 
 
 def lent_bytes(name: str, tensor: Any) -> NDArray[Any]:
-    """The memory of a tensor that is lent through DLPack, contiguous. Raises BufferError with the reason."""
+    """
+    The memory of a tensor that is lent through DLPack, contiguous: its elements, or bytes where NumPy has no such type.
+
+    Raises BufferError with the reason.
+    """
     from layoutc.dlpack import lend
 
     lent = lend(name, tensor)
     if not lent.is_contiguous:
         raise StridedError(f"{name} is not C-contiguous")
-    return bytes_at(lent.address, lent.size_bytes, lent.writable, lent)
+    found = bytes_at(lent.address, lent.size_bytes, lent.writable, lent)
+    with suppress(LayoutcError):
+        if (element := lent.element_type).bits >= 8:
+            return found.view(element.numpy)
+    return found
 
 
 def bytes_at(address: int, size_bytes: int, writable: bool, owner: object) -> NDArray[Any]:

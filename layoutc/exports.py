@@ -58,11 +58,33 @@ class Argument(NamedTuple):
     alignment: int
 
 
+class Learnt(dict[Any, bool]):
+    """The answers of a function, each asked for once; what is asked for most often need not be looked up."""
+
+    def __init__(self, ask: Callable[[Any], bool], usual: object = None) -> None:
+        super().__init__()
+        self.ask, self.usual = ask, usual if usual is not None and ask(usual) else None
+
+    def __missing__(self, key: Any) -> bool:
+        answer = self[key] = self.ask(key)
+        return answer
+
+
+ANY = Learnt(lambda _: True)
+"""for arrays whose type is compared before"""
+
+
+class Side(NamedTuple):
+    """Source or destination of a call: its bytes, what its address is a multiple of, and which types it may be of."""
+
+    size_bytes: int
+    alignment: int
+    takes: Learnt
+
+
 def checked_call(
     function: Callable[..., None],
-    source_bytes: int,
-    destination_bytes: int,
-    alignments: tuple[int, int],
+    sides: tuple[Side, Side],
     otherwise: Callable[..., None],
     arguments: Sequence[Argument] = (),
     behind: Sequence[int] = (),
@@ -70,13 +92,13 @@ def checked_call(
     """
     `function(source address, destination address, *arguments, *behind)` as a call on buffers.
 
-    They must be C-contiguous arrays of numbers in this machine's byte order, bytes, or `Address`es, of exactly these
-    sizes, at multiples of its alignment each, apart from each other, and the second writable; the arguments, which have
-    keywords, arrays of their type and shape. `behind` says how many bytes behind the destination's beginning further
+    They must be C-contiguous arrays of a type that their side takes, bytes, or `Address`es, of exactly its size, at
+    multiples of its alignment, apart from each other, and the second writable; the arguments, which have keywords,
+    arrays of their type and shape. `behind` says how many bytes behind the destination's beginning further
     addresses are. For all other objects `otherwise` is called: it says what is wrong, or finds another way to their
     memory.
     """
-    source_alignment, destination_alignment = alignments
+    (source_bytes, source_alignment, source_takes), (destination_bytes, destination_alignment, takes) = sides
     free: list[tuple[View, View, list[View]]] = []  # views that no call is using: they are dearer to make than to keep
 
     def call(source: Any, destination: Any, **params: Any) -> None:
@@ -86,8 +108,8 @@ def checked_call(
             views = View(), View(), [View() for _ in arguments]
         read, written, of_arguments = views
         try:
-            start, length = _span(source, read, READ)
-            to, room = _span(destination, written, WRITE)
+            start, length = _span(source, read, READ, source_takes)
+            to, room = _span(destination, written, WRITE, takes)
             if (
                 length == source_bytes
                 and room == destination_bytes
@@ -118,7 +140,7 @@ def checked_call(
     return call
 
 
-def _span(obj: Any, view: View, access: int) -> tuple[int, int]:
+def _span(obj: Any, view: View, access: int, takes: Learnt) -> tuple[int, int]:
     """
     Address and bytes of a buffer, which its view holds from then on.
 
@@ -130,11 +152,11 @@ def _span(obj: Any, view: View, access: int) -> tuple[int, int]:
             raise TypeError
         return obj.address, obj.size_bytes
     if kind is not bytearray and kind is not bytes:
-        if (family := _family(kind)) == "torch":
-            return _pointed(obj)
-        type = obj.dtype
-        if type.hasobject or not type.isnative or family == "masked":
+        type, family = obj.dtype, _family(kind)
+        if (type is not takes.usual and not takes[type]) or family == "masked":
             raise TypeError
+        if family == "torch":
+            return _pointed(obj)
     _get(obj, view, access)
     return view.buf, view.len
 
@@ -163,7 +185,7 @@ def _given(
         array = params[argument.name]
         if array.dtype != argument.dtype or array.shape != argument.shape:
             return None
-        start, length = _span(array, view, READ)
+        start, length = _span(array, view, READ, ANY)
         is_apart = start >= to + room or to >= start + length
         if length != argument.size_bytes or start % argument.alignment or not is_apart:
             return None

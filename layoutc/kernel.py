@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -93,10 +94,12 @@ class Kernel:
         Each is a NumPy array, any object with the buffer protocol, a tensor of the CPU that is lent through DLPack
         (torch, also bf16 and f8), or a `layoutc.Address`; nothing is copied. An array or tensor that is not
         C-contiguous is one whose memory, as `from_array` and `from_dlpack` describe it, is that of the descriptor.
+        Elements are of the descriptor's type where they say theirs; bytes (uint8, int8, void) hold any, 4-bit ones
+        packed, and integers of its width what NumPy has no word for, as uint16 bf16.
         `params` are the values of the scales and zero points that `conversion` leaves open: a buffer of their bytes
         (4-bit ones packed), an array in the shape of the parameter or flat, or plain numbers.
-        Raises BufferError for a buffer of another size or strides, a read-only destination, or overlapping buffers, and
-        LayoutcError where an executor that counts every element out has no memory for that.
+        Raises BufferError for a buffer of another size, type or strides, a read-only destination, or overlapping
+        buffers, and LayoutcError where an executor that counts every element out has no memory for that.
         """
         try:
             self._run(source, destination, **params)
@@ -174,15 +177,21 @@ class Kernel:
         params = self.conversion.arguments
         if self.executor != "c" or any(param.type.bits < 8 for param in params.values()):
             return self._on_buffers
-        from layoutc.exports import Argument, checked_call
+        from layoutc.exports import Argument, Learnt, Side, checked_call
+        from layoutc.views import is_plain
 
         dims = self.source.dims
         arguments = [
             Argument(name, param.type.numpy, param.shape(dims), param.size_bytes(dims), param.type.bits // 8)
             for name, param in params.items()
         ]
-        sizes = self.source_bytes, self.destination_bytes
-        return checked_call(self._function, *sizes, self._alignments, self._on_buffers, arguments, self._sums)
+        types = self.source.element_type, self.destination.element_type
+        source, destination = (Learnt(partial(is_plain, element=element), element.numpy) for element in types)
+        sides = (
+            Side(self.source_bytes, self._alignments[0], source),
+            Side(self.destination_bytes, self._alignments[1], destination),
+        )
+        return checked_call(self._function, sides, self._on_buffers, arguments, self._sums)
 
     def _on_buffers(self, source: Any, destination: Any, **params: Any) -> None:
         """The call on any buffers and arguments: finds the bytes of all, or says what is wrong."""

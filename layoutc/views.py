@@ -25,6 +25,8 @@ else:
 Ints = tuple[int, ...]
 MAX_WORK = 100_000
 """steps, some milliseconds, in which NumPy finds out whether arrays share memory; beyond that they are taken to"""
+BYTES = ("u8", "s8")
+"""types whose arrays may be the bytes of any elements"""
 WIDTHS = (1, 2, 4, 8)
 """bytes of NumPy's unsigned integers"""
 
@@ -59,6 +61,29 @@ def holds(dtype: np.dtype[Any], element: ElementType) -> bool:
     """
     serves = dtype.kind in "ui" and not _is_of_ml_dtypes(dtype) and _is_of_ml_dtypes(element.numpy)
     return serves or _is_void(dtype) or _type_of(dtype) == element
+
+
+def serves(dtype: Any, element: ElementType) -> bool:
+    """
+    Whether an array or a tensor of this type (NumPy's or torch's) may be a buffer of such elements.
+
+    Bytes, void and types that layoutc has no word for, as complex64, do not say what they hold; integers may stand for
+    what NumPy has no word for, and each element of an array has bytes of its own, which those below a byte have not.
+    """
+    try:
+        named = type_named(dtype)
+    except LayoutcError:
+        return True
+    stands_in = named.numpy.kind in "iu" and named.bits == element.bits and _is_of_ml_dtypes(element.numpy)
+    return named.name in BYTES or (element.bits >= 8 and (named == element or stands_in))
+
+
+def is_plain(dtype: Any, element: ElementType) -> bool:
+    """Whether memory of this type is taken as a buffer of such elements without another look at it."""
+    is_known = type(dtype).__module__ == "torch"
+    if isinstance(dtype, np.dtype):
+        is_known = dtype.isnative and not dtype.hasobject
+    return is_known and serves(dtype, element)
 
 
 def _type_of(dtype: np.dtype[Any]) -> ElementType | None:
@@ -147,15 +172,24 @@ def bytes_of(
     """
     The bytes of a buffer object as `as_buffer` has them, or of an array or tensor with the strides of `desc`.
 
-    Raises BufferError, also where strides are not those of `desc`.
+    Raises BufferError, also for elements of another type, and where strides are not those of `desc`.
     """
     from layoutc.buffers import StridedError, as_buffer
 
+    def check(dtype: np.dtype[Any]) -> None:
+        if not serves(dtype, desc.element_type):
+            raise BufferError(f"{name} is an array of {dtype}, expected {_expected(desc.element_type)}")
+
     try:
-        return as_buffer(name, obj, size_bytes, writable=writable, alignment=alignment)
+        return as_buffer(name, obj, size_bytes, writable=writable, alignment=alignment, check=check)
     except StridedError:
         strided = _strided_bytes(name, obj, desc)
         return as_buffer(name, strided, size_bytes, writable=writable, alignment=alignment)
+
+
+def _expected(element: ElementType) -> str:
+    packed = f"the packed bytes of {element}, {8 // element.bits} in each" if element.bits < 8 else ""
+    return packed or f"{element}, or its bytes as uint8"
 
 
 @lru_cache(maxsize=256)

@@ -16,8 +16,9 @@ import layoutc
 from layoutc import dlpack
 from layoutc.buffers import as_buffer, check_disjoint
 from layoutc.compiler import find_compiler
+from layoutc.element_type import element_type
 from layoutc.errors import BufferError
-from layoutc.exports import Argument, checked_call
+from layoutc.exports import ANY, Argument, Learnt, Side, checked_call
 
 # --- buffers -------------------------------------------------------------------------------------------------------
 
@@ -54,6 +55,13 @@ def test_writing_through_a_buffer() -> None:
     target = bytearray(4)
     as_buffer("destination", target, 4, writable=True)[:] = [97, 98, 99, 100]
     assert target == b"abcd"
+
+
+def of(name: str, count: int) -> Any:
+    """Zeros of a type of ml_dtypes."""
+    import ml_dtypes
+
+    return np.zeros(count, getattr(ml_dtypes, name))
 
 
 GOOD, TARGET = np.zeros(8, np.uint8), np.zeros(16, np.uint8)
@@ -239,7 +247,54 @@ def test_kernels_take_them_all() -> None:
             kernel(x.ctypes.data, y)
 
 
+F64, F32, S32, U32 = (np.zeros(8 // np.dtype(name).itemsize, name) for name in ("f8", "f4", "i4", "u4"))
+F16, U16, S16 = (np.zeros(4, name) for name in ("f2", "u2", "i2"))
+
+
+@pytest.mark.parametrize(
+    ("named", "good", "bad"),
+    [
+        ("f32", (F32, np.zeros(8, np.int8), np.zeros(2, "V4"), np.zeros(1, np.complex64)), (F64, F16, S32, U32, S16)),
+        ("f32", (F32.data, array.array("f", [1, 2]), array.array("b", bytes(8))), (F64.data, array.array("i", [1, 2]))),
+        ("f32", (Tensor(F32), Tensor(GOOD)), (Tensor(F64), Tensor(S32))),
+        ("bf16", (of("bfloat16", 4), U16, S16, np.zeros(4, "V2")), (F16, F32, of("float8_e5m2", 8))),
+        ("bf16", (U16.data,), (F16.data,)),
+        ("f8_e5m2", (of("float8_e5m2", 8), GOOD), (of("float8_e4m3fn", 8), np.zeros(8, bool), U16)),
+        ("s32", (S32,), (U32, F32)),
+        ("boolean", (np.zeros(8, bool), GOOD), (U16, of("float8_e5m2", 8))),
+        ("s4", (GOOD, np.zeros(8, np.int8), np.zeros(8, "V1")), (of("int4", 8), U16, F32)),
+    ],
+)
+def test_elements_are_those_of_the_descriptor_or_bytes(named: str, good: Any, bad: Any) -> None:
+    """Where an array says its type; a few say none, or stand for one that NumPy has no word for."""
+    desc = layoutc.desc("a", (64 // element_type(named).bits,), named)
+    executors = ("c", "reference") if find_compiler() else ("reference",)
+    for kernel in (layoutc.compile(desc, desc, executor=executor) for executor in executors):
+        for one in good:
+            kernel(one, bytearray(8))
+            kernel(bytes(8), np.empty(8, np.uint8))
+        for one in bad:
+            for _ in range(2):  # what was refused once is not taken later
+                with pytest.raises(BufferError, match=r"source is an array of \w+, expected "):
+                    kernel(one, bytearray(8))
+                with pytest.raises(BufferError, match=r"destination is an array of \w+, expected "):
+                    kernel(bytes(8), one)
+
+
+def test_elements_of_another_type_are_named() -> None:
+    for named, one, message in (
+        ("f32", F64, "source is an array of float64, expected f32, or its bytes as uint8"),
+        ("s4", of("int4", 8), "source is an array of int4, expected the packed bytes of s4, 2 in each"),
+    ):
+        desc = layoutc.desc("a", (64 // element_type(named).bits,), named)
+        with pytest.raises(BufferError, match=message):
+            layoutc.compile(desc, desc, executor="reference")(one, bytearray(8))
+
+
 # --- calls ---------------------------------------------------------------------------------------------------------
+
+
+NUMBERS = Learnt(lambda dtype: dtype.isnative and not dtype.hasobject)
 
 
 class Calls:
@@ -248,9 +303,8 @@ class Calls:
     def __init__(self, alignments: tuple[int, int] = (4, 4), *more: Any) -> None:
         self.addresses: list[tuple[int, ...]] = []
         self.otherwise: list[tuple[Any, ...]] = []
-        self.run = checked_call(
-            lambda *addresses: self.addresses.append(addresses), 8, 16, alignments, self._otherwise, *more
-        )
+        sides = Side(8, alignments[0], NUMBERS), Side(16, alignments[1], NUMBERS)
+        self.run = checked_call(lambda *addresses: self.addresses.append(addresses), sides, self._otherwise, *more)
 
     def _otherwise(self, source: Any, destination: Any, **params: Any) -> None:
         self.otherwise.append((source, destination, *params.values()))
@@ -398,7 +452,7 @@ def test_calls_inside_of_calls_and_from_threads() -> None:
         Calls().run(GOOD, TARGET)
         found.add((source, destination))
 
-    call = checked_call(wait, 8, 16, (1, 1), lambda *_: None)
+    call = checked_call(wait, (Side(8, 1, ANY), Side(16, 1, ANY)), lambda *_: None)
     threads = [threading.Thread(target=call, args=pair) for pair in arrays]
     for thread in threads:
         thread.start()

@@ -79,7 +79,10 @@ def test_tensors_that_are_refused() -> None:
         (torch.zeros(2, 2).T, "source is not C-contiguous"),
         (torch.zeros(5), "source has 20 bytes, expected 16"),
         (good, "overlap in 16 bytes"),
-        (torch.zeros(8, dtype=torch.int16)[1:5].repeat(2)[:0], "source has 0 bytes"),
+        (torch.zeros(8)[1:5].repeat(2)[:0], "source has 0 bytes"),
+        (torch.zeros(2, dtype=torch.float64), "source is an array of float64, expected f32, or its bytes as uint8"),
+        (torch.zeros(8, dtype=torch.bfloat16), "source is an array of bfloat16, expected f32"),
+        (torch.zeros(4, dtype=torch.int32), "source is an array of int32, expected f32"),
     ):
         with pytest.raises(layoutc.BufferError, match=message):
             kernel(tensor, good)
