@@ -97,7 +97,8 @@ class Kernel:
         Elements are of the descriptor's type where they say theirs; bytes (uint8, int8, void) hold any, 4-bit ones
         packed, and integers of its width what NumPy has no word for, as uint16 bf16.
         `params` are the values of the scales and zero points that `conversion` leaves open: a buffer of their bytes
-        (4-bit ones packed), an array in the shape of the parameter or flat, or plain numbers.
+        (4-bit ones packed), an array in the shape of the parameter or flat, or plain numbers. Memory of their type is
+        taken unread, NaN and 0 too; numbers that are converted to it must be finite.
         Raises BufferError for a buffer of another size, type or strides, a read-only destination, or overlapping
         buffers, and LayoutcError where an executor that counts every element out has no memory for that.
         """

@@ -94,6 +94,24 @@ def test_arguments_that_do_not_fit_are_refused(params: dict[str, Any], message: 
     assert (written == 77).all()
 
 
+@pytest.mark.parametrize("executor", ["c", "interpret", "reference"])
+def test_memory_of_scales_is_taken_unread(executor: Any) -> None:
+    """What NaN, infinity and 0 become is arithmetic; numbers to convert must be finite, but may be 0."""
+    src, dst = layoutc.desc("a", (4,), "f32"), layoutc.desc("a", (4,), "s8")
+    kernel = layoutc.compile(src, dst, dst_scale=Param(axes=0), executor=executor)
+    x, y = np.array([1, 1, 1, -1], np.float32), np.zeros(4, np.int8)
+    values = np.array([np.nan, np.inf, 0, 0], np.float32)
+    for scales in (values, values.tobytes()):
+        y[:] = 77
+        kernel(x, y, dst_scale=scales)
+        assert y.tolist() == [0, 0, 127, -128]
+    kernel(x, y, dst_scale=[1, 2, 0, 0])
+    assert y.tolist() == [1, 0, 127, -128]
+    for scales in (values.tolist(), values.astype(np.float64)):
+        with pytest.raises(layoutc.LayoutcError, match="dst scale: value of a parameter nan is not finite"):
+            kernel(x, y, dst_scale=scales)
+
+
 def lent(array: np.ndarray) -> object:
     """What is known of it through DLPack and a shape alone."""
 
