@@ -116,7 +116,10 @@ def one_line(error: BaseException) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Runs the driver. Exit status as of `layoutc`: 1 for bad input with the reason on stderr, 2 for bad usage."""
+    """
+    Runs the driver. Exit status as of `layoutc`: 1 for bad input with the reason on stderr, 2 for bad usage, which xDSL
+    takes a target for that it has not.
+    """
     open_stdout()
     try:
         with ending_as_interrupt():
