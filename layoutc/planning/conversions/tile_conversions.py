@@ -58,7 +58,8 @@ def gathered_plan(copy: StridedCopy, how: Converting) -> CopyPlan | None:
         return None
     if not pays and not (how.streams and _has_better_tiles(copy, how)):
         return None
-    return row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+    gathered = row_by_row(copy, how, is_transposed, min(MORE_LANES * lanes, whole))
+    return None if gathered and _leave_as_well(copy, gathered, how) else gathered
 
 
 def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
@@ -86,6 +87,22 @@ def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     stores_again = straight.store == "nontemporal" and stores_lines_twice(straight, how.target)
     converts = suits or (narrows and _fills_lines(straight)) or (widens and _widens_well(straight))
     return converts and not (stores_again or rows_collide(straight))
+
+
+def _leave_as_well(copy: StridedCopy, gathered: CopyPlan, how: Converting) -> bool:
+    """
+    Whether tiles that convert put lines together as well, out of rows as long, where the last cache is far.
+
+    One buffer is less to pass through than two. But not of 8 bytes, which are few of many rows, if registers hold them
+    by lanes; nor in boxes of less than 4, whose registers are mostly empty once they are wide enough to compute with.
+    """
+    if not (how.streams and how.target.llc_is_far and gathered.store == "staged"):
+        return False
+    straight = straight_plan(copy, how)
+    if straight.store != "staged" or straight.source_run < gathered.source_run:
+        return False
+    bytes = straight.widths.dst
+    return bytes >= WIDE_ELEMENT if straight.merges else bytes <= WIDE_ELEMENT and not gathered.merges
 
 
 def _widens_well(plan: CopyPlan) -> bool:

@@ -53,13 +53,15 @@ def streamed(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def with_fewer_widened(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
-    The plan, whose tiles, where they widen elements and the last cache is near, load few from each row.
+    The plan, whose tiles, where they widen elements, load few from each row.
 
     So many as one register holds once they are wide: all that one holds of narrow ones go into as many rows of the
-    destination. Not where rows of the source evict each other: there whole lines are loaded at once.
+    destination. Not where rows of the source evict each other: there whole lines are loaded at once. Nor, where the
+    last cache is far, of elements that share bytes, of which so few are a few bytes.
     """
     is_wide = plan.widths.dst >= WIDE_ELEMENT and plan.widths.src < plan.widths.dst
-    if target.llc_is_far or not (is_wide and plan.is_plain and plan.transposes):
+    shares_far = target.llc_is_far and plan.widths.are_packed
+    if shares_far or not (is_wide and plan.is_plain and plan.transposes):
         return plan
     if rows_of_a_set(plan) > COLLIDING_ROWS:
         return plan
