@@ -753,30 +753,41 @@ def test_past_the_caches_macro_tiles_have_a_few_lines_of_rows_on_both_sides(
 
 
 @pytest.mark.parametrize(
-    ("tags", "dims", "types", "gathers", "lanes"),
+    ("tags", "dims", "types", "gathers", "gathers_far", "lanes"),
     [
-        ("nchw nhwc", (64, 64, 56, 56), "s8 f32", False, "1:16 -> 2:16"),  # a register once they are wide
-        ("nchw nhwc", (64, 64, 56, 56), "s16 s64", False, "1:8 -> 2:8"),
-        ("ab ba", (3001, 5003), "s8 f32", False, "0:16 -> 1:16"),  # lines are put together in a buffer
-        ("ab ba", (4096, 4096), "s8 f32", False, "0:64 -> 1:16"),  # rows evict each other: whole lines of them
-        ("ab ba", (4096, 4096), "s8 bf16", True, "0:8 -> 1:32"),
-        ("ab ba", (4096, 4096), "s4 f32", True, "0:8 -> 1:16"),  # 64 of them are half a line, and evict each other
-        ("ab ba", (4000, 4000), "s4 f32", False, "0:16 -> 1:16"),
-        ("aB12b ab", (58272, 14), "bf16 u32", False, "1:14 -> 1:14 0:2"),  # a box, 14 of 16 lanes full
-        ("aB12b ab", (58272, 14), "u4 f32", True, "1:14 -> 1:14 0:2"),  # no box of half bytes, and no transpose
-        ("ba Ab5a", (1070535, 28), "f8_e4m3 f16", True, "2:5 0:2 -> 2:5 1:28 0:2"),  # 10 of 32 lanes
+        ("nchw nhwc", (64, 64, 56, 56), "s8 f32", False, True, "1:16 -> 2:16"),  # a register once they are wide
+        ("nchw nhwc", (64, 64, 56, 56), "s16 s64", False, True, "1:8 -> 2:8"),
+        ("ab ba", (3001, 5003), "s8 f32", False, False, "0:16 -> 1:16"),  # lines are put together in a buffer
+        ("ab ba", (4096, 4096), "s8 f32", False, True, "0:64 -> 1:16"),  # rows evict each other: whole lines of them
+        ("ab ba", (4096, 4096), "s8 bf16", True, True, "0:8 -> 1:32"),
+        (
+            "ab ba",
+            (4096, 4096),
+            "s4 f32",
+            True,
+            True,
+            "0:8 -> 1:16",
+        ),  # 64 are half a line, and evict each other
+        ("ab ba", (4000, 4000), "s4 f32", False, True, "0:16 -> 1:16"),
+        ("aB12b ab", (58272, 14), "bf16 u32", False, False, "1:14 -> 1:14 0:2"),  # a box, 14 of 16 lanes full
+        ("aB12b ab", (58272, 14), "u4 f32", True, True, "1:14 -> 1:14 0:2"),  # no box of half bytes, and no transpose
+        ("ba Ab5a", (1070535, 28), "f8_e4m3 f16", True, True, "2:5 0:2 -> 2:5 1:28 0:2"),  # 10 of 32 lanes
     ],
 )
 def test_past_near_caches_tiles_widen_elements_themselves(
-    tags: str, dims: tuple[int, ...], types: str, gathers: bool, lanes: str
+    tags: str, dims: tuple[int, ...], types: str, gathers: bool, gathers_far: bool, lanes: str
 ) -> None:
-    """Where they fill lines, or are boxes with full registers; those of 4 bytes and more from few elements of a row."""
+    """
+    Where they fill lines, or are boxes with full registers; those of 4 bytes and more from few elements of a row.
+
+    Where the last cache is far, if they put lines together in a buffer.
+    """
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
     near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))
     plan = choose_plan(*sides, near)
     assert plan.copies[0].gathers_converted == gathers and f"lanes {lanes}, " in "\n".join(plan_lines(plan))
-    assert choose_plan(*sides, far).copies[0].gathers_converted
+    assert choose_plan(*sides, far).copies[0].gathers_converted == gathers_far
     assert parse_plan(plan_lines(plan)) == plan
 
 
@@ -784,7 +795,8 @@ def test_past_near_caches_tiles_widen_elements_themselves(
     ("tags", "dims", "types", "is_far", "lanes"),
     [
         ("nchw nhwc", (64, 64, 56, 56), "f32 f64", False, "1:8 -> 2:8"),
-        ("nchw nhwc", (64, 64, 56, 56), "f32 f64", True, "1:16 -> 2:8"),
+        ("nchw nhwc", (64, 64, 56, 56), "f32 f64", True, "1:8 -> 2:8"),
+        ("ab ba", (5001, 3003), "u2 f32", True, "0:64 -> 1:16"),
         ("ab ab", (3008, 5056), "f4_e2m1 f32", False, "0:64 -> 0:16"),  # as they lie
         ("ab ba", (5001, 3003), "u2 f32", False, "0:16 -> 1:16"),  # in a buffer
     ],
@@ -792,7 +804,7 @@ def test_past_near_caches_tiles_widen_elements_themselves(
 def test_tiles_that_widen_to_4_bytes_and_more_load_few_of_a_row(
     tags: str, dims: tuple[int, ...], types: str, is_far: bool, lanes: str
 ) -> None:
-    """A register of them, past the caches, where the last one is near, if they are transposed."""
+    """A register of them, past the caches, if they are transposed; where the last one is far, of whole bytes."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     plan = choose_plan(
         desc(tag, dims, type), desc(to_tag, dims, to_type), replace(machine("avx512"), llc=0, llc_is_far=is_far)
@@ -801,27 +813,27 @@ def test_tiles_that_widen_to_4_bytes_and_more_load_few_of_a_row(
 
 
 @pytest.mark.parametrize(
-    ("tags", "dims", "types", "gathers"),
+    ("tags", "dims", "types", "gathers", "gathers_far"),
     [
-        ("ab ba", (3001, 5003), "f32 s8", False),
-        ("ab ba", (3001, 8003), "bf16 f8_e4m3", False),
-        ("nchw nhwc", (32, 100, 65, 121), "f32 s8", False),
-        ("ab ba", (3008, 5003), "f32 s8", True),  # whole lines go straight
-        ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True),  # rows of 400 bytes
-        ("ab ba", (3001, 5003), "s8 f32", False),  # elements become wider
-        ("ab ba", (3001, 5003), "f64 s8", False),
+        ("ab ba", (3001, 5003), "f32 s8", False, False),
+        ("ab ba", (3001, 8003), "bf16 f8_e4m3", False, False),
+        ("nchw nhwc", (32, 100, 65, 121), "f32 s8", False, True),
+        ("ab ba", (3008, 5003), "f32 s8", True, True),  # whole lines go straight
+        ("nhwc nchw", (32, 100, 65, 121), "f32 s8", True, True),  # rows of 400 bytes
+        ("ab ba", (3001, 5003), "s8 f32", False, False),  # elements become wider
+        ("ab ba", (3001, 5003), "f64 s8", False, True),
     ],
 )
 def test_tiles_convert_to_single_bytes_that_they_put_together_to_lines(
-    tags: str, dims: tuple[int, ...], types: str, gathers: bool
+    tags: str, dims: tuple[int, ...], types: str, gathers: bool, gathers_far: bool
 ) -> None:
-    """Out of long rows, where the last cache is near; where it is far, rows are gathered."""
+    """Out of long rows, where the last cache is near; where it is far, out of rows as long as would be gathered."""
     (tag, to_tag), (type, to_type) = tags.split(), types.split()
     sides = desc(tag, dims, type), desc(to_tag, dims, to_type)
     near, far = (replace(machine("avx512"), llc=0, llc_is_far=is_far) for is_far in (False, True))
     plan = choose_plan(*sides, near)
     assert plan.copies[0].gathers_converted == gathers and parse_plan(plan_lines(plan)) == plan
-    assert choose_plan(*sides, far).copies[0].gathers_converted
+    assert choose_plan(*sides, far).copies[0].gathers_converted == gathers_far
 
 
 @pytest.mark.parametrize(("types", "lanes"), [("f64 f32", 8), ("f64 bf16", 8), ("f32 bf16", 8)])
@@ -933,8 +945,7 @@ def test_short_rows_fill_registers_whatever_their_parameters_are(
     ("tags", "dims", "types", "is_far", "piece"),
     [
         ("cdba cabd", (58, 8, 224, 299), "f32->s8", False, 128),
-        ("cdba cabd", (58, 8, 224, 299), "f32->s8", True, 64),
-        ("cdba cabd", (58, 8, 224, 299), "s8->f32", True, 16),
+        ("cdba cabd", (58, 8, 224, 299), "s8->f64", True, 8),
         ("ab ba", (104713, 500), "bf16->s8", False, 32),  # the first cache holds the lines until the next macro tile
     ],
 )

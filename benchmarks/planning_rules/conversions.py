@@ -137,6 +137,13 @@ CONVERSION_RULES = (
         converts=True,
     ),
     Rule(
+        "_leave_as_well",
+        "where L3 is far, they convert themselves if they put lines together as well, out of rows as long",
+        {"never": {"_leave_as_well": answering(False)}},
+        (IN_DRAM, IN_L3),
+        converts=True,
+    ),
+    Rule(
         "HALVED",
         "past the caches they convert any registers, where elements become 2 bytes wide, and L3 is near",
         {"never": {"HALVED": to(NEVER)}, "of 1 byte": {"HALVED": to(1)}},
