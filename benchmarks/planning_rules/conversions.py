@@ -166,7 +166,7 @@ CONVERSION_RULES = (
     ),
     Rule(
         "CACHED_ELEMENT",
-        "in the caches they convert as many to elements of 2 bytes and more, where L3 is near",
+        "in the caches they convert as many to elements of 2 bytes and more",
         {"never": {"CACHED_ELEMENT": to(NEVER)}, "of 1 byte too": {"CACHED_ELEMENT": to(1)}},
         CACHES,
         converts=True,

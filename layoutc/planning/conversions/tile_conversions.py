@@ -70,15 +70,16 @@ def gathered_lines(copy: StridedCopy, how: Converting) -> CopyPlan | None:
 
 def _converts_more(copy: StridedCopy, how: Converting, suits: bool) -> bool:
     """
-    Whether tiles convert more registers themselves, where the last cache is near: such as suit, or that fill lines.
+    Whether tiles convert more registers themselves: such as suit, and past the caches, where the last one is near, that
+    fill lines.
 
     Past the caches they wait for what they read, if not for rows that evict each other; what a buffer takes is less
     than lines that are stored again. In them it counts, but elements of a byte leave it by longer runs.
     """
-    if how.target.llc_is_far:
-        return False
     if not how.streams:
         return suits and how.widths.dst >= CACHED_ELEMENT
+    if how.target.llc_is_far:
+        return False
     narrows = how.widths.dst == 1 < how.widths.src and not how.widths.are_packed
     widens = how.widths.src < how.widths.dst
     if not (suits or narrows or widens):
