@@ -128,13 +128,19 @@ def next_macro_tile(plan: CopyPlan) -> int:
         step = _next_period(digit, step)
     ahead = _tiles_ahead(plan, loops[-1]) or digit.offset("src", step) * _turns_ahead(plan, loops[-1], step)
     # What straddles lines mostly begins in one that is there, as what lies before it was loaded, and ends in another.
-    if straddles_lines(plan):
+    if straddles_lines(plan) or _steps_inside_lines(plan, loops[-1]):
         return ahead + _last_loaded(plan)
     if not goes_on(plan, loops[-1]):
         return ahead
     loaded, line = _loaded_at_once(plan), LINE // plan.widths.src
     # The first part of a line waits for the second cache: a line ahead is asked for with the last part of another one.
     return ahead + loaded if plan.stages_stores and loaded < line and ahead % line == 0 else ahead
+
+
+def _steps_inside_lines(plan: CopyPlan, position: int) -> bool:
+    """Whether macro tiles that overlap along a digit begin inside lines, where those beside each other would not."""
+    step, stride = plan.macro_step(position), plan.copy.digits[position].stride("src")
+    return step < plan.macro[position] and isinstance(stride, int) and step * stride * plan.widths.src % LINE > 0
 
 
 def _tiles_ahead(plan: CopyPlan, position: int) -> int:
