@@ -18,7 +18,7 @@ from layoutc.errors import PlanError
 from layoutc.kernel import Executor
 from layoutc.planning import reorder_copies
 from layoutc.planning.choose import choose_plan
-from layoutc.planning.copies.copy_digits import OTHER, Carry, CopyDigit, SideName, StridedCopy, axis_digit
+from layoutc.planning.copies.copy_digits import OTHER_SIDE, Carry, CopyDigit, SideName, StridedCopy, axis_digit
 from layoutc.planning.copies.promotion import as_bytes, promoted, promotions
 from layoutc.planning.copies.strided_copy import strided_copies
 from layoutc.planning.copies.swapped import swapped, swapped_rows
@@ -95,7 +95,7 @@ def elements_moved(copy: StridedCopy, per_byte: int) -> Iterator[tuple[int, int]
             swapped_values = [*values]
             swapped_values[position], other = divmod(place * digit.extent + step, per_byte)
             here = offset(copy, digit.swaps_at, values) * per_byte + place
-            there = offset(copy, OTHER[digit.swaps_at], swapped_values) * per_byte + other
+            there = offset(copy, OTHER_SIDE[digit.swaps_at], swapped_values) * per_byte + other
             yield (here, there) if digit.swaps_at == "src" else (there, here)
 
 

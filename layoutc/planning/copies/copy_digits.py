@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 SideName = Literal["src", "dst"]
 SIDES: tuple[SideName, ...] = ("src", "dst")
-OTHER: dict[SideName, SideName] = {"src": "dst", "dst": "src"}
+OTHER_SIDE: dict[SideName, SideName] = {"src": "dst", "dst": "src"}
 """the other side"""
 
 

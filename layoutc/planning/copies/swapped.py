@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layoutc.planning.copies.copy_digits import OTHER, SIDES, CopyDigit, SideName, StridedCopy, merged
+from layoutc.planning.copies.copy_digits import OTHER_SIDE, SIDES, CopyDigit, SideName, StridedCopy, merged
 from layoutc.planning.copies.runs import run_of
 
 
@@ -45,7 +45,7 @@ def swapped_rows(copy: StridedCopy, per_byte: int) -> StridedCopy | None:
     None if there are no such rows, or anything else begins or ends inside of bytes.
     """
     for side in SIDES:
-        other = OTHER[side]
+        other = OTHER_SIDE[side]
         across, row = _unit(copy, side), _unit(copy, other)
         if row is not None and across is not None and _has_rows(copy, side, across, row, per_byte):
             digits = [_shared(digit, per_byte, is_unit=g == across) for g, digit in enumerate(copy.digits)]
@@ -62,7 +62,7 @@ def _has_rows(copy: StridedCopy, side: SideName, across: int, row: int, per_byte
     else is a whole number of bytes.
     """
     neighbours, rows = copy.digits[across], copy.digits[row]
-    if across == row or not rows.is_whole or rows.extent == per_byte or neighbours.of(OTHER[side]) != rows.extent:
+    if across == row or not rows.is_whole or rows.extent == per_byte or neighbours.of(OTHER_SIDE[side]) != rows.extent:
         return False
     counts = [copy.src, copy.dst, neighbours.extent, neighbours.loaded, rows.of(side)]
     others = (digit for g, digit in enumerate(copy.digits) if g not in (across, row))

@@ -24,8 +24,9 @@ from layoutc.planning.moves.macro_tiles import loop_order
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.merging import ZERO
 from layoutc.planning.tiles.lanes import lane_count
-from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows, in_pieces, places, rows, runs, taken
+from layoutc.planning.tiles.merged_tile import MergedTile, has_whole_rows
 from layoutc.planning.tiles.tile import TileProgram
+from layoutc.planning.tiles.tile_runs import in_pieces, places, rows, runs, taken
 
 BOX_REGISTERS = 16
 """registers of elements in a box: what is merged stays in registers"""

@@ -7,7 +7,7 @@ from math import inf
 from layoutc.planning.machine import Machine
 from layoutc.planning.plans.plan import CopyPlan
 from layoutc.planning.tiles.joined_lines import joined_digits, line_elements
-from layoutc.planning.tiles.merged_tile import runs
+from layoutc.planning.tiles.tile_runs import runs
 
 MANY_TILES = 64
 """

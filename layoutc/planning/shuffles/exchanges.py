@@ -13,11 +13,11 @@ from layoutc.planning.machine import LANE_BYTES, Shuffles, merges_registers
 
 ENTERING = -1
 """in the `sources` of an exchange: the bit that comes from the register number"""
-OTHER = -1
+ELSEWHERE = -1
 """in lanes: any bit that is no target lane; where it lies does not matter"""
 
 Lanes = tuple[int, ...]
-"""per lane position, low to high: the position at which the target has this bit, or OTHER"""
+"""per lane position, low to high: the position at which the target has this bit, or ELSEWHERE"""
 
 WIDE_STAGE = 1.02
 """cost of a stage that vpermt2 does with a mask of regular steps"""
@@ -35,7 +35,7 @@ class Exchange(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One stage: an exchange, and the target position of the bit that enters (OTHER, or None if none enters)."""
+    """One stage: an exchange, and the target position of the bit that enters (ELSEWHERE, or None if none enters)."""
 
     sources: tuple[int, ...]
     entering: int | None
@@ -81,7 +81,7 @@ def find_moves(lanes: Lanes, others: int, unit: VectorUnit) -> tuple[Move, ...] 
 
     `others` counts the bits that are no target lanes, in lanes and registers.
     """
-    if OTHER in lanes or unit.permutes:
+    if ELSEWHERE in lanes or unit.permutes:
         moves = _Search(lanes, others, unit, direct=True).run()
         if moves is not None:
             return moves
@@ -135,16 +135,16 @@ class _Search:
     def _stages(self, lanes: Lanes) -> Iterator[tuple[float, Move, Lanes]]:
         missing = [position for position in self.goal if position not in lanes]
         for cost, sources, leaving in _exchanges(self.unit):
-            if self.direct and (leaving is None or lanes[leaving] != OTHER):
+            if self.direct and (leaving is None or lanes[leaving] != ELSEWHERE):
                 continue
-            for label in self._entering(missing) if leaving is not None else (OTHER,):
+            for label in self._entering(missing) if leaving is not None else (ELSEWHERE,):
                 new = tuple([label if source == ENTERING else lanes[source] for source in sources])
                 yield cost, Move(sources, None if leaving is None else label), new
         if self.unit.permutes and len(missing) <= 1:
             yield self._last_stage(lanes, missing)
 
     def _entering(self, missing: list[int]) -> list[int]:
-        return missing if self.direct or self.others == len(missing) else [*missing, OTHER]
+        return missing if self.direct or self.others == len(missing) else [*missing, ELSEWHERE]
 
     def _last_stage(self, lanes: Lanes, missing: list[int]) -> tuple[float, Move, Lanes]:
         """One shuffle that ends it: the last bit enters, and all others go where they belong."""
@@ -153,7 +153,7 @@ class _Search:
 
     def _bound(self, lanes: Lanes) -> float:
         """What is left costs at least this: a stage per missing bit, and more for those that unpacks cannot place."""
-        missing, misplaced = lanes.count(OTHER), _misplaced(lanes, self.unit.inner)
+        missing, misplaced = lanes.count(ELSEWHERE), _misplaced(lanes, self.unit.inner)
         if self.unit.permutes:
             return missing + (WIDE_STAGE - 1 if misplaced else 0)
         if self.direct:
@@ -164,7 +164,7 @@ class _Search:
 def _misplaced(lanes: Lanes, inner: int) -> int:
     """How many bits have to leave their position by more than unpacks, which only move bits up within 16 bytes."""
     return sum(
-        label not in (OTHER, position) and (position >= inner or not position < label < inner)
+        label not in (ELSEWHERE, position) and (position >= inner or not position < label < inner)
         for position, label in enumerate(lanes)
     )
 

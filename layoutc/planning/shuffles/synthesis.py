@@ -8,7 +8,7 @@ from functools import lru_cache
 from layoutc.errors import LayoutcError
 from layoutc.planning.machine import Shuffles
 from layoutc.planning.plans.fits import is_power_of_two
-from layoutc.planning.shuffles.exchanges import ENTERING, OTHER, Move, VectorUnit, find_moves
+from layoutc.planning.shuffles.exchanges import ELSEWHERE, ENTERING, Move, VectorUnit, find_moves
 from layoutc.planning.shuffles.network import Label, Network, Shuffle, check_labels, move_bits, without_unused_steps
 
 ELEMENT_BYTES = (1, 2, 4, 8)
@@ -67,7 +67,7 @@ def _moves(
 ) -> tuple[Move, ...] | None:
     place = {label: position for position, label in enumerate(target)}
     others = sum(label not in place for label in (*lanes, *registers))
-    return find_moves(tuple(place.get(label, OTHER) for label in lanes), others, unit)
+    return find_moves(tuple(place.get(label, ELSEWHERE) for label in lanes), others, unit)
 
 
 def _synthesize_alone(lanes: Sequence[Label], target: Sequence[Label], unit: VectorUnit) -> Network:
@@ -99,7 +99,7 @@ class _Program:
 
     def _entering_bit(self, entering: int, target: Sequence[Label]) -> int:
         """The bit of the register numbers that enters: a target's, or any that is none."""
-        if entering != OTHER:
+        if entering != ELSEWHERE:
             return self.registers.index(target[entering])
         return next(bit for bit, label in enumerate(self.registers) if label not in target)
 

@@ -16,7 +16,7 @@ from itertools import repeat
 from math import prod
 
 from layoutc.once import once
-from layoutc.planning.copies.copy_digits import OTHER, CopyDigit, SideName, StridedCopy
+from layoutc.planning.copies.copy_digits import OTHER_SIDE, SideName
 from layoutc.planning.machine import LANE_BYTES, LINE, has_masks
 from layoutc.planning.plans.plan import CopyPlan, Part
 from layoutc.planning.shuffles.halves import instructions_by_halves
@@ -24,9 +24,7 @@ from layoutc.planning.shuffles.merging import ANY, ZERO, Elements, merge
 from layoutc.planning.shuffles.network import Network
 from layoutc.planning.tiles.gathered_pieces import Loaded, gathered
 from layoutc.planning.tiles.tile import Piece, Register, Swap, SwappedSteps
-
-Runs = list[tuple[int, int]]
-"""where contiguous elements begin, and how many they are"""
+from layoutc.planning.tiles.tile_runs import Runs, in_pieces, offsets, places, rows, runs, taken
 
 
 class MergedTile:
@@ -193,7 +191,7 @@ class MergedTile:
             return None
         digit = plan.copy.digits[swapping]
         side = digit.swaps_at
-        lanes = plan.lanes(side), plan.lanes(OTHER[side])
+        lanes = plan.lanes(side), plan.lanes(OTHER_SIDE[side])
         across = self._across(*lanes)
         slower = across[across.index(swapping) :]
         apart = pieces[side] // prod(taken(plan.copy, plan.tile, side, g) for g in slower)
@@ -231,14 +229,6 @@ def _bits(lanes: Sequence[bool]) -> int:
     return sum(1 << lane for lane, there in enumerate(lanes) if there)
 
 
-def runs(copy: StridedCopy, tile: Sequence[int], side: SideName, along: Sequence[int]) -> Runs:
-    """The contiguous elements of a tile's row on a side, `along` some digits."""
-    found = [(0, 1)]
-    for g in along:
-        found = _joined(sorted((start + at, n) for at in offsets(copy, tile, side, g) for start, n in found))
-    return found
-
-
 def has_whole_rows(plan: CopyPlan) -> bool:
     """
     Whether a tile's rows can do without masks: stores of registers, and loads of these or their halves.
@@ -265,24 +255,6 @@ def _runs_along(plan: CopyPlan, side: SideName) -> Runs:
     return runs(plan.copy, plan.tile, side, [part.digit for part in plan.lanes(side)])
 
 
-def in_pieces(row: Runs, lanes: int) -> Runs:
-    """Where loads, or stores, of a row's runs begin, and the elements up to their ends, gaps among them."""
-    found: Runs = []
-    for start, count in row:
-        end, reach = start + count, found[-1][0] + lanes if found else start
-        if start < reach:
-            found[-1] = (reach - lanes, min(lanes, end - reach + lanes))
-        found += [(first, min(lanes, end - first)) for first in range(max(start, reach), end, lanes)]
-    return found
-
-
-def rows(copy: StridedCopy, tile: Sequence[int], side: SideName, across: Sequence[int], row: Runs) -> Runs:
-    """A row's runs at all values of other digits, the first of them counting fastest."""
-    for g in across:
-        row = [(start + at, n) for at in offsets(copy, tile, side, g) for start, n in row]
-    return row
-
-
 def converts_twice(plan: CopyPlan) -> bool:
     """Whether elements of a source that overlaps itself would be merged as one, but have parameters of their own."""
     if not plan.merges or plan.widths.converted_at != "src" or not plan.copy.params:
@@ -301,31 +273,3 @@ def _placed_params(plan: CopyPlan) -> list[tuple[int, tuple[int, ...]]]:
             for start, params in found
         ]
     return found
-
-
-def places(digit: CopyDigit, value: int) -> tuple[int, int]:
-    """How far a step of a digit lies in the destination and in the source, or that it is ZERO."""
-    return digit.offset("dst", value), digit.offset("src", value) if value < digit.loaded else ZERO
-
-
-def offsets(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> list[int]:
-    """Where the steps of a digit lie that a tile has on a side."""
-    digit = copy.digits[position]
-    return [*digit.places(side, taken(copy, tile, side, position))]
-
-
-def taken(copy: StridedCopy, tile: Sequence[int], side: SideName, position: int) -> int:
-    """How many steps of a digit a tile has on a side; in the source, of those that are loaded."""
-    return min(tile[position], copy.digits[position].loaded) if side == "src" else tile[position]
-
-
-def _joined(found: Runs) -> Runs:
-    """Those as one that follow one another, or overlap, sorted."""
-    joined = found[:1]
-    for start, count in found[1:]:
-        first, before = joined[-1]
-        if start <= first + before:
-            joined[-1] = (first, max(before, start + count - first))
-        else:
-            joined.append((start, count))
-    return joined
