@@ -668,6 +668,16 @@ def test_rows_that_are_converted_ask_for_the_last_byte_of_a_whole_register(types
     assert copy.prefetch % copy.macro[digit] == lanes - 1
 
 
+@pytest.mark.parametrize(("rows", "step", "ahead"), [(297, 15, 31), (304, 16, 16)])
+def test_macro_tiles_that_overlap_inside_lines_ask_for_the_last_line_of_the_next(
+    rows: int, step: int, ahead: int
+) -> None:
+    """Of 16 columns of 297 bytes each the next ones share a line, so that they begin with the last column."""
+    sides = desc("ab", (rows, 25760), "u32"), desc("ba", (rows, 25760), "s8")
+    (copy,) = choose_plan(*sides, replace(machine("avx512"), llc=0, llc_is_far=True)).copies
+    assert (copy.store, copy.macro[0], copy.macro_step(0), copy.prefetch) == ("staged", 16, step, ahead)
+
+
 @pytest.mark.parametrize(("to", "bytes"), [("s8", 16 << 10), ("bf16", 16 << 10), ("f32", 4 << 10)])
 def test_what_becomes_narrower_lies_farther_ahead_where_it_begins_inside_a_line(to: str, bytes: int) -> None:
     source, destination = desc("Abc24a", (1200, 14, 1268), "s32"), desc("cba", (1200, 14, 1268), to)
