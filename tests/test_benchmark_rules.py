@@ -54,6 +54,7 @@ RARE = [
 ]
 RARE_CONVERSIONS = [
     read_conversion("nchw  nChw32c  short rows  64,64,7,7  s4  n  -"),
+    read_conversion("ab  ba  lines that columns share  297,25760  f32->s8  b  -"),
     *(
         random_conversion(seed, number)
         for seed, numbers in ((77, (92, 129, 134, 172, 279)), (37002, (10, 50)), (38412, (860,)), (9001, (382, 574)))

@@ -22,7 +22,7 @@ ASKED = set(re.findall(r"`((?:\w+\.)?\w+)`", PROSE))
 
 NO_RULES = {
     "exchanges.ENTERING",  # these stand for no number
-    "exchanges.OTHER_SIDE",
+    "exchanges.ELSEWHERE",
     "merging.ZERO",
     "merging.ANY",
     "machine.LINE",  # what memory and processors are

@@ -262,6 +262,13 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "_steps_inside_lines",
+        "so do they where macro tiles overlap, and the next one begins inside a line",
+        {"not": {"_steps_inside_lines": answering(False)}},
+        (IN_DRAM,),
+        converts=True,
+    ),
+    Rule(
         "LEAST_AHEAD_MOVED",
         "loads ask for what lies as many small macro tiles ahead as 8 KiB are",
         {
