@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
@@ -67,13 +67,13 @@ def serves(dtype: Any, element: ElementType) -> bool:
     """
     Whether an array or a tensor of this type (NumPy's or torch's) may be a buffer of such elements.
 
-    Bytes, void and types that layoutc has no word for, as complex64, do not say what they hold; integers may stand for
-    what NumPy has no word for, and each element of an array has bytes of its own, which those below a byte have not.
+    Bytes and void do not say what they hold; integers may stand for what NumPy has no word for, and each element of an
+    array has bytes of its own, which those below a byte have not.
     """
     try:
         named = type_named(dtype)
     except LayoutcError:
-        return True
+        return isinstance(dtype, np.dtype) and _is_void(cast("np.dtype[Any]", dtype))
     stands_in = named.numpy.kind in "iu" and named.bits == element.bits and _is_of_ml_dtypes(element.numpy)
     return named.name in BYTES or (element.bits >= 8 and (named == element or stands_in))
 
@@ -176,15 +176,22 @@ def bytes_of(
     """
     from layoutc.buffers import StridedError, as_buffer
 
-    def check(dtype: np.dtype[Any]) -> None:
-        if not serves(dtype, desc.element_type):
-            raise BufferError(f"{name} is an array of {dtype}, expected {_expected(desc.element_type)}")
-
     try:
+        check = _type_check(name, desc.element_type)
         return as_buffer(name, obj, size_bytes, writable=writable, alignment=alignment, check=check)
     except StridedError:
         strided = _strided_bytes(name, obj, desc)
         return as_buffer(name, strided, size_bytes, writable=writable, alignment=alignment)
+
+
+def _type_check(name: str, element: ElementType) -> Callable[[Any], None]:
+    """What raises BufferError for the type of an array that is no buffer of such elements."""
+
+    def check(dtype: Any) -> None:
+        if not serves(dtype, element):
+            raise BufferError(f"{name} is an array of {dtype}, expected {_expected(element)}")
+
+    return check
 
 
 def _expected(element: ElementType) -> str:
@@ -260,15 +267,17 @@ def view(desc: MemoryDesc, buffer: Any) -> npt.NDArray[Any]:
     """
     The buffer of a descriptor as an array in logical order, of shape `dims`, without copying.
 
-    `buffer` is any C-contiguous buffer object of exactly `size_bytes`; the array can be written to if it can.
-    Raises LayoutcError for blocked descriptors and for element types under 8 bits, BufferError for the buffer.
+    `buffer` is any C-contiguous buffer object of exactly `size_bytes`, of elements of the descriptor's type or of
+    bytes; the array can be written to if it can. Raises LayoutcError for blocked descriptors and for element types
+    under 8 bits, BufferError for the buffer.
     """
     import numpy as np
 
     from layoutc.buffers import as_buffer
 
     strides = logical_strides(desc, in_bytes=True)
-    memory = as_buffer("buffer", buffer, desc.size_bytes, writable=False)
+    check = _type_check("buffer", desc.element_type)
+    memory = as_buffer("buffer", buffer, desc.size_bytes, writable=False, check=check)
     first = desc.offset(*(0,) * desc.rank) * desc.element_type.bits // 8
     return np.ndarray(desc.dims, desc.element_type.numpy, memory, first, strides)
 

@@ -88,8 +88,7 @@ WORDS = {
     "normal stores": (
         "normal stores\r",
         "\r",
-        "expected ', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ' twice', "
-        "', fetched lines' or the",
+        "expected ', side by side', ', staged loads', ', unpacked loads', ', prefetch', ', fetched lines' or the",
     ),
     "vectors of 64": (f"vectors of {10**30}", "1000", "expected a number of at most 19 digits"),
     "normal": ("", " stores", "expected 'normal stores', 'nontemporal stores',"),
@@ -114,6 +113,22 @@ def test_words_that_no_plan_has_are_errors_at_their_place(text: str) -> None:
     assert quoted[caret.index("^") :][:1] == place[0].replace("\t", " ").replace("\r", " ")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     assert isinstance(error, layoutc.PlanError) and isinstance(error, layoutc.LayoutcError)
+
+
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [
+        (", prefetch", "expected elements ahead, got the end of the line"),
+        (", prefetch 64, side by side", "expected ' by tiles', ' twice', ', fetched lines' or the end of the line"),
+        (", staged loads, side by side", "expected ', prefetch', ', fetched lines' or the end of the line"),
+        (", fetched lines, prefetch 64", "expected the end of the line, got ', prefetch'"),
+    ],
+)
+def test_words_behind_the_stores_have_an_order(tail: str, message: str) -> None:
+    """What is expected is what may still follow."""
+    head, line = transpose()
+    with pytest.raises(PlanError, match=re.escape(message)):
+        parse_plan([head, re.sub("stores.*", f"stores{tail}", line)])
 
 
 def test_a_plan_of_another_reorder_is_an_error_that_names_the_copies() -> None:

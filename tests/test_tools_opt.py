@@ -100,6 +100,13 @@ def test_a_dash_is_stdin(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> No
     assert "func.func @f(%m: memref<2xf32>)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("arguments", [(), ("-",)], ids=["none", "dash"])
+def test_a_closed_stdin_is_named(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(SystemExit, match=r"^layoutc-opt: error: stdin is closed, expected a module or a file$"):
+        main(arguments)
+
+
 @pytest.mark.parametrize("arguments", [("",), ("in.mlir", "-o", "")], ids=["input", "output"])
 def test_an_empty_text_names_no_file(arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit, match=r"^layoutc-opt: error: '' names no file$"):

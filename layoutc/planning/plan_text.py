@@ -34,7 +34,9 @@ STORES: dict[str, Store] = {name: name for name in get_args(Store)}
 ASKS: tuple[Asks, ...] = ("by tiles", "twice")
 LOADS: dict[str, Load] = {", staged loads": "staged", ", unpacked loads": "unpacked"}
 SIDE_BY_SIDE = ", side by side"
-FETCHED = ", fetched lines"
+PREFETCH, FETCHED = ", prefetch", ", fetched lines"
+TAIL = (SIDE_BY_SIDE,), (*LOADS,), (PREFETCH,), tuple(f" {word}" for word in ASKS), (FETCHED,)
+"""what may follow the stores of a copy, in this order"""
 WHEN: dict[str, SideName] = {"loaded": "src", "stored": "dst"}
 INDENT = "  "
 THROUGH = "through a buffer: "
@@ -224,25 +226,34 @@ def _parse_copy(line: PlanLine) -> CopyPlan:
     inner = line.numbers("numbers of digits, as 0 1 2", " ")
     line.expect(", ")
     store = line.one_of(STORES, " stores")
-    side_by_side = line.take(SIDE_BY_SIDE)
-    load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
-    prefetch = line.number("elements ahead") if line.take(", prefetch ") else 0
-    asks: Asks | None = next((word for word in ASKS if prefetch and line.take(f" {word}")), None)
-    fetches = line.take(FETCHED)
-    line.expect_end(
-        "', side by side', ', staged loads', ', unpacked loads', ', prefetch', ' by tiles', ' twice', "
-        "', fetched lines' or "
-    )
+    side_by_side, load, prefetch, asks, fetches = _parse_tail(line)
     for first, count in enumerate(groups):
         if count > 1:
             copy = fuse(copy, range(first, first + count)[::-1])
     (src, src_share), (dst, dst_share) = element, converted or element
     at = when or ("src" if converted and load == "staged" else None)
     widths = Widths(src, dst, src_share, dst_share, converted is not None, at)
-    how = tile, source, target, macro, outer, inner, merges, load or "normal", store
-    plan = CopyPlan(copy, widths, vector, shuffles, *how, side_by_side, fetches, prefetch, asks or "")
+    how = tile, source, target, macro, outer, inner, merges, load, store
+    plan = CopyPlan(copy, widths, vector, shuffles, *how, side_by_side, fetches, prefetch, asks)
     check_parts(plan)
     return plan
+
+
+def _parse_tail(line: PlanLine) -> tuple[bool, Load, int, Asks, bool]:
+    """What may follow the stores, in this order: side by side, loads, how far ahead is asked for, fetched lines."""
+    side_by_side = line.take(SIDE_BY_SIDE)
+    load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
+    is_ahead = line.take(PREFETCH)
+    line.take(" " if is_ahead else "")
+    prefetch = line.number("elements ahead") if is_ahead else 0
+    asks: Asks | None = next((word for word in ASKS if prefetch and line.take(f" {word}")), None)
+    fetches = line.take(FETCHED)
+    there = side_by_side, load, is_ahead, asks, fetches
+    behind = max((place + 1 for place, word in enumerate(there) if word), default=0)
+    left = [word for place, words in enumerate(TAIL) if place >= behind for word in words]
+    left = [word for word in left if prefetch or word[1:] not in ASKS]
+    line.expect_end("".join(f"{word!r}, " for word in left[:-1]) + "".join(f"{word!r} or " for word in left[-1:]))
+    return side_by_side, load or "normal", prefetch, asks or "", fetches
 
 
 def _parse_width(line: PlanLine) -> tuple[int, int]:

@@ -78,6 +78,8 @@ class LayoutcOptMain(xDSLOptMain):
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         if self.args.input_file == "-":
             self.args.input_file = None  # xDSL's word for stdin
+        if self.args.input_file is None and cast("IO[str] | None", sys.stdin) is None:
+            raise LayoutcError("stdin is closed, expected a module or a file")
         stream, extension = super().get_input_stream()
         reader = cast(BufferedReader, stream) if hasattr(stream, "peek") else BufferedReader(cast(RawIOBase, stream))
         if reader.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
