@@ -122,6 +122,17 @@ def _tail_letters(tag: str) -> list[str]:
 # --- the grammar ---------------------------------------------------------------------------------------------------
 
 
+def _meant(text: str) -> str | None:
+    """The tag with letters in the case that its blocks ask for, if it reads, or else a name of the enum near to it."""
+    head = _head(text)
+    tail = text[len(head) :].lower()
+    cased = "".join(c.upper() if c.lower() in tail else c.lower() for c in head) + tail
+    try:
+        return cased if cased != text and _Tag(cased) else near_match(text, _near_names())
+    except NotationError:
+        return near_match(text, _near_names())
+
+
 class _Tag:
     """Reads a tag by the grammar."""
 
@@ -134,7 +145,7 @@ class _Tag:
         self.layout = Layout(len(self.axes), self._digits(pieces), axis_names=tuple(self.axes))
 
     def _fail(self, message: str, at: int | None = None) -> NoReturn:
-        self.scanner.fail(message, at, near_match(self.text, _near_names()))
+        self.scanner.fail(message, at, _meant(self.text))
 
     def _read_head(self) -> str:
         head = self.scanner.word()
