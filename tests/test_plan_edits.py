@@ -118,7 +118,9 @@ def test_words_that_no_plan_has_are_errors_at_their_place(text: str) -> None:
 @pytest.mark.parametrize(
     ("tail", "message"),
     [
-        (", prefetch", "expected elements ahead, got the end of the line"),
+        (", prefetch", "expected a blank and elements ahead, got the end of the line"),
+        (", prefetch64", "expected a blank and elements ahead, got '64'"),
+        (", prefetch x", "expected elements ahead, got 'x'"),
         (", prefetch 64, side by side", "expected ' by tiles', ' twice', ', fetched lines' or the end of the line"),
         (", staged loads, side by side", "expected ', prefetch', ', fetched lines' or the end of the line"),
         (", fetched lines, prefetch 64", "expected the end of the line, got ', prefetch'"),

@@ -8,6 +8,7 @@ a few of them do not say what they mean.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from math import prod
@@ -127,10 +128,11 @@ def _meant(text: str) -> str | None:
     head = _head(text)
     tail = text[len(head) :].lower()
     cased = "".join(c.upper() if c.lower() in tail else c.lower() for c in head) + tail
-    try:
-        return cased if cased != text and _Tag(cased) else near_match(text, _near_names())
-    except NotationError:
-        return near_match(text, _near_names())
+    if cased != text:
+        with suppress(NotationError):
+            _Tag(cased)
+            return cased
+    return near_match(text, _near_names())
 
 
 class _Tag:

@@ -244,7 +244,8 @@ def _parse_tail(line: PlanLine) -> tuple[bool, Load, int, Asks, bool]:
     side_by_side = line.take(SIDE_BY_SIDE)
     load: Load | None = next((LOADS[words] for words in LOADS if line.take(words)), None)
     is_ahead = line.take(PREFETCH)
-    line.take(" " if is_ahead else "")
+    if is_ahead and not line.take(" "):
+        line.fail("a blank and elements ahead")
     prefetch = line.number("elements ahead") if is_ahead else 0
     asks: Asks | None = next((word for word in ASKS if prefetch and line.take(f" {word}")), None)
     fetches = line.take(FETCHED)
