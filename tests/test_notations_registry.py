@@ -169,18 +169,6 @@ def test_a_text_in_no_notation_gets_a_hint(text: str, message: str):
         ("memref:nchw", 7, "expected memref<...>; did you mean onednn:nchw"),
         ("ie:nchw", 3, "did you mean NCHW"),
         ("onednn:dnnl_nchw", 7, "unknown prefix 'dnnl_'; did you mean nchw"),
-    ],
-)
-def test_a_text_in_another_notation_than_its_prefix_names_gets_a_hint(text: str, column: int, message: str):
-    with pytest.raises(NotationError) as caught:
-        notations.read(text)
-    assert caught.value.column == column
-    assert caught.value.message.endswith(message)
-
-
-@pytest.mark.parametrize(
-    ("text", "column", "message"),
-    [
         ("blocked", 0, "layout BLOCKED needs its blocked dims and order, as BlockingDesc({..}, {..})"),
         ("Any", 0, "layout ANY describes no memory"),
         ("NCHWc", 4, "axis 'c' appears twice; did you mean nChw4c"),
@@ -189,6 +177,7 @@ def test_a_text_in_another_notation_than_its_prefix_names_gets_a_hint(text: str,
     ],
 )
 def test_what_is_meant_is_near_and_a_layout(text: str, column: int, message: str):
+    """In the notation that the prefix names, or in another one; or what is known says why it is no layout."""
     with pytest.raises(NotationError) as caught:
         notations.read(text)
     assert caught.value.column == column
