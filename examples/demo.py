@@ -9,7 +9,7 @@ import layoutc
 from layoutc.affine_text import offset_text
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import CompilerError
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.tools.memory_order import place_text, places
 
 DIMS = (2, 17, 5, 4)

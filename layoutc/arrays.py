@@ -17,7 +17,8 @@ from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName
 from layoutc.element_type import element_type as type_named
 from layoutc.errors import BufferError, LayoutcError
-from layoutc.kernel import Executor, Kernel, check_executor, check_plan_options
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor, check_executor, check_plan_options
 from layoutc.layout import Layout
 from layoutc.planning.machine import LINE, PLAIN
 from layoutc.views import holds, stored_type

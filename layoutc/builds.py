@@ -14,7 +14,8 @@ from layoutc.checks import a_class, instance, integer
 from layoutc.conversion import Attributes, conversion_of
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.planning.machine import ALIGNMENT, PLAIN, processors
 
 if TYPE_CHECKING:

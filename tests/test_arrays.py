@@ -13,7 +13,7 @@ import pytest
 
 import layoutc
 from layoutc.descriptor import MemoryDesc
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.tools.layoutc import main
 from tests.descriptors import DESCRIPTORS
 

@@ -10,7 +10,8 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan

@@ -11,7 +11,8 @@ import layoutc
 from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.descriptor import MemoryDesc
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS

@@ -11,7 +11,7 @@ import layoutc
 from layoutc import reference
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.notations import onednn
 
 DIMS = (2, 19, 5, 4)

@@ -12,7 +12,7 @@ from hypothesis import given
 import layoutc
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.runtime import find_compiler
 from tests.descriptors import PAIRS
 from tests.strategies import many, reorders

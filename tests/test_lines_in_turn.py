@@ -14,7 +14,8 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.errors import LayoutcError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.explain import explain_plan
 from layoutc.planning.machine import TARGETS

@@ -12,7 +12,7 @@ import layoutc
 from layoutc.compensation import Compensation
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.layout import Digit, Layout
 from layoutc.param import Param
 from layoutc.reference import padding_offsets

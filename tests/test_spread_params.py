@@ -8,7 +8,8 @@ import pytest
 import layoutc
 from layoutc import reference
 from layoutc.conversion import Conversion
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.conversions.spread_params import spread_params

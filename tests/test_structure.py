@@ -95,7 +95,7 @@ WITHIN = {
 
 FOR_ALL = {"planning": {"machine", "reasons"}, "targets": {"errors"}}
 
-OUTSIDE = {"arrays", "builds", "interpreted", "kernel", "tune", "tools", "__init__", "__main__"}
+OUTSIDE = {"arrays", "builds", "interpreted", "kernel", "kernel_options", "tune", "tools", "__init__", "__main__"}
 
 KNOWS_NO_XDSL = {
     "arrays",

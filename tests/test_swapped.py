@@ -15,7 +15,7 @@ from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import PlanError
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.planning import reorder_copies
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import OTHER_SIDE, Carry, CopyDigit, SideName, StridedCopy, axis_digit

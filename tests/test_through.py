@@ -12,7 +12,8 @@ from layoutc import reference
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.param import Param
 from layoutc.planning.alternatives import choose_plans
 from layoutc.planning.choose import choose_plan

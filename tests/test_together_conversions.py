@@ -14,7 +14,8 @@ from layoutc import reference
 from layoutc.conversion import NO_ATTRIBUTES, Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan
 from layoutc.planning.copies.copy_digits import CopyDigit, StridedCopy

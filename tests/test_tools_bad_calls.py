@@ -13,7 +13,7 @@ import pytest
 
 import layoutc
 from layoutc import arrays
-from layoutc.kernel import Executor
+from layoutc.kernel_options import Executor
 from layoutc.tools.layoutc import main
 
 Capture = pytest.CaptureFixture[str]

@@ -14,7 +14,8 @@ from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import element_type
 from layoutc.errors import LayoutcError, PlanError
-from layoutc.kernel import Executor, Kernel
+from layoutc.kernel import Kernel
+from layoutc.kernel_options import Executor
 from layoutc.layout import Layout
 from layoutc.param import Param
 from layoutc.planning.choose import choose_plan

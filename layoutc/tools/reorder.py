@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from layoutc import arrays
 from layoutc.errors import BufferError, LayoutcError
-from layoutc.kernel import EXECUTORS, Executor
+from layoutc.kernel_options import EXECUTORS, Executor
 from layoutc.param import Param
 from layoutc.tools import options
 from layoutc.tools.attributes import attribute_options, given_attributes

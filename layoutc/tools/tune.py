@@ -13,7 +13,7 @@ from layoutc import notations, tuned
 from layoutc.conversion import Conversion
 from layoutc.descriptor import MemoryDesc
 from layoutc.errors import LayoutcError, UntunableError
-from layoutc.kernel import check_plan_options
+from layoutc.kernel_options import check_plan_options
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.tools import options
 from layoutc.tools.attributes import attribute_options, given_attributes
