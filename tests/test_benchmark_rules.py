@@ -45,11 +45,21 @@ CUT = replace(
     scaled=((0,),),
 )
 """60 copies, of periods that are too large for a buffer"""
+APART = replace(
+    random_case(77, 0),
+    dims=(300, 1024),
+    source=Placement.parse("ab"),
+    destination=Placement.parse("ba"),
+    types=("s8",),
+    scaled=((0,),),
+)
+"""rows of bytes that evict each other, stored across lines"""
 RARE = [
     *(random_case(77, number) for number in (112, 136, 213, 261, 597)),
     random_case(371, 388),
     random_case(84001, 119),
     CUT,
+    APART,
     *(case for case in named_cases() if case.name == "abcd->cadb heads"),
 ]
 RARE_CONVERSIONS = [

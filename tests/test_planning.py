@@ -578,9 +578,11 @@ def test_rows_that_would_evict_each_other_leave_a_buffer_by_whole_lines() -> Non
     """The ends of a row are no lines: both overlap with the lines between, at any place of the buffer."""
     source, destination = (layoutc.desc(layout, (1025, 40), "bf16") for layout in ("ab", "ba"))
     target = replace(TARGETS["avx512"], l1=48 << 10)
-    assert [copy.store for copy in choose_plan(source, destination, target).copies] == ["normal"]
-    plan = choose_plan(source, destination, replace(target, l2=64 << 10))
-    assert [copy.store for copy in plan.copies] == ["aligned"], "where the second cache does not hold both sides"
+    for l2 in (64 << 10, 1 << 20):
+        waiting = choose_plan(source, destination, replace(target, l2=l2))
+        assert [copy.store for copy in waiting.copies] == ["normal"], "where stores wait for lines"
+    plan = choose_plan(source, destination, replace(target, waits_for_lines=False))
+    assert [copy.store for copy in plan.copies] == ["aligned"]
     kernel = layoutc.Kernel(source, destination, "interpret", plan=tuple(plan_lines(plan)))
     values = np.arange(1025 * 40, dtype=np.uint16).reshape(1025, 40)
     got = np.zeros((40, 1025), np.uint16)
@@ -1185,31 +1187,25 @@ def test_tiles_have_few_rows_of_the_side_that_shares_sets_and_go_along_it(
     assert (copy.load, copy.store, copy.tile, copy.inner_order) == ("normal", "normal", tile, inner)
 
 
-def test_a_buffer_that_whole_lines_leave_stays_where_stores_wait_for_lines() -> None:
-    source, destination = (layoutc.desc(name, (2049, 258), "f32") for name in ("ab", "ba"))
-    found = {
-        waits: choose_plan(source, destination, replace(AVX512, l1=48 << 10, waits_for_lines=waits)).copies[0].store
-        for waits in (False, True)
-    }
-    assert found == {False: "normal", True: "aligned"}
-
-
 @pytest.mark.parametrize(
     ("rows", "columns", "element", "store"),
     [
-        (1024, 300, "f32", "aligned"),
-        (1040, 300, "f32", "normal"),
-        (1024, 64, "f32", "normal"),  # the second cache holds both sides
-        (2050, 1024, "bf16", "aligned"),  # rows of the source evict each other too, and could be gathered
-        (1025, 2048, "bf16", "normal"),
+        (1024, 640, "f32", "aligned"),
+        (1040, 640, "f32", "normal"),
+        (1024, 64, "f32", "normal"),  # tiles are of few rows
+        (1025, 40, "bf16", "aligned"),
+        (1025, 2048, "bf16", "normal"),  # rows of the source evict each other too, and are gathered
     ],
 )
 def test_rows_of_a_tile_that_evict_each_other_leave_a_buffer(
     rows: int, columns: int, element: str, store: Store
 ) -> None:
     source, destination = (layoutc.desc(name, (rows, columns), element) for name in ("ab", "ba"))
-    (copy,) = choose_plan(source, destination, replace(AVX512, l1=48 << 10)).copies
+    target = replace(AVX512, l1=48 << 10, waits_for_lines=False)
+    (copy,) = choose_plan(source, destination, target).copies
     assert copy.store == store
+    (copy,) = choose_plan(source, destination, replace(target, waits_for_lines=True)).copies
+    assert copy.store == "normal"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,12 @@ CACHED_RULES = (
         (IN_L2,),
     ),
     Rule(
+        "STRADDLING_BY_SOURCE",
+        "the same, whose inner loops follow the source where its rows evict each other",
+        {"not": {"STRADDLING_BY_SOURCE": shape(inner="dst")}},
+        (IN_L2,),
+    ),
+    Rule(
         "NORMAL_SQUARE",
         "where no stores wait for lines, elements of 4 bytes are transposed in the second cache by 2 by 2 tiles",
         {"never": {"SQUARE_ELEMENT": to(0)}, "elements of 2 bytes": {"SQUARE_ELEMENT": to(2)}},

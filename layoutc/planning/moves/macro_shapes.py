@@ -45,6 +45,8 @@ NORMAL_LONG = replace(NORMAL, target_run=512)
 """where rows of the destination evict each other, and shorter runs of these lie in few sets of the first cache"""
 NORMAL_STRADDLING = MacroShape(8 << 10, 64, 128, "dst", prefetch=False)
 """elements of 1 byte whose stores straddle lines that they wait for, where the second cache holds both sides"""
+STRADDLING_BY_SOURCE = replace(NORMAL_STRADDLING, inner="src")
+"""the same, where the source's rows evict each other"""
 STREAMED = MacroShape(16 << 10, 256, 256, "src")
 STREAMED_ALONG_ROWS = replace(STREAMED, inner="dst")
 """

@@ -35,6 +35,7 @@ from layoutc.planning.moves.macro_shapes import (
     NORMAL_LONG,
     NORMAL_SQUARE,
     NORMAL_STRADDLING,
+    STRADDLING_BY_SOURCE,
     MacroShape,
 )
 from layoutc.planning.moves.macro_tiles import loop_order, with_macro
@@ -101,9 +102,10 @@ def _usual(plan: CopyPlan, target: Machine) -> CopyPlan:
     if not loaded > ways >= stored:
         return _with_whole_rows(plan, target) if _shares_lines(plan, target) else cached
     loads_lines = lane_count(plan.source_lanes) * plan.widths.src >= LINE and not plan.keeps_rows
-    if loads_lines or _waits_twice(plan, target):
+    if loads_lines:
         return cached
-    return with_macro(plan, _sized(NORMAL_BY_SOURCE, plan, target))
+    by_source = STRADDLING_BY_SOURCE if _waits_twice(plan, target) else _sized(NORMAL_BY_SOURCE, plan, target)
+    return with_macro(plan, by_source)
 
 
 def _aligned(plan: CopyPlan, why: str) -> CopyPlan:
@@ -219,7 +221,7 @@ def _is_better_aligned(plan: CopyPlan, target: Machine) -> bool:
 
     A buffer leaves its runs by whole lines, one line of a run after the other.
     """
-    if ALIGNED.budget >= target.l1 or waits_in_second_cache(plan, target):
+    if ALIGNED.budget >= target.l1 or target.waits_for_lines:
         return False
     # Of equal size, macro tiles have runs of half of this at least.
     run = with_macro(plan, replace(ALIGNED, target_run=2 * MIN_ALIGNED_RUN)).run * plan.widths.src
