@@ -12,6 +12,10 @@ class LayoutcError(ValueError):
         return str(self.args[0]) if self.args else ""
 
 
+class NoDimsError(LayoutcError):
+    """A layout whose dims neither its text nor the caller says, where a descriptor is asked for."""
+
+
 class NotationError(LayoutcError):
     """
     A text that is not a layout in the notation that was asked for.

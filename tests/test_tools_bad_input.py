@@ -97,10 +97,11 @@ OTHERS = [
     (("translate", "nChw8c", "--to", "directml"), 1, "DirectML has one stride per axis"),
     (("translate", "nchw", "nhwc"), 2, "unexpected extra argument"),
     (("compile", "--from", "nchw"), 2, "Missing option '--to'"),
-    (("compile", "--from", "nchw", "--to", "nhwc"), 1, "needs 4 dims, got none"),
+    (("compile", "--from", "nchw", "--to", "nhwc"), 2, "needs 4 dims, got none; --dims names them"),
     (("compile", "--from", "nchw", "--to", "nhwc", "--dims", "1,2,3"), 1, "rank 3"),
     (("compile", "--from", "nchw", "--to", "abc", "--dims", "1,2,3,4"), 1, "rank"),
     (("compile", "--from", "ab", "--to", "{2,3},{0,1}", "--dims", "2,3"), 1, "offset"),
+    ((*COMPILE, "--to-dtype", "s8", "--reciprocal"), 2, "--reciprocal needs --dst-scale"),
     ((*COMPILE, "--stage", "source"), 2, "--stage needs --emit ir"),
     (
         (*COMPILE, "--emit", "ir", "--stage", "x"),

@@ -9,7 +9,7 @@ from typing import Self, TypeVar
 
 from layoutc.descriptor import MemoryDesc
 from layoutc.element_type import ElementType, TypeName, element_type
-from layoutc.errors import LayoutcError, NotationError
+from layoutc.errors import LayoutcError, NoDimsError, NotationError
 from layoutc.layout import MAX_BLOCK, AxisGroup, Digit, Layout
 
 Piece = tuple[tuple[int, ...], int | None]
@@ -130,7 +130,7 @@ class Reading:
     def _dims(self, dims: Sequence[int] | None) -> tuple[int, ...]:
         if dims is None:
             if self.dims is None:
-                raise LayoutcError(f"layout {self.layout} needs {self.layout.rank} dims, got none")
+                raise NoDimsError(f"layout {self.layout} needs {self.layout.rank} dims, got none")
             return self.dims
         if self.dims is not None and not self.shape and tuple(dims) != self.dims:
             raise LayoutcError(f"dims {tuple(dims)} differ from the sizes {self.dims} in the text")

@@ -105,5 +105,7 @@ def attribute_options(command: Command) -> Command:
 
 
 def given_attributes(options: dict[str, Any]) -> Attributes:
-    """Those options of a command that are attributes."""
+    """Those options of a command that are attributes. Raises UsageError for one that does nothing without another."""
+    if options["reciprocal"] and options["dst_scale"] is None:
+        raise click.UsageError("--reciprocal needs --dst-scale")
     return Attributes(**{name: options[name] for name in Attributes.__annotations__})

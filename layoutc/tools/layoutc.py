@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from layoutc.errors import LayoutcError, NotationError
+from layoutc.errors import LayoutcError, NoDimsError, NotationError
 from layoutc.tools.files import (
     CLOSED_PIPE,
     drop_stdout,
@@ -29,6 +29,8 @@ COMMANDS = {
     "compile": "Print the IR, the C or the header of a reorder, or build it.",
     "tune": "Try several plans of a reorder on this machine, and keep the fastest.",
 }
+
+BAD_USAGE = click.UsageError.exit_code
 
 
 @contextmanager
@@ -106,6 +108,8 @@ def _status(arguments: Sequence[str] | None) -> int:
         return _fail(os_message(error))
     except NotationError as error:
         return _fail(_notation_message(error))
+    except NoDimsError as error:
+        return _fail(f"{error}; --dims names them", BAD_USAGE)
     except LayoutcError as error:
         return _fail(str(error))
 
