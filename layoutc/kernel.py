@@ -268,7 +268,7 @@ class Kernel:
         """Whether the planner may write past the caches, which is what asks for aligned destinations."""
         if self.plan or self.target == PLAIN:
             return False
-        return self.destination_bytes >= machine(self.target).streamed
+        return self.destination_bytes >= machine(self.target).streamed_early
 
     @once
     def _at_any_address(self) -> Callable[..., None]:

@@ -35,19 +35,19 @@ def of_processor(told: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 @pytest.mark.parametrize(
-    ("last", "counted", "is_far", "streamed"),
+    ("last", "counted", "is_far", "streamed", "early"),
     [
-        ("32768K", 32 * MIB, False, 8 * MIB),
-        ("98304K", 64 * MIB, False, 16 * MIB),
-        ("491520K", 64 * MIB, True, 2 * MIB),
+        ("32768K", 32 * MIB, False, 8 * MIB, 8 * MIB),
+        ("98304K", 64 * MIB, False, 16 * MIB, 16 * MIB),
+        ("491520K", 64 * MIB, True, 16 * MIB, 2 * MIB),
     ],
 )
 def test_of_a_large_last_cache_a_part_counts(
-    last: str, counted: int, is_far: bool, streamed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    last: str, counted: int, is_far: bool, streamed: int, early: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = detected(tmp_path, monkeypatch, {1: "48K", 2: "2048K", 3: last})
     assert (found.l1, found.l2, found.llc, found.llc_is_far) == (48 << 10, 2 * MIB, counted, is_far)
-    assert found.streamed == streamed
+    assert (found.streamed, found.streamed_early) == (streamed, early)
 
 
 def test_a_machine_that_tells_no_sizes_has_those_of_its_registers(
@@ -124,15 +124,27 @@ def test_transposes_in_the_second_cache_go_by_two_tiles_of_few_rows_where_nothin
 
 
 @pytest.mark.parametrize(
-    ("megabytes", "threads", "streams"),
-    [(1, 1, False), (2, 1, True), (3, 2, False), (4, 2, True), (5, 3, False), (6, 3, True)],
+    ("megabytes", "threads", "streams"), [(15, 1, False), (16, 1, True), (32, 2, False), (33, 2, True)]
 )
-def test_where_the_last_cache_is_far_threads_write_past_them_what_fills_the_second_ones(
+def test_a_last_cache_that_is_far_is_written_past_as_one_that_is_near(
     megabytes: int, threads: int, streams: bool
 ) -> None:
     dims = (megabytes * 256, 1024)
-    plan = choose_plan(layoutc.desc("ab", dims, "f32"), layoutc.desc("ab", dims, "f32"), SERVER, threads)
-    assert [copy.store for copy in plan.copies] == ["nontemporal" if streams else "normal"]
+    for target in (SERVER, replace(SERVER, llc_is_far=False)):
+        plan = choose_plan(layoutc.desc("ab", dims, "f32"), layoutc.desc("ab", dims, "f32"), target, threads)
+        assert [copy.store for copy in plan.copies] == ["nontemporal" if streams else "normal"]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("rows", "columns", "early"), [(1024, 1024, True), (400, 1024, False), (1000, 1100, False)])
+def test_a_last_cache_that_is_far_is_written_past_early_where_rows_evict_each_other(
+    rows: int, columns: int, early: bool, threads: int
+) -> None:
+    """1024 rows are 2 KiB apart in the destination; 400 fit the second cache."""
+    source, destination = (layoutc.desc(name, (rows, columns), "bf16") for name in ("ab", "ba"))
+    for is_far in (True, False):
+        (copy,) = choose_plan(source, destination, replace(SERVER, llc_is_far=is_far), threads).copies
+        assert (copy.store == "nontemporal") == (early and is_far)
 
 
 def test_where_the_last_cache_is_far_threads_write_transposes_of_long_rows_past_them_early() -> None:

@@ -36,17 +36,10 @@ CACHE_RULES = (
         threads=2,
     ),
     Rule(
-        "FAR_STREAMED",
-        "where the last cache is far, one thread writes past the caches what is as large as its second one",
-        {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
-        (3 * MIB, 4 * MIB, 6 * MIB),
-    ),
-    Rule(
-        "FAR_STREAMED of 2 threads",
-        "there several threads write past them what is so large for each",
-        {"half": {"FAR_STREAMED": times(0.5)}, "twice": {"FAR_STREAMED": times(2)}},
-        (6 * MIB, 12 * MIB),
-        threads=2,
+        "evict_each_other of one thread",
+        "where the last cache is far, so does one as soon as its second one is full",
+        {"not": {"evict_each_other": answering(False)}},
+        (6 * MIB, 16 * MIB),
     ),
     Rule(
         "_waits",

@@ -107,8 +107,8 @@ def _moving_plan(reorder: Reorder, copies: Sequence[StridedCopy], how: Convertin
     moved = all_pieces(copies, element, target)
     if len(copies) > 1:
         moved = joined_moves(reorder, moved, element, target)
-    if threads > 1 and not streams and gains_past_caches_early(moved, reorder.destination.size_bytes, target):
-        because("caches", "past them, as in them rows would evict each other or leave a buffer; one thread goes too")
+    if not streams and gains_past_caches_early(moved, reorder.destination.size_bytes, target, threads):
+        because("caches", "past them, as in them rows would evict each other or leave a buffer")
         streams = True
     parts = parts_in_cache if reorder.destination.size_bytes < target.l2 else parts_past_it
     return Plan(parts(moved, target, streams), threads)

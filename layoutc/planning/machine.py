@@ -43,8 +43,6 @@ FAR_LLC = 96 << 20
 """bytes of the largest last cache that a few cores share; a larger one is a server's, far from each of its cores"""
 STREAMED_PART = 4
 """one thread writes past the caches what fills that part of the last one, a quarter"""
-FAR_STREAMED = 1.0
-"""times as large as the second caches of its threads is what these write past them, if the last one is far"""
 
 Shuffles = Literal["single", "any", "words", "unpack"]
 """
@@ -96,8 +94,12 @@ class Machine:
     @property
     def streamed(self) -> int:
         """Bytes of a destination from which on one thread writes past the caches."""
-        part = self.llc // STREAMED_PART
-        return min(int(FAR_STREAMED * self.l2), part) if self.llc_is_far else part
+        return self.llc // STREAMED_PART
+
+    @property
+    def streamed_early(self) -> int:
+        """The same of rows that would evict each other from the caches: a last one that is far is as slow as memory."""
+        return self.l2 if self.llc_is_far else self.streamed
 
     @property
     def aligns_lines(self) -> bool:

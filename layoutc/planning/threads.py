@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from layoutc.planning.conversions.reorder import Reorder
 from layoutc.planning.copies.copy_digits import Sized
-from layoutc.planning.machine import FAR_STREAMED, Machine
+from layoutc.planning.machine import Machine
 from layoutc.planning.moves.colliding_rows import evict_each_other
 from layoutc.planning.moves.plan_copy import plan_moved
 from layoutc.planning.reasons import because
@@ -40,14 +40,10 @@ def goes_past_caches(reorder: Reorder, target: Machine, threads: int) -> bool:
     Whether the destination is written past the caches.
 
     One thread gains from it long before both buffers fill the last cache; several, which have all of that, gain
-    where both fill it. A last cache that is far is as slow as memory: what fills the second ones of all threads gains.
+    where both fill it. That is so of a last cache that is far, too: who reads the result finds it there.
     """
     destination_bytes = reorder.destination.size_bytes
-    if target.llc_is_far:
-        streams = destination_bytes >= target.streamed * threads
-        times = "" if FAR_STREAMED == 1 else f"{FAR_STREAMED:g} times "
-        limit = f"the destination is {times}as large as what its threads have of the second one"
-    elif threads == 1:
+    if threads == 1:
         streams, limit = destination_bytes >= target.streamed, "the destination fills a quarter of the last one"
     else:
         streams = reorder.bytes > target.llc
@@ -56,9 +52,14 @@ def goes_past_caches(reorder: Reorder, target: Machine, threads: int) -> bool:
     return streams
 
 
-def gains_past_caches_early(copies: Sequence[Sized], destination_bytes: int, target: Machine) -> bool:
-    """Whether several threads gain as early as one, as rows in the caches would evict each other, or leave a buffer."""
-    if destination_bytes < target.streamed:
+def gains_past_caches_early(copies: Sequence[Sized], destination_bytes: int, target: Machine, threads: int) -> bool:
+    """
+    Whether copies gain past the caches long before `goes_past_caches` says so.
+
+    In the caches their rows would evict each other, or leave a buffer. Several threads gain then as early as one, and
+    where the last cache is far both do as soon as the second one is full.
+    """
+    if destination_bytes < target.streamed_early or (threads == 1 and not target.llc_is_far):
         return False
     plans = [plan_moved(*copy, target, streams=False) for copy in copies]
     return any(plan.store == "aligned" or evict_each_other(plan, target) for plan in plans)

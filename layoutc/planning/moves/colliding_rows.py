@@ -85,7 +85,7 @@ def with_gathered_rows(plan: CopyPlan, target: Machine) -> CopyPlan:
 
 def evict_each_other(plan: CopyPlan, target: Machine) -> bool:
     """Whether rows of a macro tile do, in the destination."""
-    return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro) > l1_ways(target)
+    return bool(plan.target_lanes) and most_in_a_set(plan, "dst", plan.macro, width=plan.widths.dst) > l1_ways(target)
 
 
 def stored_in_a_set(plan: CopyPlan) -> int:
