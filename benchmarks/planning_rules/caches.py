@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.planning_changes import answering, times, to
+from benchmarks.planning_changes import answering, to
 from benchmarks.planning_rules.rule import CACHES, IN_DRAM, KIB, MIB, NEVER, Rule
 
 STREAMS = {"always": {"goes_past_caches": answering(True)}, "never": {"goes_past_caches": answering(False)}}
