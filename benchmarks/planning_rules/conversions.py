@@ -14,7 +14,7 @@ CONVERSION_RULES = (
             "half": {"FAR_ROWS": shape(source_run=0.5)},
             "twice": {"FAR_ROWS": shape(budget=2, source_run=2)},
         },
-        (IN_DRAM,),
+        (2 * IN_DRAM,),
         converts=True,
     ),
     Rule(

@@ -265,7 +265,7 @@ STREAMED_RULES = (
         "_steps_inside_lines",
         "so do they where macro tiles overlap, and the next one begins inside a line",
         {"not": {"_steps_inside_lines": answering(False)}},
-        (IN_DRAM,),
+        (2 * IN_DRAM,),
         converts=True,
     ),
     Rule(
