@@ -26,15 +26,19 @@ def asking_in_last_cache(plan: CopyPlan, target: Machine) -> CopyPlan:
     """
     The plan of a transpose that the second cache does not hold, whose loads ask for the next macro tile.
 
-    Where elements share bytes of the source, little is read.
+    Where elements share bytes of the source, little is read. A last cache that is far has too much in flight for other
+    lines than those that rows go on with.
     """
     is_row = plan.copy.is_fill or plan.keeps_rows
     each = sum(plan.widths.of(side) / plan.widths.per_byte(side) for side in SIDES)
     is_held, reads_little = plan.copy.elements * each <= target.l2, plan.widths.src_per_byte > 1
     by_tiles = _loads_small_parts(plan)
-    if target.llc_is_far or plan.prefetch or is_held or reads_little or is_row:
+    if plan.prefetch or is_held or reads_little or is_row:
         return plan
-    if _is_followed(plan) and not by_tiles:
+    loops = outer_loops(plan, plan.outer_order)
+    continues = bool(loops) and goes_on(plan, loops[-1])
+    is_followed = not loops or (continues and prod(plan.macro) < FOLLOWED_ROWS * plan.source_run)
+    if (is_followed and not by_tiles) or (target.llc_is_far and not continues):
         return plan
     asking = along_most_turns(asking_ahead(plan), target)
     return replace(asking, asks="by tiles") if by_tiles and asking.prefetch else asking
@@ -44,9 +48,3 @@ def _loads_small_parts(plan: CopyPlan) -> bool:
     """Whether many loads, of several tiles, take parts of a line."""
     lines = lines_in_turn(plan) if plan.load == "normal" and plan.macro != plan.tile else None
     return lines is not None and lines.turns >= LINE_LOADS
-
-
-def _is_followed(plan: CopyPlan) -> bool:
-    """Whether the processor fetches the next macro tile by itself."""
-    loops = outer_loops(plan, plan.outer_order)
-    return not loops or (goes_on(plan, loops[-1]) and prod(plan.macro) < FOLLOWED_ROWS * plan.source_run)
