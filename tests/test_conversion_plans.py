@@ -1225,3 +1225,16 @@ def test_elements_that_lie_together_are_stored_at_once_and_taken_out_of_bytes_at
     assert [op.name for op in by_elements] == ["arith.index_cast", "vector.store", "vector.store", "memref.store"]
     lengths = [op.operands[0].type.get_shape() for op in by_elements[1:3]]  # pyright: ignore
     assert lengths == [(8,), (4,)]
+
+
+@pytest.mark.parametrize(("to_type", "beside"), [("f32", "ones"), ("e8m0", "zeros")])
+def test_lanes_beside_what_is_loaded_of_e8m0_are_no_subnormals_where_they_are_converted(
+    to_type: str, beside: str
+) -> None:
+    """Its zero bits are 2^-127; 5059 us became 633. What is moved as it is has zeros, which may become padding."""
+    source, destination = desc("BacD8b8d", (5, 16, 3, 14), "e8m0"), desc("cbad", (5, 16, 3, 14), to_type)
+    scale = Conversion(src_scale=Param(axes=1)) if to_type == "f32" else Conversion()
+    text = Kernel(source, destination, "reference", target="avx512", conversion=scale).ir()
+    (constant,) = {line.split()[5] for line in text.splitlines() if "vector.maskedload" in line and "f8E8M0FNU" in line}
+    made = next(line for line in text.splitlines() if line.split()[:1] == [constant])
+    assert f"vector.bitcast %{beside}" in made

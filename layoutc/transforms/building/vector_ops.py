@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FixedBitwidthType,
+    Float8E8M0FNUType,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -50,6 +51,8 @@ ON_LINES: dict[str, Attribute] = {
     "operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0]),
 }
 
+ONE_OF_E8M0 = 127
+"""the code of 1"""
 FLOATS = (Float64Type, Float32Type, Float16Type, BFloat16Type)
 """float types that arith has constants of"""
 
@@ -215,18 +218,33 @@ def bitcast(value: SSAValue, type: Attribute) -> vector.BitcastOp:
 
 
 @lru_cache(maxsize=256)
-def _zeros(element: Attribute, lanes: int) -> DenseIntOrFPElementsAttr:
-    """A constant whose bits are all zero, of integers where arith has none of the elements."""
+def _filled(element: Attribute, lanes: int, bits: int) -> DenseIntOrFPElementsAttr:
+    """A constant of these bits, which are 0 of floats; of integers where arith has none of the elements."""
     if isinstance(element, FLOATS):
         return DenseIntOrFPElementsAttr.from_list(vector_type(element, lanes), [0.0])
     assert isinstance(element, FixedBitwidthType)
-    return DenseIntOrFPElementsAttr.from_list(vector_type(integer_type(element.bitwidth), lanes), [0])
+    return DenseIntOrFPElementsAttr.from_list(vector_type(integer_type(element.bitwidth), lanes), [bits])
 
 
 def zeros(nest: NestBuilder, type: VectorType[Any]) -> SSAValue:
     """A vector whose bits are all zero, ahead of the loops."""
-    made = _zeros(type.get_element_type(), type.get_shape()[0])
-    value = nest.insert(created(arith.ConstantOp, (), made.type, {"value": made}, "zeros")).results[0]
+    return _constant(nest, type, 0, "zeros")
+
+
+def blanks(nest: NestBuilder, type: VectorType[Any], are_converted: bool) -> SSAValue:
+    """
+    A vector for lanes that no element is loaded into, ahead of the loops: zeros, or ones of e8m0 that are converted.
+
+    Its least number has zero bits, and is subnormal in f32: some processors compute with it ten times as long.
+    """
+    if are_converted and isinstance(type.get_element_type(), Float8E8M0FNUType):
+        return _constant(nest, type, ONE_OF_E8M0, "ones")
+    return zeros(nest, type)
+
+
+def _constant(nest: NestBuilder, type: VectorType[Any], bits: int, name: str) -> SSAValue:
+    made = _filled(type.get_element_type(), type.get_shape()[0], bits)
+    value = nest.insert(created(arith.ConstantOp, (), made.type, {"value": made}, name)).results[0]
     if value.type != type:
         value = nest.insert(bitcast(value, type)).results[0]
     return value

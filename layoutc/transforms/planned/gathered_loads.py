@@ -22,6 +22,7 @@ from layoutc.transforms.building.joined_lanes import all_joined
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
 from layoutc.transforms.building.vector_ops import (
+    blanks,
     buffer,
     first_lanes,
     further_on,
@@ -31,7 +32,6 @@ from layoutc.transforms.building.vector_ops import (
     store_masked,
     sum_of,
     vector_type,
-    zeros,
 )
 from layoutc.transforms.planned.byte_stage import ByteStage
 from layoutc.transforms.planned.copy_memory import Memory
@@ -92,7 +92,7 @@ class GatheredLoads:
         self.mask: SSAValue | None = None
         """of the lanes that are filled, if not all are"""
         self.beside: SSAValue | None = None
-        """zeros in the other lanes"""
+        """what is in the other lanes"""
         self.row_steps: RowSteps | None = None
         """of a digit that carries from row to row"""
 
@@ -100,7 +100,7 @@ class GatheredLoads:
         """Makes what stands ahead of all loops: a mask, and the table of a digit that carries from row to row."""
         if 0 < self.filled < self.lanes:
             self.mask = self.nest.insert(first_lanes(self.nest.constant(self.filled), self.lanes)).results[0]
-            self.beside = zeros(self.nest, vector_type(self.source_element, self.lanes))
+            self.beside = blanks(self.nest, vector_type(self.source_element, self.lanes), self.plan.widths.converts)
         if self.bytes is not None:
             return
         carries = ((loop.digit, strides[loop.digit]) for loop in self.rows)

@@ -63,7 +63,7 @@ class VectorBody(TileLoads):
         """Those of pieces that are less than a register; the zeros beside what is loaded so are those of registers."""
         loaded = ((piece, self.lanes_of(each)) for each in chain(*self.loads) for piece in pieces_of([each]))
         stored = ((piece, self.program.store_piece) for piece in pieces_of(self.stores))
-        self.masks.prepare(loaded, stored, self.source_element)
+        self.masks.prepare(loaded, stored, self.source_element, self.copy.memory.conversion is not None)
         if not (self.converts_loads and self.plan.widths.dst > self.plan.widths.src):
             self.zeros |= self.masks.beside
 

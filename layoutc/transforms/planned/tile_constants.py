@@ -1,5 +1,5 @@
 """
-What a tile takes that is made once, in front of the loops: zeros, and the masks of what is less than a register.
+What a tile takes that is made once, in front of the loops: blanks, and the masks of what is less than a register.
 
 Zeros are joined with what is loaded, or become of lanes that are no elements.
 """
@@ -16,7 +16,14 @@ from layoutc.planning.tiles.tile import Piece, Register, in_memory
 from layoutc.transforms.building.creation import inserted
 from layoutc.transforms.building.lanes import Lanes
 from layoutc.transforms.building.loop_nest import NestBuilder
-from layoutc.transforms.building.vector_ops import bitcast, first_lanes, integer_type, some_lanes, vector_type, zeros
+from layoutc.transforms.building.vector_ops import (
+    bitcast,
+    blanks,
+    first_lanes,
+    integer_type,
+    some_lanes,
+    vector_type,
+)
 
 
 def lanes_of_zeros(tiles: Iterable[Iterable[Register]], whole: int) -> list[int]:
@@ -49,7 +56,7 @@ def without(lanes: Lanes, value: SSAValue, dropped: int, bytes: int) -> SSAValue
 @dataclass
 class TileMasks:
     """
-    The masks of pieces that are less than a register, and the zeros beside what loads under these take.
+    The masks of pieces that are less than a register, and what is in the lanes beside what loads under these take.
 
     A lane of the plan is `ratio` ones of memory.
     """
@@ -57,17 +64,21 @@ class TileMasks:
     nest: NestBuilder
     ratio: int
     beside: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-    """the zeros, by how many lanes of the plan pieces have"""
+    """blanks, by how many lanes of the plan pieces have"""
     masks: dict[tuple[int, int], SSAValue] = field(default_factory=dict[tuple[int, int], SSAValue])
     """by lanes of memory, and which of them are taken, as bits"""
 
     def prepare(
-        self, loads: Iterable[tuple[Piece, int]], stores: Iterable[tuple[Piece, int]], source: Attribute
+        self,
+        loads: Iterable[tuple[Piece, int]],
+        stores: Iterable[tuple[Piece, int]],
+        source: Attribute,
+        are_converted: bool,
     ) -> None:
         """Those of pieces with so many lanes each, ahead of the loops; elements of the source have this type."""
         loaded, stored = ({(lanes, piece.mask) for piece, lanes in pieces if piece.mask} for pieces in (loads, stores))
         for lanes in sorted({lanes for lanes, _ in loaded}):
-            self.beside[lanes] = zeros(self.nest, vector_type(source, lanes * self.ratio))
+            self.beside[lanes] = blanks(self.nest, vector_type(source, lanes * self.ratio), are_converted)
         found = {(lanes * self.ratio, in_memory(bits, self.ratio)) for lanes, bits in loaded | stored}
         self.masks = masks_of(self.nest, found)
 
