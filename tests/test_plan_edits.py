@@ -121,6 +121,7 @@ def test_words_that_no_plan_has_are_errors_at_their_place(text: str) -> None:
         (", prefetch", "expected a blank and elements ahead, got the end of the line"),
         (", prefetch64", "expected a blank and elements ahead, got '64'"),
         (", prefetch x", "expected elements ahead, got 'x'"),
+        (", prefetch 0", "expected one element ahead or more, got '0'"),
         (", prefetch 64, side by side", "expected ' by tiles', ' twice', ', fetched lines' or the end of the line"),
         (", staged loads, side by side", "expected ', prefetch', ', fetched lines' or the end of the line"),
         (", fetched lines, prefetch 64", "expected the end of the line, got ', prefetch'"),

@@ -246,6 +246,8 @@ def _parse_tail(line: PlanLine) -> tuple[bool, Load, int, Asks, bool]:
     is_ahead = line.take(PREFETCH)
     if is_ahead and not line.take(" "):
         line.fail("a blank and elements ahead")
+    if is_ahead and line.sees("0"):
+        line.fail("one element ahead or more")
     prefetch = line.number("elements ahead") if is_ahead else 0
     asks: Asks | None = next((word for word in ASKS if prefetch and line.take(f" {word}")), None)
     fetches = line.take(FETCHED)
