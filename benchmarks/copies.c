@@ -78,7 +78,7 @@ static double seconds(void) {
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-// Each of these: seconds that `calls` calls take.
+// Each of these: the seconds that it takes, with `calls` those of so many calls.
 
 double time_copy(void (*copy)(void *, const void *, size_t, int), void *destination, const void *source, size_t bytes,
                  int threads, int64_t calls) {
@@ -118,6 +118,19 @@ double time_reorder(void (*reorder)(void), const void *source, void *destination
   const double start = seconds();
   for (int64_t call = 0; call < calls; call++)
     call_reorder(reorder, source, destination, count, more);
+  return seconds() - start;
+}
+
+// Reads every line of a result, as who uses it does.
+double time_read(const void *result, size_t bytes) {
+  const double start = seconds();
+  uint64_t sum = 0;
+  for (size_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
+    uint64_t word;
+    memcpy(&word, (const char *)result + at, sizeof word);
+    sum += word;
+  }
+  __asm__ volatile("" : : "r"(sum));
   return seconds() - start;
 }
 

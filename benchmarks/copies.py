@@ -17,6 +17,7 @@ POINTER = ctypes.c_void_p
 TIMERS: dict[str, tuple[Any, ...]] = {
     "time_copy": (POINTER, POINTER, POINTER, ctypes.c_size_t, ctypes.c_int, ctypes.c_int64),
     "time_reorder": (POINTER, POINTER, POINTER, ctypes.c_int, POINTER, ctypes.c_int64),
+    "time_read": (POINTER, ctypes.c_size_t),
     "time_primitive": (POINTER, POINTER, POINTER, POINTER, ctypes.c_int, POINTER, ctypes.c_int64),
 }
 
@@ -36,7 +37,7 @@ class Copies:
         return build(SOURCE.read_text(encoding="utf-8"), Compiler(compiler.command, flags))
 
     def timer(self, name: str) -> Callable[..., float]:
-        """One of the timing loops; the last argument is the number of calls, the result is in seconds."""
+        """One of the timing loops, whose result is in seconds; the last argument of most is the number of calls."""
         return load(self._library, name, TIMERS[name], ctypes.c_double)
 
     def address(self, name: str) -> int:

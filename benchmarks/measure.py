@@ -6,7 +6,7 @@ import random
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, gcd
 from typing import Any
 
@@ -45,6 +45,8 @@ class Options:
     seed: int = 0
     offset: int = 0
     """bytes by which the destination starts behind a page; the copies' destinations start at one"""
+    reads: bool = False
+    """whether each call counts together with one thread that reads its result"""
 
     def repeats_of(self, task: Task) -> int:
         return self.repeats or (15 if task.size == "dram" else 31)
@@ -94,6 +96,8 @@ def measure(task: Task, peers: Mapping[str, Peer], options: Options) -> Row:
     work = prepared_work(task, options)
     row = Row(task, options)
     ready = {name: found for name, peer in peers.items() if (found := peer.prepare(work)) is not None}
+    if options.reads:
+        ready = {name: with_reader(found, work) for name, found in ready.items()}
     unlike = wrong_ones(work, ready)
     row.differing = [name for name in unlike if not (task.is_move or is_own(name))]
     row.wrong = [name for name in unlike if name not in row.differing]
@@ -117,6 +121,16 @@ def prepared_work(task: Task, options: Options) -> Work:
     given = parameters(task.conversion, task.source_desc, task.destination_desc, draw)
     alignment = gcd(options.offset, ALIGNMENT)
     return Work(task, source, destination, options.threads, options.target, given, alignment=alignment)
+
+
+def with_reader(found: Prepared, work: Work) -> Prepared:
+    """The same with what reads the destination after each call: what lies in the caches then comes sooner."""
+    read, result = work.copies.timer("time_read"), work.destination
+
+    def seconds(calls: int) -> float:
+        return sum(found.seconds(1) + read(result.address, result.bytes.size) for _ in range(calls))
+
+    return replace(found, seconds=seconds)
 
 
 def wrong_ones(work: Work, ready: Mapping[str, Prepared]) -> list[str]:

@@ -101,6 +101,7 @@ def listed(name: str, read: Callable[[str], Any], default: str, text: str) -> Ca
     "--repeats", default=0, type=click.IntRange(0), help="Samples of each peer; 0 means 15 in DRAM, 31 in the caches."
 )
 @click.option("--offset", default=0, type=click.IntRange(0, 4095), help="Bytes from a page to the destination.")
+@click.option("--reads", is_flag=True, help="Count what reads the result, too.")
 @click.option("--patience", default=2.0, show_default=True, help="Seconds after which a peer gets 5 samples only.")
 @click.option("--date", default=None, help="The date of the results [default: today].")
 @click.option("--json", "path", type=click.Path(path_type=Path), default=None, help="Where to write the results.")
@@ -146,7 +147,8 @@ def run(report: Report, tasks: list[Task], path: Path | None, asked: dict[str, A
         if threads > report.machine["cpus"]:
             print(f"{threads} threads left out: there are {report.machine['cpus']} CPUs")
             continue
-        options = Options(threads, asked["target"], asked["repeats"], asked["patience"], asked["seed"], asked["offset"])
+        fields = {name: asked[name] for name in ("target", "repeats", "seed", "offset", "reads")}
+        options = Options(threads, patience_s=asked["patience"], **fields)
         rows = session.rows(tasks, asked["peers"], options)
         report.joined(**next(rows))
         for number, row in enumerate(rows, 1):

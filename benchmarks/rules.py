@@ -49,6 +49,7 @@ TRIED = 400
 @click.option("--count", default=6, show_default=True, type=click.IntRange(1), help="Named reorders; as many random.")
 @click.option("--seed", default=77, show_default=True, help="Of the choice of reorders, and of the random ones.")
 @click.option("--repeats", default=0, type=click.IntRange(0), help="Samples; 0 means 15 in DRAM, 31 in the caches.")
+@click.option("--reads", is_flag=True, help="Count what reads the result, too.")
 @click.option("--date", default=None, help="The date of the results [default: today].")
 @click.option("--json", "path", type=click.Path(path_type=Path), default=RESULTS, help="Where to write the results.")
 @click.option("--list", "only_list", is_flag=True, help="List the rules, and measure nothing.")
@@ -59,6 +60,7 @@ def main(
     path: Path,
     date: str | None,
     only_list: bool,
+    reads: bool,
     **asked: int,
 ) -> None:
     """Measure the planner's rules. What FILE.json has of other rules stays."""
@@ -79,7 +81,7 @@ def main(
             report.continues(path)
         for found in rules:
             for footprint in (size for size in found.footprints if where in (None, place_of(size))):
-                measure(report, found, footprint, here, path, **asked)
+                measure(report, found, footprint, here, path, reads=reads, **asked)
     except LayoutcError as error:
         sys.exit(f"error: {error}")
     known = RULES if file is None else rules
@@ -88,7 +90,15 @@ def main(
 
 
 def measure(
-    report: Report, found: Rule, footprint: int, here: Machine, path: Path, count: int, seed: int, repeats: int
+    report: Report,
+    found: Rule,
+    footprint: int,
+    here: Machine,
+    path: Path,
+    count: int,
+    seed: int,
+    repeats: int,
+    reads: bool,
 ) -> None:
     """A row for each reorder in the place of older ones; each is saved at once."""
     report.rows = [row for row in report.rows if (row["rule"], row["footprint"]) != (found.name, footprint)]
@@ -100,7 +110,7 @@ def measure(
     print(f"{found.name}, {footprint >> 10} KiB: {len(tasks)} reorders", flush=True)
     if not tasks:
         return
-    options = Options(found.threads, found.target, repeats, seed=seed)
+    options = Options(found.threads, found.target, repeats, seed=seed, reads=reads)
     rows = session.rows(tasks, ["layoutc", *found.peers], options)
     report.joined(**next(rows))
     for row in rows:

@@ -21,7 +21,7 @@ from benchmarks.buffers import Buffer, fill
 from benchmarks.cases import SIZES, TYPES, Case, named_cases, selected, transpositions
 from benchmarks.copies import Copies
 from benchmarks.machine import Machine, size_of
-from benchmarks.measure import Options, measure, prepared_work
+from benchmarks.measure import Options, measure, prepared_work, with_reader
 from benchmarks.peers import PEERS, Prepared, Work, available, peer
 from benchmarks.peers.pieces import pieces
 from benchmarks.placement import Placement
@@ -273,6 +273,16 @@ def test_a_peer_with_wrong_results_is_named_and_not_timed(first: str) -> None:
     found = measure(PADDED, {first: peers[first], **peers}, Options(1, repeats=2))
     assert found.wrong == ["idle"]
     assert found.samples.keys() == {"numpy"}
+
+
+@needs_compiler
+def test_what_reads_a_result_counts_with_each_call() -> None:
+    work = prepared_work(PADDED, Options(1))
+    times = iter((1.0, 2.0))
+    read = with_reader(Prepared(lambda calls: next(times)), work).seconds
+    least = min(work.copies.timer("time_read")(work.destination.address, work.destination.bytes.size) for _ in range(9))
+    assert least > 0
+    assert 3.0 + least <= read(2) < 4.0, "two calls, one at a time, each with what reads"
 
 
 def test_unknown_peers_are_named() -> None:
