@@ -1640,3 +1640,16 @@ def test_boxes_of_bytes_are_taken_by_other_shares_where_merges_are_several_instr
     targets: dict[Shuffles, Machine] = {shuffles: replace(AVX512, shuffles=shuffles) for shuffles in merges}
     found = {shuffles: choose_plan(source, destination, target).copies for shuffles, target in targets.items()}
     assert {shuffles: any(copy.merges for copy in copies) for shuffles, copies in found.items()} == merges
+
+
+@pytest.mark.parametrize(
+    ("element", "is_far", "bytes"), [("f32", True, 256), ("f32", False, 64), ("f64", True, 256), ("bf16", True, 64)]
+)
+def test_macro_tiles_are_four_lines_wide_where_rows_share_few_sets_of_the_first_cache(
+    element: str, is_far: bool, bytes: int
+) -> None:
+    """Of 4 bytes and more, where the last cache is far; else a line: rows are 1 KiB apart, or twice or half as far."""
+    source, destination = (layoutc.desc(name, (64, 197, 16, 64), element) for name in ("abcd", "cadb"))
+    target = replace(AVX512, shuffles="any", l1=48 << 10, l2=2 << 20, llc=64 << 20, llc_is_far=is_far)
+    (copy,) = choose_plan(source, destination, target).copies
+    assert (copy.store, copy.source_run * copy.widths.src) == ("staged", bytes)

@@ -262,6 +262,12 @@ STREAMED_RULES = (
         (IN_DRAM,),
     ),
     Rule(
+        "WIDE_LINES",
+        "where the last cache is far, four lines of rows that share few sets leave a page of memory together",
+        {"one": {"WIDE_LINES": to(64)}, "eight": {"WIDE_LINES": times(2)}},
+        (IN_DRAM,),
+    ),
+    Rule(
         "_steps_inside_lines",
         "so do they where macro tiles overlap, and the next one begins inside a line",
         {"not": {"_steps_inside_lines": answering(False)}},

@@ -32,6 +32,11 @@ STRADDLING = 2
 """bytes of an element, whose rows count another line each where they straddle lines"""
 NARROW_LINES = 1 / 3
 """of the first cache, that lines may fill of which the next macro tile takes another part"""
+WIDE_LINES, WIDE_LINES_ELEMENT = 256, 4
+"""
+bytes of a row of the source that macro tiles take where the last cache is far, the first one does not hold a line of
+each, and loads take whole lines, which then leave a page of memory together; bytes of an element at least
+"""
 LONG_RUN = 4 << 10
 """bytes of a run of the destination that macro tiles do not shorten it to less than"""
 
@@ -83,7 +88,7 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
     """
     Macro tiles that take one tile of each row of the source, where rows are long: those to the right follow.
 
-    They take a line of each row where the first cache does not hold one of all rows until then.
+    They take a line of each row where the first cache does not hold one of all rows until then, or several.
     """
     if row_of(staged) * plan.widths.src < LONG_ROW:
         return staged
@@ -91,7 +96,9 @@ def _one_tile_wide(plan: CopyPlan, shape: MacroShape, staged: CopyPlan, target: 
     if narrow.run < staged.run and narrow.run * plan.widths.dst < LONG_RUN:
         return staged
     if overflow_sets(narrow, target):
-        return with_macro(plan, replace(shape, source_run=LINE))
+        loads_lines = lane_count(plan.source_lanes) * plan.widths.src >= LINE
+        is_wide = target.llc_is_far and loads_lines and plan.widths.src >= WIDE_LINES_ELEMENT
+        return with_macro(plan, replace(shape, source_run=WIDE_LINES if is_wide else LINE))
     shorter = with_macro(plan, replace(shape, source_run=1, target_run=shape.target_run // 2))
     is_better = _comes_back(narrow, target) and shorter.run * plan.widths.dst >= MIN_STAGED_RUN
     return shorter if is_better else narrow
