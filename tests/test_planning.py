@@ -377,7 +377,7 @@ def test_macro_tiles_take_lines_of_rows_that_the_first_cache_has_no_room_for(way
     ("dims", "dtype", "near", "far"),
     [
         ((359, 35096), "f32", (8, 359), (16, 112)),  # a row of the destination is not cut
-        ((359, 16384), "f32", (16, 359), (16, 112)),  # though rows of the source share sets
+        ((359, 16384), "f32", (16, 359), (64, 112)),  # though rows of the source share sets; of these four lines
         ((601, 35096), "f32", (8, 160), (16, 128)),  # 2404 bytes; half a line of each row
         ((5746, 7749), "s8", (32, 256), (16, 512)),
         ((5746, 7749), "bf16", (16, 160), (16, 256)),
