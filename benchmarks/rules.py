@@ -71,6 +71,8 @@ def main(
             return
         if file is not None and path == RESULTS:
             raise LayoutcError("results of conditions are kept apart: expected --json with another file")
+        if reads and path == RESULTS:
+            raise LayoutcError("results with a reader are kept apart: expected --json with another file")
         here = machine.detect()
         run = {
             "date": date or datetime.date.today().isoformat(),

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from benchmarks import rules_table
-from benchmarks.cases import conversion_cases, named_cases, read_conversion
+from benchmarks.cases import Case, conversion_cases, named_cases, read_conversion
 from benchmarks.machine import Machine
 from benchmarks.measure import Options, measure
 from benchmarks.peers import peer
@@ -36,23 +36,18 @@ from layoutc.runtime import find_compiler
 
 ROOT = Path(__file__).parent.parent
 MACHINE = Machine("some processor", 2, 32 << 10, 1 << 20, 32 << 20, "", "", "", "", {})
-CUT = replace(
-    random_case(77, 0),
-    dims=(960, 2240),
-    source=Placement.parse("AB64a64b"),
-    destination=Placement.parse("AB48a112b"),
-    types=("f64",),
-    scaled=((0,),),
-)
+
+
+def by_rows(dims: tuple[int, int], source: str, destination: str, type: str) -> Case:
+    """A case whose first axis is scaled alone."""
+    sides = Placement.parse(source), Placement.parse(destination)
+    made = replace(random_case(77, 0), dims=dims, types=(type,), scaled=((0,),))
+    return replace(made, source=sides[0], destination=sides[1])
+
+
+CUT = by_rows((960, 2240), "AB64a64b", "AB48a112b", "f64")
 """60 copies, of periods that are too large for a buffer"""
-APART = replace(
-    random_case(77, 0),
-    dims=(300, 1024),
-    source=Placement.parse("ab"),
-    destination=Placement.parse("ba"),
-    types=("s8",),
-    scaled=((0,),),
-)
+APART = by_rows((300, 1024), "ab", "ba", "s8")
 """rows of bytes that evict each other, stored across lines"""
 RARE = [
     *(random_case(77, number) for number in (112, 136, 213, 261, 597)),

@@ -378,6 +378,26 @@ def times(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, ...], float]:
 
 
 @needs_compiler
+@pytest.mark.parametrize(("seconds", "warms"), [(5e-3, True), (20e-3, False)])
+def test_a_short_sample_begins_with_what_its_own_kernel_left_in_the_caches(
+    seconds: float, warms: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[tuple[str, ...]] = []
+
+    def sample(kernel: layoutc.Kernel, *_: object) -> float:
+        called.append(kernel.plan)
+        return seconds
+
+    monkeypatch.setattr(layoutc.tune, "_sample", sample)
+    found = layoutc.tune.tune(*PAIR, target="avx2", tries=2, rounds=3)
+    plans = [candidate.kernel.plan for candidate in found.candidates]
+    assert len(set(plans)) == 2
+    sampled = called[2:]  # once each, to know how long a call takes
+    assert len(sampled) == 2 * 3 * (2 if warms else 1)
+    assert not warms or sampled[::2] == sampled[1::2]
+
+
+@needs_compiler
 def test_the_fastest_wins_if_it_is_faster_by_more_than_noise(times: dict[tuple[str, ...], float]) -> None:
     first, second = (tuple(plan_lines(plan)) for plan in islice(choose_plans(*PAIR, AVX2), 2))
     found = layoutc.tune.tune(*PAIR, target="avx2", tries=3, rounds=2)
